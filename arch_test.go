@@ -1,0 +1,353 @@
+package patchbay_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Who may import whom, and what only a few may do. The files are parsed rather than asked of `go list`, whose answer can
+// come from a cache that does not know of the latest import. Tests may import what they like.
+
+const module = "github.com/patchbay-dev/patchbay"
+
+// notYet are folders that rules speak of and that are still to come. A folder that has come must leave the list.
+var notYet = []string{
+	"adapter", "cmd/patchbay", "internal/cli", "internal/daemon",
+}
+
+// leaves may import of the module what is listed, and nothing else.
+var leaves = map[string]struct {
+	may []string
+	why string
+}{
+	"internal/rawjson": {nil, "JSON knows nobody"},
+	"internal/nearest": {nil, "spelling knows nobody"},
+	"internal/guard":   {nil, "it takes over before main: nothing else may run by then"},
+	"internal/wire":    {[]string{"internal/rawjson"}, "framing knows no dialect and no point"},
+	"internal/proc":    {[]string{"internal/rawjson", "internal/guard"}, "a process knows not what is said to it"},
+	"hook":             {[]string{"internal/rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},
+	"internal/config":  {[]string{"internal/nearest"}, "what the config means is for its readers to say"},
+	"internal/storage": {[]string{"internal/rawjson"}, "another engine is to take its place"},
+}
+
+// A bar keeps the folders that match from importing those that are barred. Folders are relative to the module; the root is ".".
+type bar struct {
+	from   func(dir string) bool
+	barred func(from, to string) bool
+	why    string
+}
+
+var bars = []bar{
+	{under("dialect"), func(from, to string) bool { return under("dialect")(to) && spoke(from) != spoke(to) && to != "dialect" },
+		"a dialect never knows another: what two share belongs in package dialect"},
+	{under("dialect"), anyOf(".", "adapter", "internal/cli", "internal/daemon", "cmd"),
+		"a dialect is below the host, and knows not who fires its hooks"},
+	{under("adapter"), func(from, to string) bool { return under("adapter")(to) && spoke(from) != spoke(to) && to != "adapter" },
+		"an adapter never knows another: what two share belongs in package adapter"},
+	{under("adapter"), anyOf(".", "dialect", "internal/cli", "cmd"),
+		"an adapter declares the small interface it needs, and the host satisfies it"},
+	{not(anyDir(".", "dialect", "internal/demo", "internal/plugtest")), func(_, to string) bool { return under("dialect")(to) && to != "dialect" },
+		"only the root lists the dialects, by hand"},
+	{anyDir("."), anyOf("adapter", "internal/cli", "internal/daemon", "cmd"),
+		"the library is below the daemon and the command"},
+	{under("internal/daemon"), anyOf("internal/cli", "cmd"),
+		"the daemon is below the command"},
+	{not(anyDir("cmd")), anyOf("internal/cli", "cmd"),
+		"nothing but main needs the command line"},
+	{not(anyDir("internal/plugtest")), anyOf("internal/plugtest"),
+		"test fakes stay out of the product"},
+}
+
+// A privilege is something only some folders may use: a whole package, or names of one.
+type privilege struct {
+	pkg   string
+	names []string // empty: the import itself
+	in    func(dir string) bool
+	why   string
+}
+
+var privileges = []privilege{
+	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
+		"one package starts every child: else groups, guardian and environment are forgotten somewhere"},
+	{"os", []string{"Exit", "Args", "Stdout", "Stderr"},
+		anyDir("internal/cli", "cmd", "internal/guard", "internal/plugtest", "sdk", "examples"),
+		"a library must not speak for the program that embeds it (the SDK runs in the plugin, which is a program)"},
+	{"fmt", []string{"Print", "Printf", "Println"},
+		anyDir("cmd", "internal/plugtest", "sdk", "examples"),
+		"that is os.Stdout by another name; the command line writes to its streams"},
+}
+
+// initIn are the folders that may have an init function.
+var initIn = anyDir("internal/guard")
+
+// TestArchitecture holds the module's own files against the rules.
+func TestArchitecture(t *testing.T) {
+	files := moduleFiles(t)
+	for _, f := range files {
+		for _, fault := range faults(f) {
+			t.Error(fault)
+		}
+	}
+	for _, fault := range undocumented(files) {
+		t.Error(fault)
+	}
+}
+
+// TestArchitectureNamesRealFolders keeps the rules from outliving what they guard.
+func TestArchitectureNamesRealFolders(t *testing.T) {
+	names := []string{"dialect", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest"}
+	for dir := range leaves {
+		names = append(names, dir)
+	}
+	for _, dir := range names {
+		_, err := os.Stat(filepath.FromSlash(dir))
+		switch exists := err == nil; {
+		case !exists && !slices.Contains(notYet, dir):
+			t.Errorf("a rule names the folder %s, which is gone", dir)
+		case exists && slices.Contains(notYet, dir):
+			t.Errorf("the folder %s has come: take it off notYet", dir)
+		}
+	}
+}
+
+// TestArchitectureRulesCanFail gives each rule a file that breaks it, and one beside it that does not.
+func TestArchitectureRulesCanFail(t *testing.T) {
+	for _, c := range []struct{ file, source, want string }{
+		{"hook/a.go", `import "` + module + `/internal/proc"`, "hook must not import internal/proc"},
+		{"hook/a.go", `import "` + module + `/internal/rawjson"`, ""},
+		{"hook/a_test.go", `import "` + module + `/internal/proc"`, ""},
+		{"internal/wire/a.go", `import "` + module + `"`, "internal/wire must not import ."},
+		{"internal/guard/a.go", `import "` + module + `/internal/rawjson"`, "internal/guard must not import internal/rawjson"},
+		{"internal/proc/a.go", `import "` + module + `/internal/guard"`, ""},
+		{"dialect/mine/a.go", `import "` + module + `/dialect/kaged"`, "dialect/mine must not import dialect/kaged"},
+		{"dialect/mine/a.go", `import "` + module + `/dialect"`, ""},
+		{"dialect/mine/a.go", `import "` + module + `/dialect/mine/inner"`, ""},
+		{"dialect/a.go", `import "` + module + `/dialect/mine"`, "dialect must not import dialect/mine"},
+		{"dialect/mine/a.go", `import "` + module + `"`, "dialect/mine must not import ."},
+		{"dialect/mine/a.go", `import "` + module + `/adapter/chat"`, "dialect/mine must not import adapter/chat"},
+		{"adapter/chat/a.go", `import "` + module + `/adapter/job"`, "adapter/chat must not import adapter/job"},
+		{"adapter/chat/a.go", `import "` + module + `/hook"`, ""},
+		{"adapter/chat/a.go", `import "` + module + `"`, "adapter/chat must not import ."},
+		{"internal/engine/a.go", `import "` + module + `/dialect/mine"`, "internal/engine must not import dialect/mine"},
+		{"a.go", `import "` + module + `/dialect/mine"`, ""},
+		{"a.go", `import "` + module + `/internal/daemon"`, ". must not import internal/daemon"},
+		{"internal/daemon/a.go", `import "` + module + `/internal/cli"`, "internal/daemon must not import internal/cli"},
+		{"internal/model/a.go", `import "` + module + `/internal/plugtest"`, "internal/model must not import internal/plugtest"},
+		{"internal/model/a.go", `import "os/exec"`, "internal/model must not use os/exec"},
+		{"internal/proc/a.go", `import "os/exec"`, ""},
+		{"a.go", `import "os"; var _ = os.Args`, ". must not use os.Args"},
+		{"a.go", `import system "os"; func f() { system.Exit(1) }`, ". must not use os.Exit"},
+		{"a.go", `import "os"; var _ = os.Getpid`, ""},
+		{"a_test.go", `import "os"; var _ = os.Args`, ""},
+		{"cmd/patchbay/a.go", `import "os"; var _ = os.Args`, ""},
+		{"hook/a.go", `import "fmt"; func f() { fmt.Println() }`, "hook must not use fmt.Println"},
+		{"hook/a.go", `func init() {}`, "hook must not have an init function"},
+		{"hook/a.go", `type t int; func (t) init() {}`, ""},
+		{"internal/guard/a.go", `func init() {}`, ""},
+	} {
+		f := parseSource(t, c.file, "package p; "+c.source)
+		got := strings.Join(faults(f), "\n")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s\ngot  %q\nwant %q", c.file, c.source, got, c.want)
+		}
+	}
+	if got := undocumented([]source{parseSource(t, "x/a.go", "package p")}); len(got) != 1 {
+		t.Errorf("a package without a comment: got %q", got)
+	}
+	if got := undocumented([]source{parseSource(t, "x/a.go", "package p"), parseSource(t, "x/doc.go", "// Package p is.\npackage p")}); len(got) != 0 {
+		t.Errorf("a package with a comment: got %q", got)
+	}
+}
+
+// source is one parsed file.
+type source struct {
+	name string // relative to the module, with slashes
+	dir  string
+	test bool
+	ast  *ast.File
+}
+
+// faults are the rules that a file breaks.
+func faults(f source) []string {
+	if f.test {
+		return nil
+	}
+	var out []string
+	broken := func(what, why string) {
+		out = append(out, fmt.Sprintf("%s: %s must not %s: %s", f.name, f.dir, what, why))
+	}
+	for _, to := range f.moduleImports() {
+		if leaf, ok := leaves[f.dir]; ok && !slices.Contains(leaf.may, to) {
+			broken("import "+to, leaf.why)
+		}
+		for _, b := range bars {
+			if b.from(f.dir) && b.barred(f.dir, to) {
+				broken("import "+to, b.why)
+			}
+		}
+	}
+	for _, p := range privileges {
+		if !p.in(f.dir) {
+			for _, use := range f.uses(p.pkg, p.names) {
+				broken("use "+use, p.why)
+			}
+		}
+	}
+	if f.hasInit() && !initIn(f.dir) {
+		broken("have an init function", "what happens on import cannot be tested, ordered or left out")
+	}
+	return out
+}
+
+// undocumented are the packages that do not say what they are.
+func undocumented(files []source) []string {
+	documented := make(map[string]bool)
+	for _, f := range files {
+		if !f.test {
+			documented[f.dir] = documented[f.dir] || f.ast.Doc.Text() != ""
+		}
+	}
+	var out []string
+	for dir, ok := range documented {
+		if !ok {
+			out = append(out, fmt.Sprintf("%s: no package comment; doc.go says what it is, what it is not, and how its main flow runs", dir))
+		}
+	}
+	return out
+}
+
+func (f source) moduleImports() []string {
+	var dirs []string
+	for _, spec := range f.ast.Imports {
+		if p := importPath(spec); p == module {
+			dirs = append(dirs, ".")
+		} else if dir, ok := strings.CutPrefix(p, module+"/"); ok {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// uses are the uses of names of pkg; without names, the import of pkg.
+func (f source) uses(pkg string, names []string) []string {
+	local := ""
+	for _, spec := range f.ast.Imports {
+		if importPath(spec) != pkg {
+			continue
+		}
+		if len(names) == 0 {
+			return []string{pkg}
+		}
+		local = path.Base(pkg)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+	}
+	var out []string
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && local != "" && slices.Contains(names, sel.Sel.Name) {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == local {
+				out = append(out, pkg+"."+sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+func (f source) hasInit() bool {
+	return slices.ContainsFunc(f.ast.Decls, func(d ast.Decl) bool {
+		fn, ok := d.(*ast.FuncDecl)
+		return ok && fn.Recv == nil && fn.Name.Name == "init"
+	})
+}
+
+// moduleFiles parses every Go file of the module. Folders with a go.mod of their own are other modules.
+func moduleFiles(t *testing.T) []source {
+	t.Helper()
+	var files []source
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && skipDir(name):
+			return filepath.SkipDir
+		case !d.IsDir() && filepath.Ext(name) == ".go":
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			files = append(files, parseSource(t, filepath.ToSlash(name), string(text)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no files: the walk is broken")
+	}
+	return files
+}
+
+func skipDir(name string) bool {
+	base := filepath.Base(name)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
+		return true // as the go command does
+	}
+	_, err := os.Stat(filepath.Join(name, "go.mod"))
+	return err == nil
+}
+
+func parseSource(t *testing.T, name, text string) source {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), ast: file}
+}
+
+func importPath(spec *ast.ImportSpec) string {
+	p, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		return spec.Path.Value // the parser has let it pass: compare it as it is
+	}
+	return p
+}
+
+// under matches a folder and all below it.
+func under(root string) func(string) bool {
+	return func(dir string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
+}
+
+// anyDir matches the folders named and all below them; "." is the root alone.
+func anyDir(roots ...string) func(string) bool {
+	return func(dir string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool { return under(root)(dir) })
+	}
+}
+
+func anyOf(roots ...string) func(from, to string) bool {
+	return func(_, to string) bool { return anyDir(roots...)(to) }
+}
+
+func not(match func(string) bool) func(string) bool {
+	return func(dir string) bool { return !match(dir) }
+}
+
+// spoke is the first two elements of a folder: dialect/mine of dialect/mine/inner.
+func spoke(dir string) string {
+	parts := strings.SplitN(dir, "/", 3)
+	return path.Join(parts[:min(2, len(parts))]...)
+}

@@ -1,0 +1,173 @@
+package dialect
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// A Dialect is one plugin-side protocol.
+type Dialect interface {
+	// Name is the word users know it by, e.g. "scaffold".
+	Name() string
+	// Find lists the plugins in the places where this protocol's plugins live,
+	// in the order in which they are to be opened. It starts nothing. A place
+	// that does not exist is not an error.
+	Find(env Env) []Found
+	// At looks at one path a user named. ok is false where it is not a plugin
+	// of this dialect; a plugin that is at fault is found, and broken.
+	At(path string, env Env) (found Found, ok bool)
+	// Open brings a found plugin to life. It returns when the plugin is ready
+	// for calls; ctx bounds only that.
+	Open(ctx context.Context, f Found, s Settings, rt *Runtime) (Plugin, error)
+}
+
+// A State is what became of a plugin.
+type State string
+
+// The states.
+const (
+	Ready       State = "ready"
+	Broken      State = "broken"      // found, but it cannot work; Err says why
+	Disabled    State = "disabled"    // by the configuration
+	Skipped     State = "skipped"     // left out by a rule of its dialect
+	Unsupported State = "unsupported" // not for this system
+)
+
+// Found is a plugin on disk.
+type Found struct {
+	Dialect  string
+	Name     string    // the best known before it runs
+	Path     string    // its file or directory, absolute
+	State    State     // "": it may be opened; else Err says why not
+	Err      error     // why it is in this state
+	Problems []Problem // what is wrong with its manifest, all of it
+	Warnings []Problem // what is odd about it
+	Info     *Info     // what it declares; nil: not known until it is opened
+	Manifest any       // the dialect's own
+}
+
+// A Problem is something wrong with a plugin's files.
+type Problem struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`   // from 1; 0 where it is about the whole file
+	Column  int    `json:"column"` // from 1
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// Info is what a plugin says of itself.
+type Info struct {
+	Name        string
+	Version     string
+	Description string
+	Hooks       []string // the dialect's own names
+	Tools       []Tool
+	Commands    []string
+	Methods     []string
+	Kinds       []string
+	Priority    int // a dialect whose plugins name none gives hook.DefaultPriority
+
+	Capabilities []string // what it declares it needs
+}
+
+// DefaultToolTimeout bounds a tool or method call where the configuration does
+// not: long enough for a build, short enough that a dead tool is noticed.
+const DefaultToolTimeout = 2 * time.Minute
+
+// A Tool is a function a plugin offers to a model.
+type Tool struct {
+	Name        string          `json:"name"` // as the host calls it, with the plugin's name in it
+	Plugin      string          `json:"plugin"`
+	Dialect     string          `json:"dialect"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
+}
+
+// A ToolResult is what a tool call came to.
+type ToolResult struct {
+	Tool    string `json:"tool"`
+	Success bool   `json:"success"`
+	Result  string `json:"result"`
+	Error   string `json:"error"` // set where Success is false
+}
+
+// A Plugin is an opened plugin. All its methods are safe for concurrent use.
+type Plugin interface {
+	Info() Info
+	// Hooks is the native wiring. The host fills in what the configuration
+	// says: priority, position, what a failure does.
+	Hooks() []hook.Hook
+	Status() Status
+	// Close says farewell in the protocol's way and ends the process.
+	Close(ctx context.Context) error
+}
+
+// A ToolCaller is a plugin with tools. name is the tool's full name.
+type ToolCaller interface {
+	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)
+}
+
+// A MethodCaller is a plugin with JSON-RPC methods of its own.
+type MethodCaller interface {
+	CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+}
+
+// A Connector is a plugin whose hooks can be wired to points beyond their own.
+type Connector interface {
+	// Connect returns the named hook as it is asked at p, or an error that says
+	// at which points that hook has a meaning.
+	Connect(name string, p hook.Point) (hook.Hook, error)
+}
+
+// An Examiner is a dialect that sees more wrong with a user's files than with
+// any one plugin, such as a script that lacks its executable bit.
+type Examiner interface {
+	Examine(env Env) []Problem
+}
+
+// Status is how an opened plugin is doing.
+type Status struct {
+	Pid      int    // 0: no process now
+	Restarts int    // since it was opened
+	Health   string // "ok", "restarting", "failing", or what the dialect knows
+	Err      error  // why it is not running, or why it last died
+
+	NotificationsDropped int64
+}
+
+// Settings are what the configuration says about one plugin.
+type Settings struct {
+	Timeout      time.Duration   // for hooks; 0: the dialect's
+	ToolTimeout  time.Duration   // for tools; 0: the dialect's
+	Standby      int             // processes kept ready
+	Env          []string        // names and patterns (GIT_*) passed on beside the dialect's own
+	Config       json.RawMessage // an object; nil: none
+	SystemConfig json.RawMessage // the same, from the secrets file; never logged
+}
+
+// Storage is a plugin's own keys and values, kept across runs.
+type Storage interface {
+	Get(ctx context.Context, key string) (value json.RawMessage, ok bool, err error)
+	Put(ctx context.Context, key string, value json.RawMessage) error
+	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Runtime is what a dialect may use of its host.
+type Runtime struct {
+	Procs       *proc.Group
+	Log         *slog.Logger // with plugin and dialect set; never nil
+	Env         Env
+	Storage     func(plugin string) Storage           // nil: the host keeps none
+	Settings    func(plugin string) (Settings, error) // for a plugin whose name is known only once it runs
+	HostVersion string
+	Dir         string // where the host does its work
+	ConfigRoot  string // where the host's configuration lives
+	ProjectRoot string // the project the host works in
+	ProjectID   string
+}

@@ -1,0 +1,45 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// exitWait is how long a call that lost its pipe waits to learn how the process
+// ended: the pipe's end and the exit are moments apart.
+const exitWait = time.Second
+
+// CallFailure puts the error of a JSON-RPC call to a long-lived plugin into the
+// hub's words. A context's error passes through: the hub knows whose it was.
+func CallFailure(err error, p *proc.Process) error {
+	switch {
+	case errors.Is(err, wire.ErrTooLarge):
+		return hook.Failure(hook.TooLarge, err)
+	case errors.Is(err, wire.ErrClosed):
+		return crash(err, p)
+	}
+	if _, ok := errors.AsType[*wire.RPCError](err); ok {
+		return hook.Failure(hook.Refused, err)
+	}
+	if _, ok := errors.AsType[*wire.MalformedError](err); ok {
+		return hook.Failure(hook.Garbled, err)
+	}
+	return err
+}
+
+// crash says how the plugin's process ended, and its last words.
+func crash(err error, p *proc.Process) error {
+	timer := time.NewTimer(exitWait)
+	defer timer.Stop()
+	select {
+	case <-p.Done():
+		return &hook.Error{Kind: hook.Crash, Err: fmt.Errorf("the process %s", p.Exit()), Stderr: p.Stderr()}
+	case <-timer.C:
+		return &hook.Error{Kind: hook.Crash, Err: fmt.Errorf("it closed its end of the pipe: %w", err), Stderr: p.Stderr()}
+	}
+}

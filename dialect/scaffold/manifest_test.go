@@ -1,0 +1,88 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestManifestName(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"a": true, "Git-Context9": true, strings.Repeat("a", 64): true,
+		"": false, "9a": false, "-a": false, "my_plugin": false, "a b": false, strings.Repeat("a", 65): false, "ä": false,
+	} {
+		raw, err := json.Marshal(map[string]string{"name": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseManifest(raw); (err == nil) != ok {
+			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	for _, bad := range []string{`{}`, `[]`, `"x"`, `null`, `{"name":7}`, `{"name":null}`} {
+		if _, err := parseManifest(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+}
+
+func TestManifestDefaults(t *testing.T) {
+	m, err := parseManifest(json.RawMessage(`{"name":"p"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Version != "0.0.0" || m.Description != "" || len(m.Hooks) != 0 || len(m.Tools) != 0 || m.Priority != 500 || len(m.warnings) != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestManifestOddities: an optional field that is wrong is passed over with a warning.
+func TestManifestOddities(t *testing.T) {
+	for _, c := range []struct {
+		rule, manifest, warning string
+		check                   func(m *manifest) bool
+	}{
+		{"an unknown hook is a warning", `{"name":"p","hooks":["context_enhanced","post_user_input"]}`, `did you mean "context_enhance"`,
+			func(m *manifest) bool { return len(m.Hooks) == 1 }},
+		{"a hook listed twice counts once", `{"name":"p","hooks":["context_enhance","context_enhance"]}`, "listed twice",
+			func(m *manifest) bool { return len(m.Hooks) == 1 }},
+		{"hooks of a wrong type are passed over", `{"name":"p","hooks":"all"}`, "hooks is passed over",
+			func(m *manifest) bool { return len(m.Hooks) == 0 }},
+		{"a priority written as a float", `{"name":"p","priority":100.0}`, "", func(m *manifest) bool { return m.Priority == 100 }},
+		{"priority 0 is the first of all", `{"name":"p","priority":0}`, "", func(m *manifest) bool { return m.Priority == 0 }},
+		{"a priority of a wrong type", `{"name":"p","priority":"high"}`, "priority is passed over", func(m *manifest) bool { return m.Priority == 500 }},
+		{"a priority out of range", `{"name":"p","priority":1e300}`, "out of range", func(m *manifest) bool { return m.Priority == 500 }},
+		{"null fields are missing fields", `{"name":"p","version":null,"hooks":null,"tools":null,"priority":null}`, "",
+			func(m *manifest) bool { return m.Version == "0.0.0" && m.Priority == 500 }},
+		{"a tool without a name is left out", `{"name":"p","tools":[{"description":"d"},{"name":"t"}]}`, "has no name",
+			func(m *manifest) bool { return len(m.Tools) == 1 && m.Tools[0].Name == "plugin_p_t" }},
+		{"two tools of one name", `{"name":"p","tools":[{"name":"t"},{"name":"t"}]}`, "two tools",
+			func(m *manifest) bool { return len(m.Tools) == 1 }},
+		{"a parameter of a type of its own means anything", `{"name":"p","tools":[{"name":"t","parameters":[{"name":"x","type":"path"}]}]}`, "",
+			func(m *manifest) bool {
+				return string(m.Tools[0].Parameters) == `{"type":"object","properties":{"x":{}}}`
+			}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			m, err := parseManifest(json.RawMessage(c.manifest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := strings.Join(m.warnings, "; ")
+			if !c.check(m) || !strings.Contains(warnings, c.warning) || (c.warning == "") != (warnings == "") {
+				t.Errorf("%+v, warnings %q", m, warnings)
+			}
+		})
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add([]byte(`{"name":"p","hooks":["context_enhance"],"tools":[{"name":"t","parameters":[{"name":"x","required":true}]}],"priority":1}`))
+	f.Add([]byte(`{"name":"p","tools":[null,7,{"name":""}],"priority":1e999}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := parseManifest(data)
+		if err == nil && !namePattern.MatchString(m.Name) {
+			t.Errorf("accepted the name %q", m.Name)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package scaffold
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A plugin is a running scaffold plugin.
+type plugin struct {
+	launch   launch
+	manifest *manifest            // of the first handshake; a restart must give the same name
+	kept     *proc.Kept[*session] // the process there is now
+}
+
+// Info is what the plugin said of itself.
+func (p *plugin) Info() dialect.Info { return p.manifest.Info }
+
+// Hooks are the hooks the plugin subscribed to.
+func (p *plugin) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for _, name := range p.manifest.Hooks {
+		t := translationOf(name)
+		hooks = append(hooks, hook.Hook{Name: name, Point: t.point, Timeout: replyTimeout,
+			Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }})
+	}
+	return hooks
+}
+
+func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
+	params := t.params(ev.Payload)
+	result, err := p.ask(ctx, methodHook+t.name, params)
+	if err != nil {
+		return hook.Reply{Sent: params}, err
+	}
+	reply, err := t.reply(ev, result)
+	reply.Sent = params
+	return reply, err
+}
+
+// CallTool runs one of the plugin's tools. The rulings: "A tool result that is
+// not a string is serialised; an RPC error becomes the message, success false."
+func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
+	params := hook.Object{
+		{Name: "name", Value: rawjson.String(p.manifest.toolNames[name])},
+		{Name: "arguments", Value: arguments},
+	}
+	result, err := p.ask(ctx, methodExecute, params.JSON())
+	if rpc, ok := errors.AsType[*wire.RPCError](err); ok {
+		return dialect.ToolResult{Tool: name, Result: rpc.Message, Error: rpc.Message}, nil
+	}
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	return toolResult(name, result)
+}
+
+func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {
+	o, err := rawjson.Parse(result)
+	if err != nil {
+		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf("the tool's result is not an object: %.80q", result))
+	}
+	r := dialect.ToolResult{Tool: name, Success: string(o.Get("success")) != "false"}
+	r.Result, _ = rawjson.Unquote(asText(o.Get("result")))
+	if !r.Success {
+		r.Error = cmp.Or(r.Result, "the tool gave no reason")
+	}
+	return r, nil
+}
+
+// ask makes one request of the process there is now.
+func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	s, err := p.kept.Get()
+	if err != nil {
+		return nil, hook.Failure(hook.Unavailable, err)
+	}
+	result, err := s.wire.Call(ctx, method, params)
+	if err == nil {
+		return result, nil
+	}
+	if errors.Is(err, wire.ErrClosed) {
+		p.kept.Restart("it closed its end of the pipe") // no-op where the process is gone already
+	}
+	return nil, dialect.CallFailure(err, s.process)
+}
+
+// Status is how the process is doing.
+func (p *plugin) Status() dialect.Status {
+	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok"}
+	if _, err := p.kept.Get(); err != nil {
+		st.Health, st.Err = "restarting", err
+	}
+	return st
+}

@@ -1,0 +1,118 @@
+package scaffold
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+)
+
+// Name is the dialect's name.
+const Name = "scaffold"
+
+// A Dialect is the scaffold protocol.
+type Dialect struct{}
+
+// New returns the dialect.
+func New() *Dialect { return &Dialect{} }
+
+// Name is "scaffold".
+func (*Dialect) Name() string { return Name }
+
+// Find lists the executables in the plugins folder by name. Seed 003: "Scaffold
+// scans ~/.local/scaffold/plugins/ for executable files (hidden files are
+// skipped)" and "Maximum 16 plugins": the surplus is listed as skipped.
+func (*Dialect) Find(env dialect.Env) []dialect.Found {
+	var found []dialect.Found
+	for _, path := range list(env) {
+		if !dialect.Executable(path) {
+			continue
+		}
+		f := at(path)
+		if len(found) >= mostPlugins {
+			f.State = dialect.Skipped
+			f.Err = fmt.Errorf("%d plugins are the most scaffold allows; by name, this is number %d", mostPlugins, len(found)+1)
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// At takes any executable file, or a script that could be one, for a plugin.
+func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return dialect.Found{}, false
+	}
+	return at(path), dialect.Executable(path) || script(path)
+}
+
+// Open starts a plugin and shakes hands.
+func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+	return open(ctx, f, s, rt)
+}
+
+// Examine finds scripts in the plugins folder that nobody will start.
+func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
+	var problems []dialect.Problem
+	for _, path := range list(env) {
+		if !dialect.Executable(path) && script(path) {
+			problems = append(problems, dialect.Problem{Path: path,
+				Message: "this script is not executable, so it is passed over", Fix: "chmod +x " + path})
+		}
+	}
+	return problems
+}
+
+// folder is where plugins live: $SCAFFOLD_HOME/plugins, by default ~/.local/scaffold/plugins.
+func folder(env dialect.Env) string {
+	if home := env.Get("SCAFFOLD_HOME"); home != "" {
+		return filepath.Join(home, "plugins")
+	}
+	return env.InHome(".local", "scaffold", "plugins")
+}
+
+// list is every regular file in the folder that is not hidden, by name. Seed
+// 003: "An empty or missing ~/.local/scaffold/plugins/ directory is fine".
+func list(env dialect.Env) []string {
+	dir := folder(env)
+	if dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// at is a plugin that may be opened. Until it says its name, its file's does.
+func at(path string) dialect.Found {
+	base := filepath.Base(path)
+	return dialect.Found{Dialect: Name, Name: strings.TrimSuffix(base, filepath.Ext(base)), Path: path}
+}
+
+func script(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, 2)
+	if _, err := io.ReadFull(f, start); err != nil {
+		return false
+	}
+	return bytes.Equal(start, []byte("#!"))
+}

@@ -1,0 +1,202 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// A translation is one of the protocol's hooks: where it is asked, what goes to
+// the plugin, and which of the reply's string fields are applied.
+type translation struct {
+	name   string
+	point  hook.Point
+	params func(p hook.Object) json.RawMessage
+	fields []string // the same names in reply and payload
+}
+
+// translations are the six hooks of seed 003, in the order of a turn.
+var translations = []translation{
+	{name: "post_user_input", point: hook.TurnInput, fields: []string{"message"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "message")}.JSON()
+		}},
+	{name: "context_enhance", point: hook.PromptContext, fields: []string{"dynamic_context"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "user_message"), text(p, "dynamic_context")}.JSON()
+		}},
+	{name: "pre_llm_send", point: hook.PromptSend, fields: []string{"base_prompt", "dynamic_context"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "base_prompt"), text(p, "dynamic_context")}.JSON()
+		}},
+	{name: "post_llm_response", point: hook.ModelReply, fields: []string{"text"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
+		}},
+	{name: preToolExecute, point: hook.ToolBefore,
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{toolName(p), arguments(p)}.JSON()
+		}},
+	{name: "post_tool_execute", point: hook.ToolAfter, fields: []string{"result"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{toolName(p), arguments(p), text(p, "result"), success(p)}.JSON()
+		}},
+}
+
+// preToolExecute is the one hook whose stop brings an answer.
+const preToolExecute = "pre_tool_execute"
+
+func translationOf(name string) *translation {
+	for i := range translations {
+		if translations[i].name == name {
+			return &translations[i]
+		}
+	}
+	return nil
+}
+
+func hookNames() []string {
+	var names []string
+	for i := range translations {
+		names = append(names, translations[i].name)
+	}
+	return names
+}
+
+// text is a string field of the payload; what is not a string is serialised.
+func text(p hook.Object, name string) hook.Field {
+	return hook.Field{Name: name, Value: asText(p.Get(name))}
+}
+
+func asText(v json.RawMessage) json.RawMessage {
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return json.RawMessage(`""`)
+	case v[0] == '"':
+		return v
+	}
+	return rawjson.String(string(v))
+}
+
+func toolName(p hook.Object) hook.Field {
+	return hook.Field{Name: "tool_name", Value: asText(p.Get("tool"))}
+}
+
+// arguments are a string of JSON in this protocol: "arguments":"{...}".
+func arguments(p hook.Object) hook.Field {
+	v := p.Get("arguments")
+	if len(v) == 0 || string(v) == "null" {
+		v = json.RawMessage(`"{}"`)
+	}
+	return hook.Field{Name: "arguments", Value: asText(v)}
+}
+
+func success(p hook.Object) hook.Field {
+	v := p.Get("success")
+	if string(v) != "false" {
+		v = json.RawMessage("true")
+	}
+	return hook.Field{Name: "success", Value: v}
+}
+
+// toolCalls keeps of each call what the protocol has: {"name","arguments"}.
+func toolCalls(p hook.Object) hook.Field {
+	list := json.RawMessage("[]")
+	var calls []json.RawMessage
+	if err := json.Unmarshal(p.Get("tool_calls"), &calls); err == nil && len(calls) > 0 {
+		list = append(json.RawMessage(nil), '[')
+		for i, raw := range calls {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			call, err := rawjson.Parse(raw)
+			if err != nil {
+				call = hook.Object{} // not an object: a call without a name
+			}
+			list = hook.Object{text(call, "name"), arguments(call)}.Append(list)
+		}
+		list = append(list, ']')
+	}
+	return hook.Field{Name: "tool_calls", Value: list}
+}
+
+// reply turns a hook's result into the hub's words. The rulings: "Only string
+// fields are applied. Unknown or missing action is continue. Data is applied on
+// stop, not on skip; skip counts only for post_user_input; stop and skip are
+// ignored for context_enhance."
+func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply, error) {
+	r := hook.Reply{Verdict: hook.Continue, Received: result}
+	if string(result) == "null" {
+		return r, nil
+	}
+	o, err := rawjson.Parse(result)
+	if err != nil {
+		return r, hook.Failure(hook.Garbled, fmt.Errorf("the result is not an object: %.80q", result))
+	}
+	action, _ := o.String("action")
+	if t.point == hook.PromptContext {
+		action = ""
+	}
+	switch action {
+	case actionSkip:
+		if t.point == hook.TurnInput {
+			r.Verdict = hook.Skip
+		} else {
+			r.Notes = append(r.Notes, "skip counts only for post_user_input")
+		}
+		return r, nil
+	case actionStop:
+		r.Verdict = hook.Stop
+	}
+	if t.name == preToolExecute {
+		t.answer(ev, &r, o)
+		return r, nil
+	}
+	r.Set = t.apply(o)
+	return r, nil
+}
+
+// apply picks the string fields that this hook may change.
+func (t *translation) apply(o hook.Object) hook.Object {
+	var set hook.Object
+	for _, name := range t.fields {
+		if v := o.Get(name); len(v) > 0 && v[0] == '"' {
+			set = append(set, hook.Field{Name: name, Value: v})
+		}
+	}
+	return set
+}
+
+// answer reads a reply to pre_tool_execute. The rulings: "stop without a string
+// result gives {"blocked":"Plugin blocked execution"}; success is false unless
+// the reply says otherwise"; "arguments in a continue reply replaces the arguments".
+func (t *translation) answer(ev *hook.Event, r *hook.Reply, o hook.Object) {
+	if r.Verdict == hook.Stop {
+		result := o.Get("result")
+		if len(result) == 0 || result[0] != '"' {
+			result = rawjson.String(blocked)
+		}
+		success := json.RawMessage("false")
+		if string(o.Get("success")) == "true" {
+			success = json.RawMessage("true")
+		}
+		r.Set = hook.Object{{Name: "result", Value: result}, {Name: "success", Value: success}}
+		return
+	}
+	changed, ok := o.String("arguments")
+	if !ok {
+		return
+	}
+	v := rawjson.String(changed)
+	if was := ev.Payload.Get("arguments"); len(was) == 0 || was[0] != '"' {
+		object, err := rawjson.Parse([]byte(changed))
+		if err != nil {
+			r.Notes = append(r.Notes, "arguments are passed over: not a JSON object in a string")
+			return
+		}
+		v = object.JSON()
+	}
+	r.Set = hook.Object{{Name: "arguments", Value: v}}
+}

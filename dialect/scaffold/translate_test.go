@@ -1,0 +1,108 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// read takes a hook's result as the plugin sent it, at a payload.
+func read(t *testing.T, name, payload, result string) hook.Reply {
+	t.Helper()
+	tr := translationOf(name)
+	o, err := rawjson.Parse([]byte(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tr.reply(&hook.Event{Point: tr.point, Payload: o}, json.RawMessage(result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestActions(t *testing.T) {
+	for _, c := range []struct{ rule, hook, result, set, verdict string }{
+		{"missing action is continue", "post_user_input", `{"message":"m"}`, `{"message":"m"}`, "continue"},
+		{"unknown action is continue", "post_user_input", `{"action":"dance","message":"m"}`, `{"message":"m"}`, "continue"},
+		{"an action that is no string is continue", "post_user_input", `{"action":1,"message":"m"}`, `{"message":"m"}`, "continue"},
+		{"null is continue", "post_user_input", `null`, `{}`, "continue"},
+		{"only string fields are applied", "pre_llm_send", `{"base_prompt":7,"dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
+		{"fields of other hooks are not applied", "post_user_input", `{"text":"t"}`, `{}`, "continue"},
+		{"data is applied on stop", "post_llm_response", `{"action":"stop","text":"t"}`, `{"text":"t"}`, "stop"},
+		{"data is not applied on skip", "post_user_input", `{"action":"skip","message":"m"}`, `{}`, "skip"},
+		{"skip counts only for post_user_input", "post_llm_response", `{"action":"skip","text":"t"}`, `{}`, "continue"},
+		{"stop is ignored for context_enhance", "context_enhance", `{"action":"stop","dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
+		{"skip is ignored for context_enhance", "context_enhance", `{"action":"skip","dynamic_context":"d"}`, `{"dynamic_context":"d"}`, "continue"},
+		{"stop of a tool brings its result", "pre_tool_execute", `{"action":"stop","result":"r"}`, `{"result":"r","success":false}`, "stop"},
+		{"success is what the reply says", "pre_tool_execute", `{"action":"stop","result":"r","success":true}`, `{"result":"r","success":true}`, "stop"},
+		{"stop without a string result is a block", "pre_tool_execute", `{"action":"stop","result":{"a":1}}`, `{"result":"{\"blocked\":\"Plugin blocked execution\"}","success":false}`, "stop"},
+		{"arguments in a continue reply replace the arguments", "pre_tool_execute", `{"action":"continue","arguments":"{\"a\": 2}"}`, `{"arguments":{"a":2}}`, "continue"},
+		{"arguments that are no JSON are passed over", "pre_tool_execute", `{"arguments":"rm"}`, `{}`, "continue"},
+		{"arguments that are no string are passed over", "pre_tool_execute", `{"arguments":{"a":2}}`, `{}`, "continue"},
+		{"a result may be replaced after the tool", "post_tool_execute", `{"result":"r"}`, `{"result":"r"}`, "continue"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := read(t, c.hook, `{"arguments":{"a":1}}`, c.result)
+			if got := string(hook.Object(r.Set).JSON()); got != c.set || string(r.Verdict) != c.verdict {
+				t.Errorf("got %s %s, want %s %s", r.Verdict, got, c.verdict, c.set)
+			}
+		})
+	}
+}
+
+func TestAResultThatIsNoObjectIsGarbled(t *testing.T) {
+	tr := translationOf("post_user_input")
+	for _, result := range []string{`[]`, `"text"`, `7`, `true`} {
+		if _, err := tr.reply(&hook.Event{Point: tr.point}, json.RawMessage(result)); !errors.Is(err, hook.Garbled) {
+			t.Errorf("%s: %v", result, err)
+		}
+	}
+}
+
+func TestParams(t *testing.T) {
+	for _, c := range []struct{ rule, hook, payload, want string }{
+		{"what is missing is empty", "context_enhance", `{}`, `{"user_message":"","dynamic_context":""}`},
+		{"what is null is empty", "post_user_input", `{"message":null}`, `{"message":""}`},
+		{"what is no string is serialised", "post_tool_execute", `{"tool":"t","arguments":{"a":[1]},"result":{"b":2},"success":false}`,
+			`{"tool_name":"t","arguments":"{\"a\":[1]}","result":"{\"b\":2}","success":false}`},
+		{"success is true unless it is false", "post_tool_execute", `{"tool":"t","result":"r"}`, `{"tool_name":"t","arguments":"{}","result":"r","success":true}`},
+		{"fields the hook does not know are not sent", "post_user_input", `{"message":"m","session_id":"s"}`, `{"message":"m"}`},
+		{"tool calls keep name and arguments", "post_llm_response", `{"text":"t","tool_calls":[{"name":"shell","call_id":"1","arguments":{"cmd":"ls"}},{"name":"b"}]}`,
+			`{"text":"t","tool_calls":[{"name":"shell","arguments":"{\"cmd\":\"ls\"}"},{"name":"b","arguments":"{}"}]}`},
+		{"no tool calls are an empty list", "post_llm_response", `{"text":"t"}`, `{"text":"t","tool_calls":[]}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			o, err := rawjson.Parse([]byte(c.payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(translationOf(c.hook).params(o)); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestToolResult(t *testing.T) {
+	for _, c := range []struct{ rule, result, text, errText string }{
+		{"a string is taken as it is", `{"success":true,"result":"r"}`, "r", ""},
+		{"what is not a string is serialised", `{"success":true,"result":{"a":1}}`, `{"a":1}`, ""},
+		{"a failure has its result for a reason", `{"success":false,"result":"why"}`, "why", "why"},
+		{"a failure without a result says so", `{"success":false}`, "", "the tool gave no reason"},
+		{"missing success is success", `{"result":"r"}`, "r", ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r, err := toolResult("t", json.RawMessage(c.result))
+			if err != nil || r.Result != c.text || r.Error != c.errText || r.Success != (c.errText == "") {
+				t.Errorf("got %+v, %v", r, err)
+			}
+		})
+	}
+	if _, err := toolResult("t", json.RawMessage(`"text"`)); !errors.Is(err, hook.Garbled) {
+		t.Errorf("a result that is no object: %v", err)
+	}
+}

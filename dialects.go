@@ -1,0 +1,16 @@
+package patchbay
+
+import (
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/dialect/scaffold"
+)
+
+// dialects lists every protocol, by hand. A path a user names belongs to the
+// first that recognises it; scaffold, whose plugins are any executable, is last.
+func dialects() []dialect.Dialect {
+	return []dialect.Dialect{
+		kaged.New(),
+		scaffold.New(),
+	}
+}

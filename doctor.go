@@ -1,0 +1,99 @@
+package patchbay
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// A Severity says how bad a finding is.
+type Severity string
+
+// The severities. Only an error makes a diagnosis not ok.
+const (
+	SeverityError   Severity = "error"   // something does not work
+	SeverityWarning Severity = "warning" // something works otherwise than its author thinks
+	SeverityInfo    Severity = "info"    // something is left out on purpose
+)
+
+// A Finding is one thing wrong, and how to mend it.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Plugin   string   `json:"plugin"`
+	Dialect  string   `json:"dialect"`
+	Where    string   `json:"where"` // a file, with line and column where they are known
+	Problem  string   `json:"problem"`
+	Fix      string   `json:"fix"`
+}
+
+// Doctor lists everything that is wrong with the plugins of this host.
+func (h *Host) Doctor() []Finding {
+	findings := []Finding{}
+	for _, e := range h.entries {
+		findings = append(findings, examine(e)...)
+	}
+	chosen, err := h.setup.chosen()
+	if err != nil {
+		return findings // unreachable: Open looked at the same names
+	}
+	for _, d := range chosen {
+		x, ok := d.(dialect.Examiner)
+		if !ok {
+			continue
+		}
+		for _, p := range x.Examine(h.setup.env) {
+			findings = append(findings, finding(SeverityWarning, nil, d.Name(), p))
+		}
+	}
+	return findings
+}
+
+// examine lists what is wrong with one plugin.
+func examine(e *entry) []Finding {
+	var findings []Finding
+	for _, p := range e.found.Problems {
+		findings = append(findings, finding(SeverityError, e, e.found.Dialect, p))
+	}
+	for _, p := range e.found.Warnings {
+		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
+	}
+	switch {
+	case e.state == dialect.Broken && len(e.found.Problems) == 0:
+		findings = append(findings, stateFinding(SeverityError, e))
+	case e.state == dialect.Skipped:
+		findings = append(findings, stateFinding(SeverityWarning, e))
+	case e.state == dialect.Unsupported, e.state == dialect.Disabled:
+		findings = append(findings, stateFinding(SeverityInfo, e))
+	case e.plugin != nil:
+		if err := e.plugin.Status().Err; err != nil {
+			findings = append(findings, finding(SeverityWarning, e, e.found.Dialect,
+				dialect.Problem{Path: e.found.Path, Message: err.Error()}))
+		}
+	}
+	return findings
+}
+
+// stateFinding says why a plugin is not ready.
+func stateFinding(s Severity, e *entry) Finding {
+	p := dialect.Problem{Path: e.found.Path, Message: string(e.state)}
+	if e.err != nil {
+		p.Message = e.err.Error()
+	}
+	if start, ok := errors.AsType[*proc.StartError](e.err); ok {
+		p.Fix = start.Fix
+	}
+	return finding(s, e, e.found.Dialect, p)
+}
+
+func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
+	f := Finding{Severity: s, Dialect: dialectName, Where: p.Path, Problem: p.Message, Fix: p.Fix}
+	if e != nil {
+		f.Plugin = e.info.Name
+	}
+	if p.Line > 0 {
+		f.Where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	return f
+}

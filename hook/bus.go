@@ -1,0 +1,153 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// ErrUnknownPoint is returned by Fire for a point that does not exist.
+var ErrUnknownPoint = errors.New("unknown point")
+
+// ErrBadPayload is returned by Fire for a payload that is not a JSON object.
+var ErrBadPayload = errors.New("payload is not a JSON object")
+
+// A Bus carries events to the hooks of their point. The zero Bus has no hooks.
+// It is safe for concurrent use.
+type Bus struct {
+	hooks atomic.Pointer[map[Point][]*Hook] // ordered; replaced as a whole, never changed
+}
+
+// Set replaces all hooks. Order within a point, computed here once: priority
+// (lower first), then position, then name.
+func (b *Bus) Set(hooks []Hook) error {
+	byPoint := make(map[Point][]*Hook)
+	for i := range hooks {
+		h := &hooks[i]
+		if h.Point.spec() == nil {
+			return fmt.Errorf("%w %q (plugin %s, hook %s)", ErrUnknownPoint, h.Point, h.Plugin, h.Name)
+		}
+		byPoint[h.Point] = append(byPoint[h.Point], h)
+	}
+	for _, list := range byPoint {
+		slices.SortStableFunc(list, order)
+	}
+	b.hooks.Store(&byPoint)
+	return nil
+}
+
+func order(a, b *Hook) int {
+	return cmp.Or(
+		cmp.Compare(a.Priority, b.Priority),
+		cmp.Compare(a.Position, b.Position),
+		cmp.Compare(a.Plugin, b.Plugin),
+	)
+}
+
+// Hooks lists the hooks of a point in the order in which they are asked.
+func (b *Bus) Hooks(p Point) []*Hook {
+	all := b.hooks.Load()
+	if all == nil {
+		return nil
+	}
+	return (*all)[p]
+}
+
+// Fire takes one event through the plugins of its point. The payload is a JSON
+// object; nil stands for an empty one. The outcome is there even when the error
+// is not nil, as far as the event got.
+func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
+	spec := p.spec()
+	if spec == nil {
+		return nil, fmt.Errorf("%w %q", ErrUnknownPoint, p)
+	}
+	object, err := parsePayload(payload)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
+	}
+	hooks := b.Hooks(p)
+	f := firing{spec: spec, payload: object}
+	f.out = &Outcome{Point: p, Verdict: Continue, Steps: make([]Step, 0, len(hooks))}
+	err = f.run(ctx, hooks)
+	f.out.Payload = f.payload.JSON()
+	return f.out, err
+}
+
+func parsePayload(payload json.RawMessage) (Object, error) {
+	if len(payload) == 0 {
+		return Object{}, nil
+	}
+	return rawjson.Parse(payload)
+}
+
+// A firing is one event under way. In the sequential modes one goroutine owns
+// it; notify collects its steps before it touches it.
+type firing struct {
+	spec    *Spec
+	payload Object // as the last plugin left it
+	out     *Outcome
+}
+
+func (f *firing) run(ctx context.Context, hooks []*Hook) error {
+	switch f.spec.Mode {
+	case Chain:
+		return f.chain(ctx, hooks)
+	case First:
+		return f.first(ctx, hooks)
+	case Gate:
+		return f.gate(ctx, hooks)
+	default:
+		return f.notify(ctx, hooks)
+	}
+}
+
+// call asks one hook and returns its reply with the step that records it.
+func (f *firing) call(ctx context.Context, h *Hook) (Reply, Step) {
+	c := Call{Plugin: h.Plugin, Dialect: h.Dialect, Name: h.Name, Point: h.Point,
+		Timeout: h.Timeout, Counters: h.Counters}
+	step := newStep(h)
+	reply, err := Do(ctx, &c, func(ctx context.Context) (Reply, error) {
+		return h.Call(ctx, &Event{Point: h.Point, Payload: f.payload})
+	})
+	step.finish(&reply, err)
+	if err != nil {
+		step.Action = failureAction(h, f.spec.Mode, kindOf(err))
+		reply = Reply{} // an answer beside an error is for the trace only
+	}
+	return reply, step
+}
+
+// settle applies what the failure table said about a failed step. It reports
+// whether the event is over, and the error that Fire returns.
+func (f *firing) settle(step *Step) (over bool, err error) {
+	if step.Err == nil || step.Action == ActionSkip {
+		return false, nil
+	}
+	step.Verdict = Deny
+	f.end(Deny, step, step.Err.Error(), "")
+	if step.Action == ActionAbort {
+		return true, step.Err
+	}
+	return true, nil
+}
+
+// end records how the event came out, and by whom.
+func (f *firing) end(v Verdict, step *Step, reason, suggest string) {
+	f.out.Verdict, f.out.By, f.out.Reason, f.out.Suggest = v, step.Plugin, reason, suggest
+}
+
+// keep adds a step to the outcome and notices a caller that gave up.
+func (f *firing) keep(ctx context.Context, step Step) error {
+	f.out.Steps = append(f.out.Steps, step)
+	if err := ctx.Err(); err != nil {
+		f.out.Verdict, f.out.Reason = Deny, "interrupted: "+err.Error()
+		return fmt.Errorf("%s: %w", f.spec.Point, context.Cause(ctx))
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A Call names what is asked of a plugin.
+type Call struct {
+	Plugin   string
+	Dialect  string
+	Name     string        // hook, tool or method, in the dialect's words
+	Point    Point         // "" for tools and methods
+	Timeout  time.Duration // 0: only the caller's deadline
+	Counters *Counters     // may be nil
+}
+
+// Counters count the calls to one plugin.
+type Counters struct {
+	Calls    atomic.Int64
+	Errors   atomic.Int64
+	Timeouts atomic.Int64
+}
+
+// Do is the one place that calls a plugin: hooks, tools and methods all pass
+// here. It sets the deadline, counts, and turns an error into an [*Error] that
+// says who was asked for what.
+func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
+	callCtx := ctx
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		callCtx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
+	answer, err := ask(callCtx)
+	c.Counters.count(err)
+	if err == nil {
+		return answer, nil
+	}
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = Failure(Timeout, fmt.Errorf("timed out after %s: %w", c.Timeout, context.DeadlineExceeded))
+	}
+	return answer, stamp(err, c)
+}
+
+func (c *Counters) count(err error) {
+	if c == nil {
+		return
+	}
+	c.Calls.Add(1)
+	if err == nil {
+		return
+	}
+	c.Errors.Add(1)
+	if errors.Is(err, Timeout) || errors.Is(err, context.DeadlineExceeded) {
+		c.Timeouts.Add(1)
+	}
+}

@@ -1,0 +1,51 @@
+package hook
+
+import "context"
+
+// chain: one plugin after another, each sees the last one's output; a reply may
+// stop, skip or deny, and then no further plugin is asked.
+func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
+	for _, h := range hooks {
+		reply, step := f.call(ctx, h)
+		over, err := f.link(&reply, &step)
+		if kerr := f.keep(ctx, step); kerr != nil {
+			return kerr
+		}
+		if over {
+			return err
+		}
+	}
+	return nil
+}
+
+// link adds one reply to the chain and reports whether it was the last.
+func (f *firing) link(reply *Reply, step *Step) (over bool, err error) {
+	if over, err := f.settle(step); over {
+		return true, err
+	}
+	switch reply.Verdict {
+	case Skip:
+		if !f.spec.MaySkip {
+			step.note("skip means nothing at " + string(f.spec.Point) + ": taken for continue")
+			break
+		}
+		step.Verdict = Skip
+		f.end(Skip, step, reply.Reason, reply.Suggest)
+		return true, nil
+	case Deny:
+		step.Verdict = Deny
+		f.end(Deny, step, reply.Reason, reply.Suggest)
+		return true, nil
+	case Stop:
+		f.merge(reply, step)
+		if f.spec.NoStop {
+			step.note("stop means nothing at " + string(f.spec.Point) + ": taken for continue")
+			return false, nil
+		}
+		step.Verdict = Stop
+		f.end(Stop, step, reply.Reason, reply.Suggest)
+		return true, nil
+	}
+	f.merge(reply, step)
+	return false, nil
+}

@@ -1,0 +1,109 @@
+package hook
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Change is one difference between two payloads.
+type Change struct {
+	Path string          `json:"path"`          // a JSON Pointer (RFC 6901)
+	Old  json.RawMessage `json:"old,omitempty"` // absent: added
+	New  json.RawMessage `json:"new,omitempty"` // absent: removed
+}
+
+// mostChanges bounds the diff of one value: past that, the whole value is named instead of its parts.
+const mostChanges = 100
+
+// diffObjects compares two payloads field by field, then inside the fields.
+func diffObjects(before, after Object) []Change {
+	d := differ{}
+	for _, f := range before {
+		if after.Get(f.Name) == nil {
+			d.add(pointer("", f.Name), f.Value, nil)
+		}
+	}
+	for _, f := range after {
+		old := before.Get(f.Name)
+		switch {
+		case old == nil:
+			d.add(pointer("", f.Name), nil, f.Value)
+		case !sameJSON(old, f.Value):
+			d.values(pointer("", f.Name), decode(old), decode(f.Value))
+		}
+	}
+	return d.changes
+}
+
+type differ struct{ changes []Change }
+
+func (d *differ) add(path string, old, new json.RawMessage) {
+	d.changes = append(d.changes, Change{Path: path, Old: old, New: new})
+}
+
+func (d *differ) values(path string, a, b any) {
+	if reflect.DeepEqual(a, b) {
+		return
+	}
+	from := len(d.changes)
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			d.maps(path, x, y)
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			d.lists(path, x, y)
+		}
+	}
+	if n := len(d.changes) - from; n == 0 || n > mostChanges {
+		d.changes = d.changes[:from]
+		d.add(path, encode(a), encode(b))
+	}
+}
+
+func (d *differ) maps(path string, a, b map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if other, ok := b[key]; ok {
+			d.values(pointer(path, key), a[key], other)
+		} else {
+			d.add(pointer(path, key), encode(a[key]), nil)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(b)) {
+		if _, ok := a[key]; !ok {
+			d.add(pointer(path, key), nil, encode(b[key]))
+		}
+	}
+}
+
+func (d *differ) lists(path string, a, b []any) {
+	for i := range max(len(a), len(b)) {
+		at := pointer(path, strconv.Itoa(i))
+		switch {
+		case i >= len(b):
+			d.add(at, encode(a[i]), nil)
+		case i >= len(a):
+			d.add(at, nil, encode(b[i]))
+		default:
+			d.values(at, a[i], b[i])
+		}
+	}
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func pointer(base, name string) string { return base + "/" + pointerEscapes.Replace(name) }
+
+// encode is the inverse of decode, for values that came from it.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}

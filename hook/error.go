@@ -1,0 +1,98 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// An Error is a failed call to a plugin: which one, where, how, and what it
+// said. A dialect returns one with Kind, Err and Stderr set; [Do] fills in the
+// rest. Any other error a dialect returns is wrapped in one.
+type Error struct {
+	Plugin  string
+	Dialect string
+	Hook    string // the dialect's own name of the hook, tool or method called
+	Point   Point  // "" for tools and methods
+	Kind    Kind
+	Stderr  string // the last lines the plugin wrote there, if any
+	Err     error
+}
+
+// Failure is short for the part of an Error that a dialect knows.
+func Failure(kind Kind, err error) *Error { return &Error{Kind: kind, Err: err} }
+
+// Error names the plugin, the point and the cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Plugin != "" {
+		b.WriteString("plugin " + e.Plugin)
+		if e.Dialect != "" {
+			b.WriteString(" (" + e.Dialect + ")")
+		}
+	}
+	if e.Hook != "" {
+		b.WriteString(" " + e.Hook)
+	}
+	if e.Point != "" {
+		b.WriteString(" at " + string(e.Point))
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	b.WriteString(e.cause())
+	if tail := lastLine(e.Stderr); tail != "" {
+		b.WriteString(" (stderr: " + tail + ")")
+	}
+	return b.String()
+}
+
+func (e *Error) cause() string {
+	if e.Err == nil {
+		return string(e.Kind)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches the error's Kind, so that errors.Is(err, hook.Timeout) works.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && k == e.Kind
+}
+
+// stamp makes err an *Error of this call. The dialect's own is copied, never
+// changed: a plugin that is down may hand the same error to many callers.
+func stamp(err error, c *Call) *Error {
+	e := &Error{Kind: kindOf(err), Err: err}
+	if own, ok := errors.AsType[*Error](err); ok {
+		*e = *own
+	}
+	e.Plugin, e.Dialect, e.Hook, e.Point = c.Plugin, c.Dialect, c.Name, c.Point
+	return e
+}
+
+func kindOf(err error) Kind {
+	if k, ok := errors.AsType[Kind](err); ok {
+		return k
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return Timeout
+	}
+	return Unknown
+}
+
+// lastLine is the end of a plugin's stderr, fit for one line of an error.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	const most = 300
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,111 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// merge sets a reply's fields in the payload and notes in the step what really
+// changed. A value that only differs in spelling (escapes, number formats)
+// keeps its old spelling and is no change.
+func (f *firing) merge(reply *Reply, step *Step) {
+	var set Object
+	for _, field := range reply.Set {
+		old := f.payload.Get(field.Name)
+		if slices.Contains(f.spec.Joined, field.Name) {
+			field.Value = join(old, field.Value)
+		}
+		if !sameJSON(old, field.Value) {
+			set = append(set, field)
+		}
+	}
+	if len(set) == 0 {
+		return
+	}
+	step.before = f.payload
+	f.payload = f.payload.With(set...)
+	step.after = f.payload
+	step.Changed = true
+}
+
+// join adds to what is there: texts with a blank line between, lists end to end.
+// Anything else replaces.
+func join(old, add json.RawMessage) json.RawMessage {
+	if a, ok := rawjson.Unquote(old); ok {
+		if b, ok := rawjson.Unquote(add); ok {
+			return joinTexts(a, b)
+		}
+	}
+	if isList(old) && isList(add) {
+		return joinLists(old, add)
+	}
+	if empty(add) && !empty(old) {
+		return old
+	}
+	return add
+}
+
+func joinTexts(a, b string) json.RawMessage {
+	switch {
+	case a == "":
+		return rawjson.String(b)
+	case b == "":
+		return rawjson.String(a)
+	}
+	return rawjson.String(a + "\n\n" + b)
+}
+
+func joinLists(a, b json.RawMessage) json.RawMessage {
+	if len(a) == len("[]") {
+		return b
+	}
+	if len(b) == len("[]") {
+		return a
+	}
+	joined := append(slices.Clone(a[:len(a)-1]), ',')
+	return append(joined, b[1:]...)
+}
+
+func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
+
+func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
+
+// sameJSON reports whether a and b mean the same. Bytes decide for nearly all;
+// only values that could be two spellings of one thing are decoded.
+func sameJSON(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	if a[0] == '"' && b[0] == '"' {
+		if !escaped(a) && !escaped(b) {
+			return false
+		}
+		x, _ := rawjson.Unquote(a)
+		y, _ := rawjson.Unquote(b)
+		return x == y
+	}
+	if a[0] != b[0] {
+		return false
+	}
+	return reflect.DeepEqual(decode(a), decode(b))
+}
+
+func escaped(v []byte) bool { return bytes.IndexByte(v, '\\') >= 0 }
+
+// decode turns raw JSON into Go values. The bytes were validated where they came in.
+func decode(v json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var out any
+	if err := d.Decode(&out); err != nil {
+		return string(v)
+	}
+	return out
+}

@@ -1,0 +1,19 @@
+package hook
+
+import (
+	"context"
+	"sync"
+)
+
+// notify: all at once; nobody's answer or failure changes anything, but every
+// failure is recorded. It returns when all have been told, so that none is lost.
+func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
+	steps := make([]Step, len(hooks)) // each goroutine owns one element
+	var told sync.WaitGroup
+	for i, h := range hooks {
+		told.Go(func() { _, steps[i] = f.call(ctx, h) })
+	}
+	told.Wait()
+	f.out.Steps = steps
+	return nil
+}

@@ -1,0 +1,144 @@
+package hook
+
+import "slices"
+
+// A Point is a moment a plugin can hook.
+type Point string
+
+// The points, in the order in which a session, a command and a job meet them.
+const (
+	SessionStart    Point = "session.start"
+	TurnBegin       Point = "turn.begin"
+	TurnInput       Point = "turn.input"
+	PromptContext   Point = "prompt.context"
+	PromptSend      Point = "prompt.send"
+	ModelReply      Point = "model.reply"
+	ToolBefore      Point = "tool.before"
+	ToolResolve     Point = "tool.resolve"
+	ToolAfter       Point = "tool.after"
+	TurnFinal       Point = "turn.final"
+	TurnDone        Point = "turn.done"
+	SessionIdle     Point = "session.idle"
+	CompactBefore   Point = "compact.before"
+	CompactAfter    Point = "compact.after"
+	SessionEnd      Point = "session.end"
+	CommandValidate Point = "command.validate"
+	CommandBefore   Point = "command.before"
+	CommandAfter    Point = "command.after"
+	CommandDone     Point = "command.done"
+	JobPreflight    Point = "job.preflight"
+	JobSink         Point = "job.sink"
+	JobNotify       Point = "job.notify"
+)
+
+// A Mode is how the plugins of one point are asked.
+type Mode string
+
+// The four modes.
+const (
+	// Chain asks one plugin after another; each sees the last one's output, and a reply may stop the chain.
+	Chain Mode = "chain"
+	// First asks in order; the first plugin with an answer wins.
+	First Mode = "first"
+	// Gate asks in order; all must agree, and the first refusal stops it.
+	Gate Mode = "gate"
+	// Notify tells all at once; no answer and no failure changes anything.
+	Notify Mode = "notify"
+)
+
+// A Spec is what is fixed about a point.
+type Spec struct {
+	Point  Point
+	Mode   Mode
+	Fields []string // the payload's fields, in order; the answer's last
+	Doc    string   // one line, for help texts
+
+	MaySkip bool     // a skip verdict drops the event
+	NoStop  bool     // stop is ignored: every plugin is asked
+	Joined  []string // fields that several plugins add to, instead of replacing
+}
+
+// specs is DESIGN's table of points. The order is the order of [Points].
+var specs = []Spec{
+	{Point: SessionStart, Mode: Chain, Joined: []string{"inject"},
+		Fields: []string{"session_id", "working_dir", "project_root", "inject"},
+		Doc:    "a session begins; plugins may inject text into it"},
+	{Point: TurnBegin, Mode: Gate,
+		Fields: []string{"session_id", "working_dir", "user_text"},
+		Doc:    "a turn begins; a refusal ends it"},
+	{Point: TurnInput, Mode: Chain, MaySkip: true,
+		Fields: []string{"message"},
+		Doc:    "the user's message; may be rewritten or dropped"},
+	{Point: PromptContext, Mode: Chain, NoStop: true,
+		Fields: []string{"user_message", "dynamic_context"},
+		Doc:    "context is gathered for the prompt"},
+	{Point: PromptSend, Mode: Chain,
+		Fields: []string{"base_prompt", "dynamic_context"},
+		Doc:    "the prompt is about to go to the model"},
+	{Point: ModelReply, Mode: Chain,
+		Fields: []string{"text", "tool_calls"},
+		Doc:    "the model has replied"},
+	{Point: ToolBefore, Mode: Chain,
+		Fields: []string{"tool", "call_id", "arguments", "result", "success"},
+		Doc:    "a tool is about to run; stop answers in its place"},
+	{Point: ToolResolve, Mode: First,
+		Fields: []string{"tool", "call_id", "arguments", "result", "success"},
+		Doc:    "who runs this tool? the first answer wins"},
+	{Point: ToolAfter, Mode: Chain,
+		Fields: []string{"tool", "call_id", "arguments", "result", "success", "error"},
+		Doc:    "a tool has run"},
+	{Point: TurnFinal, Mode: Chain,
+		Fields: []string{"text"},
+		Doc:    "the answer, before it is shown"},
+	{Point: TurnDone, Mode: Notify,
+		Fields: []string{"text", "tools", "duration", "error"},
+		Doc:    "a turn is over"},
+	{Point: SessionIdle, Mode: Notify,
+		Fields: []string{"transcript"},
+		Doc:    "a session has gone quiet"},
+	{Point: CompactBefore, Mode: First,
+		Fields: []string{"messages", "strategy", "trigger", "summary"},
+		Doc:    "a transcript is to be compacted; one compactor may do it, observers are told"},
+	{Point: CompactAfter, Mode: Chain, Joined: []string{"retain", "inject"},
+		Fields: []string{"messages_being_compacted", "messages_remaining", "strategy", "trigger", "retain", "inject"},
+		Doc:    "a transcript was compacted; plugins may retain and inject"},
+	{Point: SessionEnd, Mode: Notify,
+		Fields: []string{"session_id"},
+		Doc:    "a session ends"},
+	{Point: CommandValidate, Mode: Chain, Fields: commandFields, Doc: "a command, before its arguments are parsed"},
+	{Point: CommandBefore, Mode: Chain, Fields: commandFields, Doc: "a command, before it runs"},
+	{Point: CommandAfter, Mode: Chain, Fields: commandFields, Doc: "a command has run, before its output is shown"},
+	{Point: CommandDone, Mode: Notify, Fields: commandFields, Doc: "a command is over"},
+	{Point: JobPreflight, Mode: Gate,
+		Fields: []string{"agent", "schedule", "config"},
+		Doc:    "may this job run?"},
+	{Point: JobSink, Mode: Notify,
+		Fields: []string{"agent", "schedule", "message", "config"},
+		Doc:    "a job's output, to be kept somewhere"},
+	{Point: JobNotify, Mode: Notify,
+		Fields: []string{"agent", "schedule", "event", "message", "config"},
+		Doc:    "something happened to a job"},
+}
+
+var commandFields = []string{"command", "args", "flags", "result", "timestamp"}
+
+// Points lists every point with what is fixed about it.
+func Points() []Spec { return slices.Clone(specs) }
+
+// Spec returns what is fixed about p; ok is false where there is no such point.
+func (p Point) Spec() (spec Spec, ok bool) {
+	s := p.spec()
+	if s == nil {
+		return Spec{}, false
+	}
+	return *s, true
+}
+
+func (p Point) spec() *Spec {
+	for i := range specs {
+		if specs[i].Point == p {
+			return &specs[i]
+		}
+	}
+	return nil
+}

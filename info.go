@@ -1,0 +1,208 @@
+package patchbay
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// PluginInfo is one plugin, as `patchbay plugin list --json` prints it.
+type PluginInfo struct {
+	Name        string        `json:"name"`
+	Dialect     string        `json:"dialect"`
+	Version     string        `json:"version"`
+	Description string        `json:"description"`
+	Path        string        `json:"path"`
+	State       dialect.State `json:"state"`
+	Hooks       []string      `json:"hooks"` // the dialect's own names
+	Tools       []string      `json:"tools"` // full names
+	Commands    []string      `json:"commands"`
+	Methods     []string      `json:"methods"`
+	Kinds       []string      `json:"kinds"`
+	Priority    int           `json:"priority"`
+	Pid         *int          `json:"pid"`   // nil: no process
+	Error       *string       `json:"error"` // why it is not ready
+}
+
+// PluginDetail is all there is to know about one plugin.
+type PluginDetail struct {
+	PluginInfo
+	Wiring       []Wire            `json:"wiring"`
+	Capabilities []Capability      `json:"capabilities"`
+	Health       string            `json:"health"`
+	Counters     Counters          `json:"counters"`
+	Problems     []dialect.Problem `json:"problems"`
+	Warnings     []dialect.Problem `json:"warnings"`
+}
+
+// A Wire is one hook on one point.
+type Wire struct {
+	Hook      string     `json:"hook"`
+	Point     hook.Point `json:"point"`
+	Mode      hook.Mode  `json:"mode"`
+	Priority  int        `json:"priority"`
+	Connected bool       `json:"connected"` // by the configuration, not natively
+}
+
+// A Capability is something a plugin declares it needs, and whether the system holds it to that.
+type Capability struct {
+	Capability string `json:"capability"`
+	Status     string `json:"status"` // enforced | partial | not_enforced
+	Reason     string `json:"reason"`
+}
+
+// Counters count what happened to a plugin since the host was opened.
+type Counters struct {
+	Calls                int64 `json:"calls"`
+	Errors               int64 `json:"errors"`
+	Timeouts             int64 `json:"timeouts"`
+	Restarts             int   `json:"restarts"`
+	NotificationsDropped int64 `json:"notifications_dropped"`
+}
+
+// Plugins lists every plugin that was found, also those that are not running.
+func (h *Host) Plugins() []PluginInfo {
+	out := make([]PluginInfo, 0, len(h.entries))
+	for _, e := range h.entries {
+		out = append(out, h.info(e))
+	}
+	return out
+}
+
+// Plugin tells all about one plugin, by its name, or by DIALECT:NAME where two
+// dialects have one of that name.
+func (h *Host) Plugin(name string) (*PluginDetail, error) {
+	e, err := h.find(name)
+	if err != nil {
+		return nil, err
+	}
+	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: capabilities(e),
+		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
+	d.Counters = Counters{Calls: e.counters.Calls.Load(), Errors: e.counters.Errors.Load(), Timeouts: e.counters.Timeouts.Load()}
+	if e.plugin != nil {
+		status := e.plugin.Status()
+		d.Health = status.Health
+		d.Counters.Restarts, d.Counters.NotificationsDropped = status.Restarts, status.NotificationsDropped
+	}
+	return d, nil
+}
+
+// Tools lists every tool of the plugins that are ready, by name.
+func (h *Host) Tools() []Tool {
+	out := make([]Tool, 0, len(h.tools))
+	for _, name := range slices.Sorted(maps.Keys(h.tools)) {
+		tools := h.tools[name].info.Tools
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
+		out = append(out, tools[i])
+	}
+	return out
+}
+
+func (h *Host) info(e *entry) PluginInfo {
+	p := PluginInfo{
+		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
+		Path: e.found.Path, State: e.state, Hooks: orEmpty(e.info.Hooks), Tools: []string{},
+		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
+		Priority: e.priority(h.setup.config),
+	}
+	for _, t := range e.info.Tools {
+		p.Tools = append(p.Tools, t.Name)
+	}
+	err := e.err
+	if e.plugin != nil {
+		status := e.plugin.Status()
+		if status.Pid != 0 {
+			p.Pid = &status.Pid
+		}
+		err = cmp.Or(err, status.Err)
+	}
+	if err != nil {
+		text := err.Error()
+		p.Error = &text
+	}
+	return p
+}
+
+// wiring lists where a plugin's hooks are, in the order of the points.
+func (h *Host) wiring(e *entry) []Wire {
+	wires := []Wire{}
+	for _, spec := range hook.Points() {
+		for _, hk := range h.bus.Hooks(spec.Point) {
+			if hk.Counters == &e.counters {
+				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected})
+			}
+		}
+	}
+	return wires
+}
+
+func capabilities(e *entry) []Capability {
+	out := []Capability{}
+	for _, c := range e.info.Capabilities {
+		out = append(out, capability(c))
+	}
+	return out
+}
+
+// capability says how far one declared capability binds the plugin. Storage
+// goes through the host, which asks for the capability at every call.
+func capability(c string) Capability {
+	if strings.HasPrefix(c, "kaged:storage:") {
+		return Capability{Capability: c, Status: "enforced", Reason: "every storage call passes through the host"}
+	}
+	return Capability{Capability: c, Status: "not_enforced", Reason: "this version reads capabilities and does not enforce them"}
+}
+
+// find is the entry of a name; a ready plugin goes before one that is not.
+func (h *Host) find(name string) (*entry, error) {
+	var found []*entry
+	for _, e := range h.entries {
+		if e.info.Name == name || e.found.Dialect+":"+e.info.Name == name {
+			found = append(found, e)
+		}
+	}
+	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
+		found = ready
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("plugin %s: %w%s", name, ErrNotFound, didYouMean(name, h.names()))
+	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
+		return nil, fmt.Errorf("plugin %s: %s and %s both have one: say %s:%s", name,
+			found[0].found.Dialect, found[1].found.Dialect, found[0].found.Dialect, name)
+	}
+	return found[0], nil
+}
+
+func (h *Host) names() []string {
+	var names []string
+	for _, e := range h.entries {
+		names = append(names, e.info.Name)
+	}
+	return names
+}
+
+func (h *Host) noTool(name string) error {
+	return fmt.Errorf("tool %s: %w%s", name, ErrNotFound, didYouMean(name, slices.Sorted(maps.Keys(h.tools))))
+}
+
+// didYouMean ends a "not found" with the name that was probably meant.
+func didYouMean(name string, known []string) string {
+	if near := nearest.Word(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,66 @@
+// Package nearest finds the word somebody meant. It knows nothing about where
+// the words come from and imports nothing of the module.
+package nearest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// longest is the length past which a word is not a typing error of anything we know.
+const longest = 64
+
+// Word is the allowed word that differs from word by at most a third of its
+// length in typing errors; "" where none does.
+func Word(word string, allowed []string) string {
+	if len(word) > longest {
+		return ""
+	}
+	best, bound := "", max(1, len(word)/3)+1
+	for _, candidate := range allowed {
+		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < bound {
+			best, bound = candidate, d
+		}
+	}
+	return best
+}
+
+// Suggest is what to tell somebody who wrote word: the nearest allowed one, or
+// all of them where they are few, or "".
+func Suggest(word string, allowed []string) string {
+	if near := Word(word, allowed); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	const few = 12
+	if len(allowed) == 0 || len(allowed) > few {
+		return ""
+	}
+	return "known here: " + strings.Join(allowed, ", ")
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b (optimal string alignment, bytewise: names are
+// ASCII).
+func distance(a, b string) int {
+	var before []int // the row before last, for swaps
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, replace)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

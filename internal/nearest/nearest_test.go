@@ -1,0 +1,35 @@
+package nearest
+
+import "testing"
+
+func TestWord(t *testing.T) {
+	allowed := []string{"priority", "timeout", "enabled", "env"}
+	for word, want := range map[string]string{
+		"priorty":  "priority",
+		"tiemout":  "timeout",
+		"TIMEOUT":  "timeout",
+		"evn":      "env",
+		"xyz":      "",
+		"capacity": "",
+	} {
+		if got := Word(word, allowed); got != want {
+			t.Errorf("Word(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestSuggestListsAFewWhereNothingIsNear(t *testing.T) {
+	if got, want := Suggest("zzz", []string{"a", "b"}), "known here: a, b"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Suggest("tiem", []string{"time"}), `did you mean "time"?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestALongWordIsNobodysTypingError(t *testing.T) {
+	long := make([]byte, 10_000)
+	if got := Word(string(long), []string{"a"}); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

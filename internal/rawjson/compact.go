@@ -1,0 +1,77 @@
+package rawjson
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Compact returns v without insignificant white space: v itself when it is compact already. What is not valid JSON
+// comes back as it is; ask [Check] first where that can be.
+func Compact(v []byte) json.RawMessage {
+	span, err := whole(v)
+	if err != nil {
+		return v
+	}
+	return span.compact(v)
+}
+
+// Clean is [Compact], and what is not valid UTF-8 in strings becomes U+FFFD.
+func Clean(v []byte) json.RawMessage {
+	span, err := whole(v)
+	if err != nil {
+		return v
+	}
+	return span.Clean(v)
+}
+
+// Clean returns the span's value compact and valid UTF-8. It aliases data unless something had to be mended.
+func (s Span) Clean(data []byte) json.RawMessage {
+	v := s.compact(data)
+	if s.NonASCII && !utf8.Valid(v) {
+		return appendValid(make([]byte, 0, len(v)+len(v)/8), v)
+	}
+	return v
+}
+
+// compact caps the slice it returns, so that nobody appends into the rest of the line.
+func (s Span) compact(data []byte) json.RawMessage {
+	v := data[s.Start:s.End:s.End]
+	if s.Spaced {
+		return squeeze(v)
+	}
+	return v
+}
+
+// squeeze copies valid JSON without the white space outside its strings.
+func squeeze(v []byte) []byte {
+	dst := make([]byte, 0, len(v))
+	from := 0 // start of the run not yet copied
+	for i := 0; i < len(v); {
+		switch c := v[i]; {
+		case c == '"':
+			i, _, _ = skipString(v, i) // v is valid: no error
+		case isSpace(c):
+			dst = append(dst, v[from:i]...)
+			i = Space(v, i)
+			from = i
+		default:
+			i++
+		}
+	}
+	return append(dst, v[from:]...)
+}
+
+// appendValid appends v, with one U+FFFD for each byte that is not part of a valid sequence, as encoding/json does.
+func appendValid(dst, v []byte) []byte {
+	for i := 0; i < len(v); {
+		if v[i] < utf8.RuneSelf {
+			dst = append(dst, v[i])
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(v[i:])
+		dst = utf8.AppendRune(dst, r)
+		i += n
+	}
+	return dst
+}

@@ -1,0 +1,128 @@
+package rawjson_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+func seed(f *testing.F) {
+	for _, doc := range documents {
+		f.Add([]byte(doc))
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		valid := json.Valid(data)
+		if got := rawjson.Check(data) == nil; got != valid {
+			t.Fatalf("Check(%q) valid = %v, encoding/json says %v", data, got, valid)
+		}
+		if !valid {
+			return
+		}
+		var want bytes.Buffer
+		if err := json.Compact(&want, data); err != nil {
+			t.Fatal(err)
+		}
+		if got := rawjson.Compact(data); !bytes.Equal(got, want.Bytes()) {
+			t.Fatalf("Compact(%q) = %q, want %q", data, got, want.Bytes())
+		}
+		if got := rawjson.Clean(data); !utf8.Valid(got) || !json.Valid(got) {
+			t.Fatalf("Clean(%q) = %q", data, got)
+		}
+	})
+}
+
+// FuzzParse compares with encoding/json in two ways: the same fields with the same meaning; and, where keys are plain
+// and not repeated, the same bytes as json.Compact.
+func FuzzParse(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want map[string]json.RawMessage
+		isObject := json.Unmarshal(data, &want) == nil && want != nil
+		o, err := rawjson.Parse(data)
+		if (err == nil) != isObject {
+			t.Fatalf("Parse(%q): %v, encoding/json says %v", data, err, isObject)
+		}
+		if err != nil {
+			return
+		}
+		if len(o) != len(want) {
+			t.Fatalf("Parse(%q) has %d fields, want %d", data, len(o), len(want))
+		}
+		plain := utf8.Valid(data) && keysArePlain(data, len(o))
+		for _, field := range o {
+			if !sameValue(field.Value, want[field.Name]) {
+				t.Fatalf("Parse(%q)[%q] = %s, want %s", data, field.Name, field.Value, want[field.Name])
+			}
+		}
+		if got := o.JSON(); plain && !bytes.Equal(got, rawjson.Compact(data)) {
+			t.Fatalf("Parse(%q).JSON() = %q", data, got)
+		}
+	})
+}
+
+// keysArePlain reports whether the n top-level keys are written as AppendString writes them, and none is repeated.
+func keysArePlain(data []byte, n int) bool {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	_, _ = dec.Token()
+	count := 0
+	for dec.More() {
+		key, _ := dec.Token()
+		if name, ok := key.(string); !ok || !bytes.Contains(data, rawjson.String(name)) {
+			return false
+		}
+		var skip json.RawMessage
+		_ = dec.Decode(&skip)
+		count++
+	}
+	return count == n && !bytes.ContainsAny(data, `\`)
+}
+
+func sameValue(got, want json.RawMessage) bool {
+	var a, b any
+	if json.Unmarshal(got, &a) != nil {
+		return json.Unmarshal(want, &b) != nil // a number beyond float64 is valid JSON and no float64
+	}
+	if json.Unmarshal(want, &b) != nil {
+		return false
+	}
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return utf8.Valid(got) && bytes.Equal(x, y)
+}
+
+func FuzzUnquote(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want *string
+		isString := json.Unmarshal(data, &want) == nil && want != nil
+		got, ok := rawjson.Unquote(data)
+		if ok != isString || ok && got != *want {
+			t.Fatalf("Unquote(%q) = %q, %v", data, got, ok)
+		}
+	})
+}
+
+func FuzzAppendString(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want string // encoding/json's own round trip, for its handling of invalid UTF-8
+		encoded, _ := json.Marshal(string(data))
+		if err := json.Unmarshal(encoded, &want); err != nil {
+			t.Fatal(err)
+		}
+		doc := rawjson.String(string(data))
+		if !json.Valid(doc) || !utf8.Valid(doc) {
+			t.Fatalf("String(%q) = %q", data, doc)
+		}
+		if got, ok := rawjson.Unquote(doc); !ok || got != want {
+			t.Fatalf("String(%q) = %s, which reads back as %q", data, doc, got)
+		}
+	})
+}

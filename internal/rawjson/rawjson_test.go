@@ -1,0 +1,281 @@
+package rawjson_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// documents are the seeds of every fuzz target here, valid and not.
+var documents = []string{
+	`{}`, `[]`, `""`, `0`, `-0`, `-1.5e+10`, `1E9`, `true`, `false`, `null`, ` { } `, "\t[\n]\r",
+	`{"jsonrpc":"2.0","id":1,"result":{"action":"continue"}}`,
+	`{"a" : [1, 2, {"b" : "c d"}] , "e":"f"}`,
+	`{"a":1,"a":2}`, `{"a":1,"b":2,"a":{"x":[]}}`,
+	`{"\u0061":1,"é":"\ud83d\ude00","\ud800":"\udc00x"}`,
+	"{\"\xff\":\"a\xffb\xc3\"}", `"a long string without anything special in it at all, but for one \" here"`,
+	"\"\u2028\u2029<>&\"", `"\b\f\n\r\t\/\\\""`, `"\u00e9\u0000"`,
+	``, ` `, `{`, `}`, `[`, `]`, `[1,]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`, `nul`,
+	`"`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"a\nb\"", "\"a\x00\"", `[1 2]`, `{"a":1 "b":2}`, `[}`, `{]`, `1 2`, `{}{}`, "\xef\xbb\xbf{}",
+	`[[[[[[[[{"a":[[{"b":null}]]}]]]]]]]]`,
+}
+
+func TestCheckAgreesWithEncodingJSON(t *testing.T) {
+	for _, doc := range documents {
+		if got, want := rawjson.Check([]byte(doc)) == nil, json.Valid([]byte(doc)); got != want {
+			t.Errorf("Check(%q) valid = %v, encoding/json says %v", doc, got, want)
+		}
+	}
+}
+
+func TestNestingHasTheLimitOfEncodingJSON(t *testing.T) {
+	for _, depth := range []int{1, 63, 64, 65, 128, 129, 9_999, 10_000, 10_001, 200_000} {
+		for _, pair := range [][2]string{{"[", "]"}, {`{"a":`, "}"}} {
+			doc := strings.Repeat(pair[0], depth) + "1" + strings.Repeat(pair[1], depth)
+			if got, want := rawjson.Check([]byte(doc)) == nil, json.Valid([]byte(doc)); got != want {
+				t.Errorf("depth %d of %q: valid = %v, want %v", depth, pair[0], got, want)
+			}
+		}
+	}
+}
+
+func TestNestingKeepsObjectsAndArraysApart(t *testing.T) {
+	var open, shut strings.Builder
+	closers := make([]string, 0, 300)
+	for i := range 300 { // across several words of the bit stack, in no regular pattern
+		if i*i%7 < 3 {
+			open.WriteString(`{"k":`)
+			closers = append(closers, "}")
+		} else {
+			open.WriteString("[")
+			closers = append(closers, "]")
+		}
+	}
+	for i := len(closers) - 1; i >= 0; i-- {
+		shut.WriteString(closers[i])
+	}
+	doc := open.String() + "null" + shut.String()
+	if err := rawjson.Check([]byte(doc)); err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	for i := range closers { // one wrong bracket, at each place in turn
+		bad := []byte(doc)
+		at := len(doc) - 1 - i
+		bad[at] ^= '}' ^ ']'
+		if rawjson.Check(bad) == nil {
+			t.Fatalf("a wrong bracket at level %d passed", i)
+		}
+	}
+}
+
+func TestSkip(t *testing.T) {
+	tests := []struct {
+		doc    string
+		end    int
+		spaced bool
+	}{
+		{`{"a":1},x`, 7, false},
+		{`{"a": 1},x`, 8, true},
+		{`"a b"   `, 5, false},
+		{`12.5e3]`, 6, false},
+		{`[ ]`, 3, true},
+		{`[1,2,"a b"]}`, 11, false},
+	}
+	for _, tt := range tests {
+		end, spaced, err := rawjson.Skip([]byte("##"+tt.doc), 2)
+		if err != nil || end != tt.end+2 || spaced != tt.spaced {
+			t.Errorf("Skip(%q) = %d, %v, %v; want %d, %v", tt.doc, end, spaced, err, tt.end+2, tt.spaced)
+		}
+	}
+}
+
+func TestSyntaxErrorSaysWhere(t *testing.T) {
+	var syntax *rawjson.SyntaxError
+	if err := rawjson.Check([]byte(`{"a":1,"b":x}`)); !errors.As(err, &syntax) || syntax.Offset != 11 {
+		t.Errorf("err = %v, want a SyntaxError at byte 11", err)
+	}
+	if err := rawjson.Check([]byte(`[1`)); err == nil || !strings.Contains(err.Error(), "unexpected end") {
+		t.Errorf("err = %v, want an unexpected end", err)
+	}
+}
+
+// Every special byte is found at every distance from the start and the end of the eight-byte words.
+func TestStringsEndWhereTheyEnd(t *testing.T) {
+	for length := range 40 {
+		for at := range length {
+			for _, c := range []byte{'"', '\\', 0x1f, 0x00, '\n', ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
+				doc := append([]byte{'"'}, bytes.Repeat([]byte{'a'}, length)...)
+				doc = append(doc, '"')
+				doc[1+at] = c
+				if got, want := rawjson.Check(doc) == nil, json.Valid(doc); got != want {
+					t.Fatalf("Check(%q) valid = %v, want %v", doc, got, want)
+				}
+				span, _ := rawjson.Scan(doc, 0)
+				if want := c >= 0x80; span.NonASCII != want {
+					t.Fatalf("Scan(%q).NonASCII = %v", doc, span.NonASCII)
+				}
+			}
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct{ rule, in, want string }{
+		{"keeps the order", `{"b":1,"a":2}`, `{"b":1,"a":2}`},
+		{"compacts values", " { \"a\" : [ 1 , {\"b\" : \"c  d\"} ] } ", `{"a":[1,{"b":"c  d"}]}`},
+		{"a repeated key keeps its first place and last value", `{"a":1,"b":2,"a":3}`, `{"a":3,"b":2}`},
+		{"keys are compared decoded", `{"a":1,"\u0061":2}`, `{"a":2}`},
+		{"invalid UTF-8 is replaced", "{\"k\xff\":\"a\xff\xfeb\"}", `{"k` + "\uFFFD" + `":"a` + "\uFFFD\uFFFD" + `b"}`},
+		{"values keep their escapes", `{"a":"\u0061\/"}`, `{"a":"\u0061\/"}`},
+		{"numbers are not touched", `{"a":1.0000000000000000001e+3}`, `{"a":1.0000000000000000001e+3}`},
+		{"empty", ` {  } `, `{}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			o, err := rawjson.Parse([]byte(tt.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(o.JSON()); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+	for _, bad := range []string{``, `[]`, `"a"`, `null`, `{"a":1}x`, `{"a":1`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{1:2}`, `{"a":01}`} {
+		if _, err := rawjson.Parse([]byte(bad)); err == nil {
+			t.Errorf("Parse(%q) passed", bad)
+		}
+	}
+}
+
+func TestParseManyRepeatedKeys(t *testing.T) {
+	var doc strings.Builder
+	doc.WriteString("{")
+	const keys, rounds = 30_000, 3
+	for i := range keys * rounds {
+		fmt.Fprintf(&doc, `"key%d":%d,`, i%keys, i)
+	}
+	doc.WriteString(`"end":0}`)
+	o, err := rawjson.Parse([]byte(doc.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o) != keys+1 {
+		t.Fatalf("%d fields, want %d", len(o), keys+1)
+	}
+	for i, f := range o[:keys] {
+		if want := fmt.Sprintf("key%d", i); f.Name != want || string(f.Value) != fmt.Sprint((rounds-1)*keys+i) {
+			t.Fatalf("field %d is %s:%s", i, f.Name, f.Value)
+		}
+	}
+}
+
+func TestObject(t *testing.T) {
+	o, err := rawjson.Parse([]byte(`{"text":"a\nb","n":5,"nil":null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("Get is nil where absent", func(t *testing.T) {
+		if v := o.Get("none"); v != nil {
+			t.Errorf("got %s", v)
+		}
+		if v := o.Get("nil"); string(v) != "null" {
+			t.Errorf("null is %q", v)
+		}
+	})
+	t.Run("String only where it is a string", func(t *testing.T) {
+		if s, ok := o.String("text"); s != "a\nb" || !ok {
+			t.Errorf("got %q, %v", s, ok)
+		}
+		for _, name := range []string{"n", "nil", "none"} {
+			if s, ok := o.String(name); ok {
+				t.Errorf("%s is %q", name, s)
+			}
+		}
+	})
+	t.Run("With replaces in place, appends, and leaves the original", func(t *testing.T) {
+		got := o.With(rawjson.Field{Name: "n", Value: json.RawMessage("6")}, rawjson.Field{Name: "new"}, rawjson.Field{Name: "n", Value: json.RawMessage("7")})
+		if want := `{"text":"a\nb","n":7,"nil":null,"new":null}`; string(got.JSON()) != want {
+			t.Errorf("got %s, want %s", got.JSON(), want)
+		}
+		if string(o.Get("n")) != "5" || len(o) != 3 {
+			t.Errorf("the original became %s", o.JSON())
+		}
+	})
+	t.Run("no object is an empty one", func(t *testing.T) {
+		if got := rawjson.Object(nil).JSON(); string(got) != "{}" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("appending to a value does not reach its neighbour", func(t *testing.T) {
+		line := []byte(`{"a":1,"b":2}`)
+		p, _ := rawjson.Parse(line)
+		_ = append(p.Get("a"), "XXX"...)
+		if string(line) != `{"a":1,"b":2}` {
+			t.Errorf("the line became %s", line)
+		}
+	})
+}
+
+func TestCompact(t *testing.T) {
+	same := []byte(`{"a":[1,"b c"]}`)
+	if got := rawjson.Compact(same); &got[0] != &same[0] {
+		t.Error("a compact value was copied")
+	}
+	if got := rawjson.Compact([]byte(" [1, \"\\\" ,\"]\n")); string(got) != `[1,"\" ,"]` {
+		t.Errorf("got %s", got)
+	}
+	if got := rawjson.Compact([]byte("\"a\xff\"")); string(got) != "\"a\xff\"" {
+		t.Errorf("Compact touched the UTF-8: %q", got)
+	}
+	if got := rawjson.Clean([]byte(" \"a\xff\"")); string(got) != "\"a\uFFFD\"" {
+		t.Errorf("Clean gave %q", got)
+	}
+	if got := rawjson.Compact([]byte("{ x")); string(got) != "{ x" {
+		t.Errorf("what is not JSON came back as %q", got)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	tests := map[string]string{
+		"":                     `""`,
+		"plain":                `"plain"`,
+		"<a href=\"x\">&\\":    `"<a href=\"x\">&\\"`,
+		"\b\f\n\r\t\x00\x1f":   `"\b\f\n\r\t\u0000\u001f"`,
+		"\u2028|\u2029|\u202a": `"\u2028|\u2029|` + "\u202a" + `"`,
+		"bad\xffé\xc3":         `"bad` + "\uFFFDé\uFFFD" + `"`,
+		"\x7f":                 "\"\x7f\"",
+	}
+	for in, want := range tests {
+		if got := string(rawjson.String(in)); got != want {
+			t.Errorf("String(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestUnquote(t *testing.T) {
+	if s, ok := rawjson.Unquote([]byte(` "\ud83d\ude00\ud83dx\u00e9" `)); s != "😀\uFFFDxé" || !ok {
+		t.Errorf("got %q, %v", s, ok)
+	}
+	for _, bad := range []string{``, `null`, `1`, `"`, `"a"b`, `"\"`} {
+		if _, ok := rawjson.Unquote([]byte(bad)); ok {
+			t.Errorf("Unquote(%q) passed", bad)
+		}
+	}
+}
+
+func TestParseAllocatesOnlyTheFields(t *testing.T) {
+	doc := []byte(event300)
+	if n := testing.AllocsPerRun(100, func() { _, _ = rawjson.Parse(doc) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+	buf := make([]byte, 0, 512)
+	if n := testing.AllocsPerRun(100, func() { buf = rawjson.AppendString(buf[:0], event300) }); n > 0 {
+		t.Errorf("AppendString: %v allocations", n)
+	}
+}

@@ -1,0 +1,171 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// replacement is U+FFFD as it stands in a document.
+const replacement = "\uFFFD"
+
+// String is s as a JSON string.
+func String(s string) json.RawMessage {
+	return AppendString(make([]byte, 0, len(s)+2), s)
+}
+
+// AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which JavaScript took for line
+// ends), nothing else: "<" stays "<", so that shell plugins can match it. Invalid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	src := []byte(s) // not copied: it is neither kept nor changed
+	dst = append(dst, '"')
+	for i := 0; ; {
+		end, high := plain(src, i, 0)
+		if high&highs == 0 {
+			dst = append(dst, src[i:end]...)
+		} else {
+			dst = appendMended(dst, src[i:end])
+		}
+		if end == len(src) {
+			return append(dst, '"')
+		}
+		dst = appendEscape(dst, src[end])
+		i = end + 1
+	}
+}
+
+// appendMended appends a run without characters that JSON escapes, but with others that we do.
+func appendMended(dst, run []byte) []byte {
+	for len(run) > 0 {
+		r, n := utf8.DecodeRune(run)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, replacement...)
+		case r == '\u2028' || r == '\u2029':
+			dst = append(dst, '\\', 'u', '2', '0', '2', hexDigits[r&0xF])
+		default:
+			dst = append(dst, run[:n]...)
+		}
+		run = run[n:]
+	}
+	return dst
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
+}
+
+// Unquote decodes v where it is a JSON string; white space around it is allowed. Invalid UTF-8 and lone surrogates
+// become U+FFFD.
+func Unquote(v []byte) (string, bool) {
+	i := Space(v, 0)
+	if i == len(v) || v[i] != '"' {
+		return "", false
+	}
+	end, high, err := skipString(v, i)
+	if err != nil || Space(v, end) < len(v) {
+		return "", false
+	}
+	body := v[i+1 : end-1]
+	if verbatim(body, high) {
+		return string(body), true
+	}
+	return string(unescape(body)), true
+}
+
+// verbatim reports whether the body of a valid string means itself: no escapes, valid UTF-8.
+func verbatim(body []byte, high uint64) bool {
+	if high&highs != 0 && !utf8.Valid(body) {
+		return false
+	}
+	return bytes.IndexByte(body, '\\') < 0
+}
+
+// unescape decodes the body of a valid JSON string: runs that mean themselves, and escapes between them.
+func unescape(body []byte) []byte {
+	dst := make([]byte, 0, len(body))
+	for i := 0; ; {
+		end, high := plain(body, i, 0)
+		if high&highs == 0 {
+			dst = append(dst, body[i:end]...)
+		} else {
+			dst = appendValid(dst, body[i:end])
+		}
+		if end == len(body) {
+			return dst
+		}
+		var n int
+		dst, n = appendUnescaped(dst, body[end:])
+		i = end + n
+	}
+}
+
+// appendUnescaped decodes the valid escape that b starts with and returns its length.
+func appendUnescaped(dst, b []byte) ([]byte, int) {
+	switch b[1] {
+	case 'n':
+		return append(dst, '\n'), 2
+	case 't':
+		return append(dst, '\t'), 2
+	case 'r':
+		return append(dst, '\r'), 2
+	case 'b':
+		return append(dst, '\b'), 2
+	case 'f':
+		return append(dst, '\f'), 2
+	case 'u':
+		r, n := codePoint(b)
+		return utf8.AppendRune(dst, r), n
+	}
+	return append(dst, b[1]), 2 // the quote, the backslash and the slash stand for themselves
+}
+
+// codePoint decodes \uXXXX, or a surrogate pair of them. A surrogate without its partner is U+FFFD.
+func codePoint(b []byte) (rune, int) {
+	r, _ := hex4(b)
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if low, ok := hex4(b[6:]); ok {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return utf8.RuneError, 6
+}
+
+// hex4 reads the \uXXXX that b starts with.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

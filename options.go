@@ -1,0 +1,159 @@
+package patchbay
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// Version is what Patchbay tells plugins and users it is.
+const Version = "0.1.0"
+
+// Options say how a host is opened. The zero value, and nil, read the
+// configuration file and search the default places.
+type Options struct {
+	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
+	Logger *slog.Logger
+	// ConfigFile replaces the default configuration file. It must exist.
+	ConfigFile string
+	// Environ replaces os.Environ: where to search, and what plugins may see of it.
+	Environ []string
+	// Dir is the working directory of the host's work. Empty: the process's own.
+	Dir string
+	// Paths are plugins to open beside those that are found.
+	Paths []string
+	// NoSearch opens Paths alone.
+	NoSearch bool
+	// Dialects limits the protocols by name. Nil: all.
+	Dialects []string
+	// Needs, where it is not nil, is asked before a plugin is started. One that
+	// is not needed is not opened and not listed.
+	Needs func(Candidate) bool
+}
+
+// A Candidate is a plugin that was found and not yet started.
+type Candidate struct {
+	Name    string // as far as it is known: a scaffold plugin's file name
+	Dialect string
+	Path    string
+	Known   bool     // whether the lists below are known before the plugin runs
+	Hooks   []string // the dialect's own names
+	Tools   []string
+}
+
+// setup is what Open works with: the options, made whole.
+type setup struct {
+	Options
+	env         dialect.Env
+	dirs        config.Dirs
+	config      *config.Config
+	secrets     *config.Secrets
+	projectRoot string
+}
+
+func (o *Options) setup() (*setup, error) {
+	s := &setup{}
+	if o != nil {
+		s.Options = *o
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.Environ == nil {
+		s.Environ = os.Environ()
+	}
+	s.env = dialect.Env{Vars: s.Environ}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	return s, s.load()
+}
+
+// place finds the working directory and the project around it.
+func (s *setup) place() (err error) {
+	if s.Dir == "" {
+		if s.Dir, err = os.Getwd(); err != nil {
+			return fmt.Errorf("working directory: %w", err)
+		}
+	}
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	}
+	s.projectRoot = projectRoot(s.Dir)
+	return nil
+}
+
+// load reads the configuration and the secrets.
+func (s *setup) load() (err error) {
+	if s.dirs, err = config.Locate(s.env.Get, runtime.GOOS); err != nil {
+		return err
+	}
+	if s.ConfigFile != "" {
+		if _, err := os.Stat(s.ConfigFile); err != nil {
+			return fmt.Errorf("config file: %w", err)
+		}
+		s.dirs.ConfigFile = s.ConfigFile
+	}
+	if s.config, err = config.Load(s.dirs.ConfigFile); err != nil {
+		return err
+	}
+	s.secrets, err = config.LoadSecrets(s.dirs.SecretsFile)
+	return err
+}
+
+// settings are the configuration's words on one plugin, as a dialect wants them.
+func (s *setup) settings(name string) (dialect.Settings, error) {
+	p := s.config.Plugins[name]
+	out := dialect.Settings{Timeout: p.Timeout, ToolTimeout: p.ToolTimeout, Standby: p.Standby, Env: p.Env}
+	var err error
+	if p.Config != nil {
+		if out.Config, err = json.Marshal(p.Config); err != nil {
+			return out, fmt.Errorf("config of plugin %s: %w", name, err)
+		}
+	}
+	if table := s.secrets.Plugin(name).Reveal(); table != nil {
+		if out.SystemConfig, err = json.Marshal(table); err != nil {
+			return out, fmt.Errorf("secrets of plugin %s: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
+// projectRoot is the nearest directory upwards that is under version control, or dir itself.
+func projectRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			return dir
+		}
+	}
+}
+
+// chosen are the dialects the options ask for.
+func (s *setup) chosen() ([]dialect.Dialect, error) {
+	all := dialects()
+	if s.Dialects == nil {
+		return all, nil
+	}
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Name())
+	}
+	for _, name := range s.Dialects {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("no dialect %q; there are %v", name, names)
+		}
+	}
+	return slices.DeleteFunc(all, func(d dialect.Dialect) bool {
+		return !slices.Contains(s.Dialects, d.Name())
+	}), nil
+}

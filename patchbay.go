@@ -1,0 +1,216 @@
+package patchbay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/storage"
+)
+
+// ErrClosed is returned by calls to a host that was closed.
+var ErrClosed = errors.New("the host is closed")
+
+// ErrNotFound is returned for a plugin, tool or method that is not there.
+var ErrNotFound = errors.New("not found")
+
+// A ToolResult is what a tool call came to.
+type ToolResult = dialect.ToolResult
+
+// A Tool is a function that a plugin offers.
+type Tool = dialect.Tool
+
+// A Host is a set of running plugins. It is safe for concurrent use.
+type Host struct {
+	setup   *setup
+	procs   *proc.Group
+	store   *storage.Store
+	bus     hook.Bus
+	entries []*entry          // every plugin that was found, in order; fixed once opened
+	tools   map[string]*entry // by the tool's full name
+
+	closing sync.Once
+	closed  chan struct{} // closed when Close begins
+}
+
+// An entry is one plugin that was found, and what became of it.
+type entry struct {
+	found    dialect.Found
+	dialect  dialect.Dialect
+	settings dialect.Settings
+	plugin   dialect.Plugin // nil unless ready
+	info     dialect.Info   // as declared, then as opened
+	state    dialect.State
+	err      error // why it is not ready
+	counters hook.Counters
+}
+
+// Open finds plugins, starts them and returns when all are ready or have
+// failed. A plugin that fails is no error: [Host.Plugins] has it, with the
+// reason. The context bounds the opening, not the host's life.
+func Open(ctx context.Context, opts *Options) (*Host, error) {
+	s, err := opts.setup()
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), store: storage.Open(filepath.Join(s.dirs.Data, "storage")),
+		tools: make(map[string]*entry), closed: make(chan struct{})}
+	if err := h.search(); err != nil {
+		return nil, err
+	}
+	h.start(ctx)
+	if err := cmp.Or(ctx.Err(), h.wire()); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// Fire takes one event through the plugins that hook its point. The payload is
+// anything that encodes to a JSON object; a json.RawMessage passes through, nil
+// is an empty object.
+//
+// A refusal is data, not an error: look at the outcome's Verdict. The error is
+// not nil where the point does not exist, the payload is no object, the context
+// ended, or a plugin failed whose failure aborts the event; the verdict is then
+// [hook.Deny], so that a caller who only looks at the verdict stays safe.
+func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	raw, err := encode(payload)
+	if err != nil {
+		return nil, fmt.Errorf("%s: payload: %w", point, err)
+	}
+	return h.bus.Fire(ctx, point, raw)
+}
+
+// CallTool calls a plugin's tool by its full name. The arguments are anything
+// that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
+// is a result with Success false; the error is for calls that had no answer.
+func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	e := h.tools[name]
+	if e == nil {
+		return nil, h.noTool(name)
+	}
+	raw, err := encodeObject(args)
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: arguments: %w", name, err)
+	}
+	caller := e.plugin.(dialect.ToolCaller) // wire saw to that
+	result, err := hook.Do(ctx, e.call(name), func(ctx context.Context) (ToolResult, error) {
+		return caller.CallTool(ctx, name, raw)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &result, nil
+}
+
+// CallMethod calls one of a plugin's own JSON-RPC methods.
+func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any) (json.RawMessage, error) {
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	e, err := h.find(plugin)
+	if err != nil {
+		return nil, err
+	}
+	if e.plugin == nil {
+		return nil, e.unavailable()
+	}
+	caller, ok := e.plugin.(dialect.MethodCaller)
+	if !ok {
+		return nil, fmt.Errorf("plugin %s: %s plugins have no methods of their own", e.info.Name, e.found.Dialect)
+	}
+	raw, err := encodeObject(params)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %s: params: %w", plugin, method, err)
+	}
+	return hook.Do(ctx, e.call(method), func(ctx context.Context) (json.RawMessage, error) {
+		return caller.CallMethod(ctx, method, raw)
+	})
+}
+
+// Close ends every plugin in its protocol's way, all at once, and returns when
+// no process of the host is left. It may be called more than once.
+func (h *Host) Close() error {
+	var err error
+	h.closing.Do(func() {
+		close(h.closed)
+		err = h.shutdown()
+	})
+	return err
+}
+
+func (h *Host) shutdown() error {
+	errs := make([]error, len(h.entries)+1) // each goroutine owns one element
+	var farewells sync.WaitGroup
+	for i, e := range h.entries {
+		if e.plugin != nil {
+			// Not the caller's context: a cancelled caller must not cut short a plugin's
+			// last write. Each dialect bounds its own farewell.
+			farewells.Go(func() { errs[i] = e.plugin.Close(context.Background()) })
+		}
+	}
+	farewells.Wait()
+	errs[len(h.entries)] = h.procs.Close()
+	return errors.Join(errs...)
+}
+
+func (h *Host) isClosed() bool {
+	select {
+	case <-h.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// call names a tool or method call for the one place that makes them.
+func (e *entry) call(name string) *hook.Call {
+	return &hook.Call{Plugin: e.info.Name, Dialect: e.found.Dialect, Name: name,
+		Timeout: cmp.Or(e.settings.ToolTimeout, dialect.DefaultToolTimeout), Counters: &e.counters}
+}
+
+// encode turns what a caller gave into JSON without escaping what need not be.
+func encode(v any) (json.RawMessage, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		return v, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// encodeObject is encode for arguments: nothing at all is an empty object, and
+// anything but an object is an error.
+func encodeObject(v any) (json.RawMessage, error) {
+	raw, err := encode(v)
+	if err != nil || len(raw) == 0 {
+		return json.RawMessage("{}"), err
+	}
+	object, err := rawjson.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return object.JSON(), nil
+}

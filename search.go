@@ -1,0 +1,95 @@
+package patchbay
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// search lists every plugin there is, with the configuration's word on each.
+// It starts nothing.
+func (h *Host) search() error {
+	chosen, err := h.setup.chosen()
+	if err != nil {
+		return err
+	}
+	for _, path := range h.setup.Paths {
+		if err := h.searchPath(path, chosen); err != nil {
+			return err
+		}
+	}
+	if h.setup.NoSearch {
+		return nil
+	}
+	for _, d := range chosen {
+		for _, f := range d.Find(h.setup.env) {
+			h.add(f, d)
+		}
+	}
+	return nil
+}
+
+// searchPath adds the plugin at a path the caller named.
+func (h *Host) searchPath(path string, chosen []dialect.Dialect) error {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("plugin path %q: %w", path, err)
+	}
+	for _, d := range chosen {
+		if f, ok := d.At(absolute, h.setup.env); ok {
+			h.add(f, d)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is no plugin that any dialect knows: %w", path, ErrNotFound)
+}
+
+// add decides what is to become of a found plugin. One found twice, by path
+// and by search, is one plugin.
+func (h *Host) add(f dialect.Found, d dialect.Dialect) {
+	for _, e := range h.entries {
+		if e.found.Path == f.Path && e.found.Dialect == f.Dialect {
+			return
+		}
+	}
+	e := &entry{found: f, dialect: d, state: f.State, err: f.Err,
+		info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
+	if f.Info != nil {
+		e.info = *f.Info
+	}
+	if !h.needed(e) {
+		return
+	}
+	if e.state == "" {
+		h.configure(e, f.Name)
+	}
+	h.entries = append(h.entries, e)
+}
+
+func (h *Host) needed(e *entry) bool {
+	if h.setup.Needs == nil {
+		return true
+	}
+	c := Candidate{Name: e.info.Name, Dialect: e.found.Dialect, Path: e.found.Path,
+		Known: e.found.Info != nil, Hooks: e.info.Hooks}
+	for _, t := range e.info.Tools {
+		c.Tools = append(c.Tools, t.Name)
+	}
+	return h.setup.Needs(c)
+}
+
+// configure gives an entry what the configuration says under a name.
+func (h *Host) configure(e *entry, name string) {
+	if !h.setup.config.Plugins[name].On() {
+		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", name, h.setup.dirs.ConfigFile)
+		return
+	}
+	var err error
+	if e.settings, err = h.setup.settings(name); err != nil {
+		e.fail(err)
+	}
+}
+
+func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, err }

@@ -1,0 +1,94 @@
+package patchbay
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// start opens the plugins side by side, a few at a time: more would only make
+// them wait for each other's processor while their handshake clock runs.
+func (h *Host) start(ctx context.Context) {
+	places := make(chan struct{}, 4*runtime.NumCPU())
+	var started sync.WaitGroup
+	for _, e := range h.entries {
+		if e.state != "" {
+			continue
+		}
+		started.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			h.open(ctx, e)
+		})
+	}
+	started.Wait()
+	h.refuseTwins()
+}
+
+// open starts one plugin. Only this goroutine touches the entry meanwhile.
+func (h *Host) open(ctx context.Context, e *entry) {
+	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
+	began := time.Now()
+	plugin, err := e.dialect.Open(ctx, e.found, e.settings, h.runtime(log))
+	if err != nil {
+		e.fail(err)
+		log.Warn("plugin left out", "err", err)
+		return
+	}
+	e.plugin, e.info, e.state = plugin, plugin.Info(), dialect.Ready
+	log.Debug("plugin ready", "name", e.info.Name, "dur", time.Since(began))
+	if e.info.Name != e.found.Name {
+		h.rename(e)
+	}
+}
+
+// rename applies the configuration under the name a plugin gave itself.
+func (h *Host) rename(e *entry) {
+	if _, ok := h.setup.config.Plugins[e.info.Name]; !ok {
+		return
+	}
+	h.configure(e, e.info.Name)
+	if e.state != dialect.Ready {
+		h.dismiss(e)
+	}
+}
+
+// refuseTwins leaves out the second of two ready plugins with one name in one
+// dialect: their tools and settings could not be told apart.
+func (h *Host) refuseTwins() {
+	type key struct{ dialect, name string }
+	first := make(map[key]*entry)
+	for _, e := range h.entries {
+		if e.state != dialect.Ready {
+			continue
+		}
+		k := key{e.found.Dialect, e.info.Name}
+		if twin := first[k]; twin != nil {
+			e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, twin.found.Path))
+			h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
+			h.dismiss(e)
+			continue
+		}
+		first[k] = e
+	}
+}
+
+// dismiss ends a plugin that was opened only to learn that it is not wanted.
+func (h *Host) dismiss(e *entry) {
+	if err := e.plugin.Close(context.Background()); err != nil {
+		h.setup.Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+	}
+	e.plugin = nil
+}
+
+// unavailable is the error of a call to a plugin that is not ready.
+func (e *entry) unavailable() error {
+	err := hook.Failure(hook.Unavailable, fmt.Errorf("%s: %w", e.state, e.err))
+	err.Plugin, err.Dialect = e.info.Name, e.found.Dialect
+	return err
+}

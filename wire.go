@@ -1,0 +1,123 @@
+package patchbay
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// wire puts every ready plugin's hooks on the bus and its tools into the list.
+func (h *Host) wire() error {
+	var hooks []hook.Hook
+	for position, e := range h.entries {
+		if e.plugin == nil {
+			continue
+		}
+		for _, hk := range e.plugin.Hooks() {
+			hooks = append(hooks, h.wired(e, hk, position))
+		}
+		h.register(e)
+	}
+	connected, err := h.connect()
+	if err != nil {
+		return err
+	}
+	return h.bus.Set(append(hooks, connected...))
+}
+
+// wired fills in what the hub and the configuration know about a hook.
+func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
+	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.counters
+	hk.Priority = e.priority(h.setup.config)
+	if e.settings.Timeout > 0 {
+		hk.Timeout = e.settings.Timeout
+	}
+	hk.OnFailure = hook.Action(h.setup.config.Plugins[e.info.Name].OnFailure)
+	return hk
+}
+
+func (e *entry) priority(c *config.Config) int {
+	if p := c.Plugins[e.info.Name].Priority; p != nil {
+		return *p
+	}
+	return e.info.Priority
+}
+
+// connect reads the [[connect]] tables: hooks wired to points beyond their own.
+func (h *Host) connect() ([]hook.Hook, error) {
+	var hooks []hook.Hook
+	var problems []config.Problem
+	for i, c := range h.setup.config.Connect {
+		found, err := h.connection(c)
+		if err != nil {
+			problems = append(problems, h.setup.config.Problem(err.Error(), "", "connect", i))
+		}
+		hooks = append(hooks, found...)
+	}
+	if problems != nil {
+		return nil, &config.Error{Problems: problems}
+	}
+	return hooks, nil
+}
+
+// connection is one [[connect]] table as a hook. A plugin that is not running
+// has no hook to connect: its own error is reported elsewhere.
+func (h *Host) connection(c config.Connect) ([]hook.Hook, error) {
+	point := hook.Point(c.Point)
+	if _, ok := point.Spec(); !ok {
+		return nil, fmt.Errorf("no point %q", c.Point)
+	}
+	position := slices.IndexFunc(h.entries, func(e *entry) bool { return e.info.Name == c.Plugin })
+	if position < 0 || h.entries[position].plugin == nil {
+		h.setup.Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
+		return nil, nil
+	}
+	e := h.entries[position]
+	connector, ok := e.plugin.(dialect.Connector)
+	if !ok {
+		return nil, fmt.Errorf("%s plugins cannot be connected to other points", e.found.Dialect)
+	}
+	hk, err := connector.Connect(c.Hook, point)
+	if err != nil {
+		return nil, err
+	}
+	hk = h.wired(e, hk, position)
+	hk.Connected = true
+	return []hook.Hook{hk}, nil
+}
+
+// register lists a plugin's tools by their full names.
+func (h *Host) register(e *entry) {
+	if _, ok := e.plugin.(dialect.ToolCaller); !ok {
+		return
+	}
+	for _, t := range e.info.Tools {
+		if other := h.tools[t.Name]; other != nil {
+			h.setup.Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
+				"tool", t.Name, "by", other.info.Name)
+			continue
+		}
+		h.tools[t.Name] = e
+	}
+}
+
+// runtime is what a dialect may use of this host for one plugin.
+func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
+	return &dialect.Runtime{
+		Procs:       h.procs,
+		Log:         log,
+		Env:         h.setup.env,
+		Storage:     func(plugin string) dialect.Storage { return h.store.Plugin(plugin) },
+		Settings:    h.setup.settings,
+		HostVersion: Version,
+		Dir:         h.setup.Dir,
+		ConfigRoot:  h.setup.dirs.Config,
+		ProjectRoot: h.setup.projectRoot,
+		ProjectID:   filepath.Base(h.setup.projectRoot),
+	}
+}
