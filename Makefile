@@ -1,0 +1,105 @@
+# Patchbay needs Go and nothing else to build; its tests also run plugins in other languages.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# Pure Go: one static binary, and system calls that must reach every thread work only without cgo.
+CGO_ENABLED ?= 0
+export CGO_ENABLED
+
+# What the tests run beside Go. Debian's packages have the names of the commands.
+TOOLS := python3 jq git gcc
+
+# Longest for one package, the race detector's tenfold slowness included.
+TEST_TIMEOUT ?= 10m
+TEST_FLAGS ?=
+FUZZ_TIME ?= 10s
+BENCH_FLAGS ?=
+
+# Systems the code must build for beside the one at hand.
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz bench clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/patchbay
+	go build -trimpath -o bin/ ./cmd/patchbay
+
+# The race detector is the one thing here that needs cgo, and a C compiler with it.
+test: tools ## all tests, under the race detector where a C compiler is present
+	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
+		echo 'go test -race ./...'; \
+		CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
+	else \
+		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
+		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
+	fi
+	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
+		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped'; \
+	fi
+
+# Where CI is true a missing tool is a failure, lest a whole language go untested in silence.
+tools: ## what the tests run; installed by apt-get where that is possible
+	@missing=(); \
+	for tool in $(TOOLS); do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
+	if (( $${#missing[@]} )) && command -v apt-get >/dev/null && [[ "$$(id -u)" == 0 ]]; then \
+		echo "tools: installing $${missing[*]}"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } >/dev/null \
+			|| echo 'tools: apt-get could not install them all'; \
+	fi; \
+	missing=(); \
+	for tool in $(TOOLS); do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
+	if (( $${#missing[@]} )); then \
+		echo "tools: missing: $${missing[*]}; the tests that need them cannot run"; \
+		[[ "$${CI:-}" != true ]] || exit 1; \
+	fi
+
+check: fmt vet static platforms benchvet modules ## everything but the tests
+
+fmt: ## gofmt
+	@unformatted="$$(find . -name '*.go' -not -path '*/testdata/*' -not -path '*/node_modules/*' -print0 | xargs -0 gofmt -l)" || exit 1; \
+	if [[ -n "$$unformatted" ]]; then echo "gofmt -w wants:"; echo "$$unformatted"; exit 1; fi
+
+vet: ## go vet
+	go vet ./...
+
+static: ## staticcheck
+	go tool staticcheck ./...
+
+platforms: ## it compiles, tests included, for every system it is meant for
+	@for platform in $(PLATFORMS); do \
+		echo "build and vet for $$platform"; \
+		export GOOS="$${platform%/*}" GOARCH="$${platform#*/}"; \
+		{ go build ./... && go vet ./...; } || exit 1; \
+	done
+
+benchvet: ## vet of the benchmarks, a module of their own
+	cd bench && go vet ./...
+
+modules: ## go.mod and go.sum say what the code needs, and the modules are what go.sum says
+	go mod tidy -diff
+	cd bench && go mod tidy -diff
+	go mod verify
+
+lint: ## golangci-lint; slow the first time, since it is compiled
+	go run $(GOLANGCI_LINT) run ./...
+
+# Minimising is cut short: for inputs as long as these it takes the whole of the time.
+fuzz: ## every fuzz target for FUZZ_TIME
+	@grep -r --include='*_test.go' --exclude-dir=bench -o '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file func; do \
+		target="$${func#func }"; \
+		echo "$$target in $$(dirname "$$file")"; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_TIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null || exit 1; \
+	done
+
+bench: ## Patchbay against its peers, one run
+	cd bench && go run . $(BENCH_FLAGS)
+
+clean: ## remove what build and the tools leave behind
+	rm -rf bin
