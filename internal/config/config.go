@@ -1,0 +1,154 @@
+package config
+
+import "time"
+
+// Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
+type Config struct {
+	Trust   Trust             // what happens to new and changed plugins
+	Sandbox Sandbox           // whose declared capabilities the kernel enforces
+	Engine  Engine            // where state is kept
+	Model   Model             // the LLM behind chat
+	Server  Server            // the daemon
+	Chat    Chat              // the built-in agent
+	Plugins map[string]Plugin // by plugin name, any dialect
+	Connect []Connect         // hooks wired to points beyond their native ones
+	Jobs    Jobs              // scheduled agents
+	MCP     []MCP             // MCP servers taken in as plugins
+
+	file string // as given to Load, for messages
+	doc  *document
+}
+
+// Trust is what happens when a plugin is not the one in the lock file.
+type Trust string
+
+// The values of `trust`.
+const (
+	TrustRecord Trust = "record" // note new plugins, warn loudly of changed ones
+	TrustLocked Trust = "locked" // refuse both
+)
+
+// Sandbox is whose declarations are enforced. What the config itself grants with `capabilities` is
+// enforced in every setting but off.
+type Sandbox string
+
+// The values of `sandbox`.
+const (
+	SandboxKaged    Sandbox = "kaged"    // kaged manifests
+	SandboxDeclared Sandbox = "declared" // mine and dotagent declarations too
+	SandboxOff      Sandbox = "off"      // nobody's
+)
+
+// Engine is the [engine] table.
+type Engine struct {
+	URL string // empty: embedded; else the address of a cluster
+}
+
+// Provider is who answers as the model.
+type Provider string
+
+// The values of `model.provider`.
+const (
+	ProviderAnthropic Provider = "anthropic"
+	ProviderOpenAI    Provider = "openai" // and every endpoint compatible with it
+	ProviderOffline   Provider = "offline"
+)
+
+// Model is the [model] table. Flags and $PATCHBAY_MODEL override it.
+type Model struct {
+	Provider Provider // empty: none chosen
+	Name     string
+	BaseURL  string // empty: the provider's own, or its environment variable
+	Script   string // offline only: the replies to play; see [Dirs.Resolve]
+}
+
+// Server is the [server] table.
+type Server struct {
+	Listen string // host:port
+	Token  Secret // demanded from every client; a must for any address but loopback
+}
+
+// Approve is what happens when a built-in tool that changes things is called.
+type Approve string
+
+// The values of `chat.approve`. Empty means that each surface keeps its own habit: a terminal asks, `-p` wants
+// --yes, an HTTP session does not ask.
+const (
+	ApproveAsk  Approve = "ask"
+	ApproveAuto Approve = "auto"
+	ApproveDeny Approve = "deny"
+)
+
+// Chat is the [chat] table.
+type Chat struct {
+	Approve Approve
+}
+
+// OnFailure is what a plugin's failure does to the event. Empty means the failure table decides.
+type OnFailure string
+
+// The values of `on_failure`.
+const (
+	FailSkip  OnFailure = "skip"  // go on as if the plugin were not there
+	FailAbort OnFailure = "abort" // the event fails
+	FailDeny  OnFailure = "deny"  // the event is refused
+)
+
+// Plugin is one [plugins.NAME] table. Its zero value changes nothing.
+type Plugin struct {
+	Enabled         *bool          // nil: enabled
+	Priority        *int           // nil: what the plugin or its dialect says
+	Timeout         time.Duration  // of a hook; 0: the dialect's deadlines
+	ToolTimeout     time.Duration  // of a tool, which may rightly take longer; 0: the dialect's
+	Standby         int            // processes started ahead of their call
+	Env             []string       // names or globs passed on; nil and empty differ for dialects that inherit
+	OnFailure       OnFailure      // empty: the failure table
+	Capabilities    []string       // nil: what the plugin declares; empty: nothing granted
+	AllowUnenforced bool           // run it even where a capability cannot be enforced
+	Config          map[string]any // JSON values (times are strings); nil: not set
+}
+
+// On tells whether the plugin takes part.
+func (p Plugin) On() bool { return p.Enabled == nil || *p.Enabled }
+
+// Connect is one [[connect]] table: a plugin's hook wired to a point.
+type Connect struct {
+	Plugin string
+	Hook   string
+	Point  string
+}
+
+// Jobs is the [jobs] table.
+type Jobs struct {
+	Dirs []string // as written; nil: the default, see [Dirs.JobDirs]
+}
+
+// MCP is one [[mcp]] table: either a command to start or an address to reach.
+type MCP struct {
+	Name    string
+	Command []string
+	URL     string
+}
+
+// Default is what an absent or empty file means.
+func Default() *Config {
+	return &Config{
+		Trust:   TrustRecord,
+		Sandbox: SandboxKaged,
+		Server:  Server{Listen: "127.0.0.1:8000"},
+	}
+}
+
+// File is the path the config was read from, as given to Load; empty for [Default].
+func (c *Config) File() string { return c.file }
+
+// Problem is a complaint about the value at path (keys, and indexes into lists), for checks that only others can
+// make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that value, or without a file, the position is
+// that of the nearest enclosing table, or none. Collect such problems in an [*Error].
+func (c *Config) Problem(message, fix string, path ...any) Problem {
+	p := Problem{File: c.file, Key: keyPath(path...), Message: message, Fix: fix}
+	if c.doc != nil {
+		p.Line, p.Column = c.doc.find(path...)
+	}
+	return p
+}

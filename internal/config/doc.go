@@ -1,0 +1,21 @@
+// Package config reads what an operator wrote down: config.toml, and secrets.toml
+// beside it. It also knows where the two, the data and the state live.
+//
+// It reads and checks; it does not write, watch, expand ${NAME} or decide what a setting
+// does. Names it cannot know (points, hooks, capabilities, a plugin's own configuration) are
+// checked by those who do; they report through [Config.Problem], so that their
+// complaints carry a line and a column as well.
+//
+// Every problem of a file is reported at once, in one [*Error]. The flow of a load:
+//
+//	Load
+//	├─ readCapped            at most 1 MiB; a missing file is an empty one
+//	├─ parse
+//	│  ├─ locate             where each key and value stands (spot.go)
+//	│  └─ toml.Unmarshal     is it TOML at all; values as map[string]any
+//	└─ readConfig            one function a table (schema.go)
+//	   └─ table.text, …      typed values, problems collected (table.go)
+//
+// The tables are read by hand rather than decoded into tagged structs, because the decoder stops at
+// the first value of a wrong type, and because an unset key must differ from a zero one.
+package config

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxProblems bounds an error's length. A file with more is wrong in one way many times over.
+const maxProblems = 50
+
+// Problem is one thing wrong with a file.
+type Problem struct {
+	File    string
+	Line    int    // from 1; 0 where the problem is the file itself
+	Column  int    // from 1, in bytes, as compilers and editors count
+	Key     string // dotted, e.g. plugins.git-context.timeout; empty for syntax
+	Message string // what is wrong
+	Fix     string // what mends it; may be empty
+}
+
+// String is the problem on one line, in the file:line:column form that editors jump to.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	b.WriteString(p.Message)
+	if p.Fix != "" {
+		b.WriteString("; ")
+		b.WriteString(p.Fix)
+	}
+	return b.String()
+}
+
+// Error is all that is wrong with a file, in the order of its lines.
+type Error struct {
+	Problems []Problem
+}
+
+// Error lists every problem, one a line.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems)+1)
+	for i, p := range e.Problems {
+		if i == maxProblems {
+			lines = append(lines, fmt.Sprintf("and %d more", len(e.Problems)-i))
+			break
+		}
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// asError is nil where there are no problems.
+func asError(problems []Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &Error{Problems: problems}
+}
+
+// keyPath writes a path the way TOML and people do: connect[0].point, plugins."a.b".
+func keyPath(path ...any) string {
+	var b strings.Builder
+	for _, part := range path {
+		switch part := part.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", part)
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(quoteKey(part))
+		}
+	}
+	return b.String()
+}
+
+// quoteKey quotes a key where TOML would want it quoted.
+func quoteKey(key string) string {
+	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !alphanumeric(r) && r != '-' && r != '_' }) < 0 {
+		return cut(key)
+	}
+	return fmt.Sprintf("%q", cut(key))
+}
+
+func alphanumeric(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// cut keeps a foreign text from filling the screen.
+func cut(s string) string {
+	const most = 80 // a name or a value that is longer is not recognised by its tail
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged plugin's
+// system_config. The zero value, and nil, hold nothing.
+type Secrets struct {
+	names   map[string]Secret
+	plugins map[string]SystemConfig
+}
+
+// Lookup is the secret of that name.
+func (s *Secrets) Lookup(name string) (Secret, bool) {
+	if s == nil {
+		return Secret{}, false
+	}
+	v, ok := s.names[name]
+	return v, ok
+}
+
+// Plugin is the system_config of a plugin; an empty one where the file has none.
+func (s *Secrets) Plugin(name string) SystemConfig {
+	if s == nil {
+		return SystemConfig{}
+	}
+	return s.plugins[name]
+}
+
+// LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is refused
+// with the command that mends it. No error quotes what the file says.
+func LoadSecrets(path string) (*Secrets, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Secrets{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secrets: %w", err)
+	}
+	defer f.Close()
+	if err := checkPrivate(f, path); err != nil {
+		return nil, err
+	}
+	data, err := readCapped(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return parseSecrets(path, data)
+}
+
+// checkPrivate looks at the file that is open, not at its path, which may name another one by now.
+func checkPrivate(f *os.File, path string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("secrets: %w", err)
+	}
+	if !sharedMode(info.Mode()) {
+		return nil
+	}
+	return &Error{Problems: []Problem{{
+		File:    path,
+		Message: fmt.Sprintf("holds secrets and can be reached by others (mode %04o)", info.Mode().Perm()),
+		Fix:     "run: chmod 600 " + shellQuote(path),
+	}}}
+}
+
+func parseSecrets(path string, data []byte) (*Secrets, error) {
+	top, err := parse(path, data)
+	if err != nil {
+		return nil, withoutText(err)
+	}
+	s := readSecrets(top)
+	if err := asError(top.problems); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func readSecrets(t *table) *Secrets {
+	s := &Secrets{names: make(map[string]Secret), plugins: make(map[string]SystemConfig)}
+	plugins := t.table("plugins")
+	for name := range plugins.values {
+		values := plugins.free(name)
+		s.plugins[name] = SystemConfig{values: func() map[string]any { return values }}
+	}
+	for name, v := range t.values {
+		if name == "plugins" {
+			continue
+		}
+		text, ok := v.(string)
+		if !ok {
+			t.bad(name, fmt.Sprintf(`write %s = "…"`, quoteKey(name)), "want %s, got %s", kind(""), kind(v))
+		}
+		s.names[name] = NewSecret(text)
+	}
+	return s
+}
+
+// withoutText keeps the position of a syntax error and drops its words, which may quote the line.
+func withoutText(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	for i := range e.Problems {
+		e.Problems[i].Message = "not valid TOML (what stands there is not shown: it may be a secret)"
+		e.Problems[i].Key = ""
+	}
+	return e
+}
+
+// shellQuote makes a path safe to paste.
+func shellQuote(path string) string {
+	if strings.IndexFunc(path, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("/._-+:@%", r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// document is a parsed file: its values, and where each of them stands.
+type document struct {
+	values map[string]any
+	root   *spot
+	lines  []int // the offset at which each line starts
+}
+
+// spot is where one value stands. The spots of a file form the same tree as its values.
+type spot struct {
+	key    int // offset of the key, or of the name in a table's header
+	value  int // offset of the value; that of the key for tables with a header
+	fields map[string]*spot
+	items  []*spot
+}
+
+// locate builds the tree of spots for data, up to the first error in it, and counts its keys.
+func locate(data []byte) (root *spot, keys int) {
+	var parser unstable.Parser
+	parser.Reset(data)
+	root = &spot{}
+	table := root
+	for parser.NextExpression() {
+		switch e := parser.Expression(); e.Kind {
+		case unstable.Table:
+			table = root.descend(e.Key())
+		case unstable.ArrayTable:
+			list := root.descend(e.Key())
+			table = &spot{key: list.key, value: list.key}
+			list.items = append(list.items, table)
+		case unstable.KeyValue:
+			table.keyValue(data, e)
+		}
+	}
+	return root, root.size()
+}
+
+// size counts the keys at and below s.
+func (s *spot) size() int {
+	n := len(s.fields)
+	for _, field := range s.fields {
+		n += field.size()
+	}
+	for _, item := range s.items {
+		n += item.size()
+	}
+	return n
+}
+
+// descend follows a dotted key, adding what is not there yet. A step through a list of tables means its last one.
+func (s *spot) descend(key unstable.Iterator) *spot {
+	for key.Next() {
+		if n := len(s.items); n > 0 {
+			s = s.items[n-1]
+		}
+		s = s.field(key.Node())
+	}
+	return s
+}
+
+func (s *spot) field(key *unstable.Node) *spot {
+	next := s.fields[string(key.Data)]
+	if next == nil {
+		next = &spot{}
+		if s.fields == nil {
+			s.fields = make(map[string]*spot)
+		}
+		s.fields[string(key.Data)] = next
+	}
+	// The last mention counts: [[connect]] names its list once an item.
+	next.key = int(key.Raw.Offset)
+	next.value = next.key
+	return next
+}
+
+func (s *spot) keyValue(data []byte, node *unstable.Node) {
+	var end int
+	for key := node.Key(); key.Next(); {
+		end = int(key.Node().Raw.Offset + key.Node().Raw.Length)
+	}
+	leaf := s.descend(node.Key())
+	leaf.value = end + valueStart(data[end:])
+	leaf.contents(data, node.Value())
+}
+
+// contents adds what an array or an inline table holds. It recurses as deep as the parser, which has a limit.
+func (s *spot) contents(data []byte, value *unstable.Node) {
+	children := value.Children()
+	switch value.Kind {
+	case unstable.InlineTable:
+		for children.Next() {
+			s.keyValue(data, children.Node())
+		}
+	case unstable.Array:
+		for children.Next() {
+			child := children.Node()
+			item := &spot{key: s.value, value: s.value} // the parser does not say where an array within an array starts
+			if child.Kind != unstable.Array {
+				item.value = int(child.Raw.Offset)
+			}
+			item.contents(data, child)
+			s.items = append(s.items, item)
+		}
+	}
+}
+
+// valueStart is how far a value is from the end of its key: the equals sign and the white space about it.
+func valueStart(rest []byte) int {
+	return len(rest) - len(bytes.TrimLeft(rest, " \t="))
+}
+
+func lineStarts(data []byte) []int {
+	lines := []int{0}
+	for i, c := range data {
+		if c == '\n' {
+			lines = append(lines, i+1)
+		}
+	}
+	return lines
+}
+
+func (d *document) position(offset int) (line, column int) {
+	line = sort.SearchInts(d.lines, offset+1)
+	return line, offset - d.lines[line-1] + 1
+}
+
+// find is the position of the value at path, or of the nearest table about it; zero where even that is not written.
+func (d *document) find(path ...any) (line, column int) {
+	s, depth := d.root, 0
+	for _, part := range path {
+		next := s.step(part)
+		if next == nil {
+			break
+		}
+		s, depth = next, depth+1
+	}
+	if depth == 0 {
+		return 0, 0
+	}
+	return d.position(s.value)
+}
+
+func (s *spot) step(part any) *spot {
+	switch part := part.(type) {
+	case string:
+		return s.fields[part]
+	case int:
+		if part >= 0 && part < len(s.items) {
+			return s.items[part]
+		}
+	}
+	return nil
+}

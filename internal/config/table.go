@@ -1,0 +1,310 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// maxDepth bounds what a plugin's own configuration may nest; JSON schemas people write stay far below.
+const maxDepth = 64
+
+// reading is one file being read: what is wrong with it is collected, not returned.
+type reading struct {
+	file     string
+	doc      *document
+	problems []Problem
+}
+
+// complain notes a problem at an offset of the file.
+func (r *reading) complain(offset int, key, message, fix string) {
+	line, column := r.doc.position(offset)
+	r.problems = append(r.problems, Problem{
+		File: r.file, Line: line, Column: column, Key: key, Message: message, Fix: fix,
+	})
+}
+
+// table is one TOML table being read. Every key is asked for by name; end complains about the rest.
+type table struct {
+	*reading
+	path   string // dotted, for messages; empty at the top
+	values map[string]any
+	at     *spot
+	asked  []string
+}
+
+func (t *table) key(name string) string {
+	if t.path == "" {
+		return quoteKey(name)
+	}
+	return t.path + "." + quoteKey(name)
+}
+
+// bad complains about the value of a key, or about the table itself where the key is absent.
+func (t *table) bad(name, fix, format string, args ...any) {
+	t.complain(t.spot(name).value, t.key(name), t.key(name)+": "+fmt.Sprintf(format, args...), fix)
+}
+
+// spot is where a key stands; the table itself where the key is absent.
+func (t *table) spot(path ...any) *spot {
+	s := t.at
+	for _, part := range path {
+		next := s.step(part)
+		if next == nil {
+			break
+		}
+		s = next
+	}
+	return s
+}
+
+// end complains about every key that nobody asked for.
+func (t *table) end() {
+	for name := range t.values {
+		if slices.Contains(t.asked, name) {
+			continue
+		}
+		key := t.key(name)
+		t.complain(t.spot(name).key, key, fmt.Sprintf("unknown key %s", key), nearest.Suggest(name, t.asked))
+	}
+}
+
+// value is the value of a key as a T; false where it is absent or, after a complaint, not one.
+func value[T any](t *table, name string) (T, bool) {
+	t.asked = append(t.asked, name)
+	var zero T
+	raw, ok := t.values[name]
+	if !ok {
+		return zero, false
+	}
+	v, ok := raw.(T)
+	if !ok {
+		t.bad(name, "", "want %s, got %s", kind(zero), kind(raw))
+	}
+	return v, ok
+}
+
+// text is a string; fallback where it is absent.
+func (t *table) text(name, fallback string) string {
+	if s, ok := value[string](t, name); ok {
+		return s
+	}
+	return fallback
+}
+
+// required is a string that must be there and not be empty.
+func (t *table) required(name string) string {
+	s, ok := value[string](t, name)
+	_, present := t.values[name]
+	if (ok && s == "") || !present {
+		t.bad(name, "", "must be given")
+	}
+	return s
+}
+
+// oneOf is a string that must be one of a few.
+func oneOf[S ~string](t *table, name string, fallback S, allowed ...S) S {
+	s, ok := value[string](t, name)
+	if !ok {
+		return fallback
+	}
+	if slices.Contains(allowed, S(s)) {
+		return S(s)
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	fix := ""
+	if near := nearest.Word(s, words); near != "" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	t.bad(name, fix, "%q is not one of %s", cut(s), strings.Join(words, ", "))
+	return fallback
+}
+
+func (t *table) flag(name string) *bool {
+	if b, ok := value[bool](t, name); ok {
+		return &b
+	}
+	return nil
+}
+
+func (t *table) number(name string) *int {
+	n, ok := value[int64](t, name)
+	if !ok {
+		return nil
+	}
+	if n != int64(int(n)) { // where int has 32 bits
+		t.bad(name, "", "%d is out of range", n)
+		return nil
+	}
+	small := int(n)
+	return &small
+}
+
+// duration is a positive Go duration; 0 where it is absent.
+func (t *table) duration(name string) time.Duration {
+	const fix = `write a number with its unit, as in "500ms", "5s" or "1m30s"`
+	if n, ok := t.values[name].(int64); ok { // the likeliest mistake deserves the exact mend
+		t.asked = append(t.asked, name)
+		t.bad(name, fmt.Sprintf(`write "%ds" if seconds are meant`, n), "a duration needs a unit")
+		return 0
+	}
+	s, ok := value[string](t, name)
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		t.bad(name, fix, "%q is not a duration", cut(s))
+	case d <= 0:
+		t.bad(name, fix, "%q is not above zero", cut(s))
+	default:
+		return d
+	}
+	return 0
+}
+
+// list is an array of strings, none empty; nil where it is absent, which differs from an empty one.
+func (t *table) list(name string) []string {
+	raw, ok := value[[]any](t, name)
+	if !ok {
+		return nil
+	}
+	list := make([]string, 0, len(raw))
+	for i, item := range raw {
+		s, ok := item.(string)
+		switch {
+		case !ok:
+			t.badItem(name, i, "want %s, got %s", kind(""), kind(item))
+		case s == "":
+			t.badItem(name, i, "must not be empty")
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (t *table) badItem(name string, i int, format string, args ...any) {
+	key := fmt.Sprintf("%s[%d]", t.key(name), i)
+	t.complain(t.spot(name, i).value, key, key+": "+fmt.Sprintf(format, args...), "")
+}
+
+// table is the table under a key; an empty one where it is absent.
+func (t *table) table(name string) *table {
+	values, _ := value[map[string]any](t, name)
+	return &table{reading: t.reading, path: t.key(name), values: values, at: t.spot(name)}
+}
+
+// tables is an array of tables.
+func (t *table) tables(name string) []*table {
+	raw, ok := value[[]any](t, name)
+	if !ok {
+		return nil
+	}
+	tables := make([]*table, 0, len(raw))
+	for i, item := range raw {
+		values, ok := item.(map[string]any)
+		if !ok {
+			t.badItem(name, i, "want %s, got %s", kind(values), kind(item))
+			continue
+		}
+		tables = append(tables, &table{
+			reading: t.reading, path: fmt.Sprintf("%s[%d]", t.key(name), i),
+			values: values, at: t.spot(name, i),
+		})
+	}
+	return tables
+}
+
+// free is a table of which only its reader knows the shape, as JSON values; nil where it is absent.
+func (t *table) free(name string) map[string]any {
+	raw, ok := value[map[string]any](t, name)
+	if !ok {
+		return nil
+	}
+	v, err := toJSON(raw, maxDepth)
+	if err != nil {
+		t.bad(name, "", "%s", err)
+		return nil
+	}
+	return v.(map[string]any)
+}
+
+// toJSON turns what TOML has beyond JSON into strings, and refuses what has no counterpart.
+func toJSON(v any, depth int) (any, error) {
+	if depth == 0 {
+		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, field := range v {
+			converted, err := toJSON(field, depth-1)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = converted
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			converted, err := toJSON(item, depth-1)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = converted
+		}
+		return out, nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, fmt.Errorf("%v has no counterpart in JSON", v)
+		}
+		return v, nil
+	case string, bool, int64:
+		return v, nil
+	default:
+		return timeText(v), nil
+	}
+}
+
+// timeText is a TOML date or time as RFC 3339 text.
+func timeText(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	case fmt.Stringer: // toml.LocalDate, LocalTime, LocalDateTime
+		return v.String()
+	}
+	return fmt.Sprint(v)
+}
+
+// kind names a value's type as the TOML documentation does.
+func kind(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a number with a fraction"
+	case bool:
+		return "true or false"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "a table"
+	case time.Time, toml.LocalDate, toml.LocalTime, toml.LocalDateTime:
+		return "a date or time"
+	}
+	return fmt.Sprintf("%T", v)
+}
