@@ -1,0 +1,38 @@
+package guard
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Name is the argv[0] under which the host's executable is started as the guardian.
+const Name = "patchbay-guardian"
+
+// Mark tells the processes of one host, or of one plugin, from all others: those whose limit has Value in the bits
+// of Mask. The zero Mark is on nobody.
+type Mark struct {
+	Value uint64
+	Mask  uint64
+}
+
+// On reports whether a process with this limit bears the mark.
+func (m Mark) On(limit uint64) bool {
+	return m.Mask != 0 && limit&m.Mask == m.Value
+}
+
+// String is the mark as the guardian's only argument.
+func (m Mark) String() string {
+	return strconv.FormatUint(m.Value, 16) + "/" + strconv.FormatUint(m.Mask, 16)
+}
+
+// ParseMark reads what [Mark.String] wrote.
+func ParseMark(s string) (Mark, error) {
+	value, mask, found := strings.Cut(s, "/")
+	if !found {
+		return Mark{}, errors.New("guard: mark without a mask")
+	}
+	v, errValue := strconv.ParseUint(value, 16, 64)
+	m, errMask := strconv.ParseUint(mask, 16, 64)
+	return Mark{Value: v, Mask: m}, errors.Join(errValue, errMask)
+}

@@ -1,0 +1,302 @@
+//go:build unix
+
+package proc
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// fakes are the processes under test, by misbehaviour. What they are to do beyond their name is in their arguments;
+// where one is a TOKEN, it only serves to find the process again in the process list.
+var fakes = map[string]func(args []string) int{
+	"exit":              fakeExit,
+	"echo":              fakeEcho,
+	"env":               fakeEnv,
+	"argv":              fakeArgv,
+	"descriptors":       fakeDescriptors,
+	"hang":              fakeHang,
+	"speaks-then-hangs": fakeSpeaksThenHangs,
+	"ignores-sigterm":   fakeIgnoresSigterm,
+	"closes-stdin":      fakeClosesStdin,
+	"huge":              fakeHuge,
+	"stderr-flood":      fakeStderrFlood,
+	"stderr":            fakeStderr,
+	"fork-and-exit":     fakeForkAndExit,
+	"dies-on-sigterm":   fakeDiesOnSigterm,
+	"tidies-up":         fakeTidiesUp,
+	"worst":             fakeWorst,
+	"middle":            fakeMiddle,
+	"stray":             fakeStray,
+	"dies-first-time":   fakeDiesFirstTime,
+	"host":              fakeHost,
+	"diagnose":          fakeDiagnose,
+}
+
+// linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves nothing behind.
+func linger() int {
+	time.Sleep(2 * time.Minute)
+	return 99
+}
+
+// exit CODE
+func fakeExit(args []string) int {
+	code, _ := strconv.Atoi(args[0])
+	return code
+}
+
+func fakeEcho([]string) int {
+	if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func fakeEnv([]string) int {
+	for _, entry := range os.Environ() {
+		fmt.Println(entry)
+	}
+	return 0
+}
+
+func fakeArgv([]string) int {
+	fmt.Println(strings.Join(os.Args, "|"))
+	dir, _ := os.Getwd()
+	fmt.Println(dir)
+	return 0
+}
+
+// descriptors prints what each open descriptor is, but for the Go runtime's own (epoll, its cgroup's CPU limit).
+func fakeDescriptors([]string) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 1
+	}
+	for _, entry := range entries {
+		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
+		if err == nil && !strings.HasPrefix(target, "anon_inode") && !strings.HasPrefix(target, "/sys/fs/cgroup") {
+			kind, _, _ := strings.Cut(target, ":")
+			fmt.Println(entry.Name(), kind)
+		}
+	}
+	return 0
+}
+
+// hang says it is up and does nothing more, not even on the end of stdin.
+func fakeHang([]string) int {
+	fmt.Println("up")
+	return linger()
+}
+
+func fakeSpeaksThenHangs([]string) int {
+	fmt.Print("half a reply")
+	fmt.Fprintln(os.Stderr, "said")
+	return linger()
+}
+
+func fakeIgnoresSigterm([]string) int {
+	signal.Ignore(syscall.SIGTERM)
+	return fakeHang(nil)
+}
+
+// closes-stdin does not read its payload and succeeds.
+func fakeClosesStdin([]string) int {
+	os.Stdin.Close()
+	fmt.Println("done")
+	return 0
+}
+
+// huge BYTES
+func fakeHuge(args []string) int {
+	n, _ := strconv.Atoi(args[0])
+	chunk := []byte(strings.Repeat("x", 1<<10))
+	for ; n > 0; n -= len(chunk) {
+		if _, err := os.Stdout.Write(chunk[:min(n, len(chunk))]); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+// stderr-flood LINES
+func fakeStderrFlood(args []string) int {
+	n, _ := strconv.Atoi(args[0])
+	out := bufio.NewWriter(os.Stderr)
+	for i := range n {
+		fmt.Fprintf(out, "line %d\n", i)
+	}
+	out.Flush()
+	fmt.Println("done")
+	return 0
+}
+
+// stderr TEXT
+func fakeStderr(args []string) int {
+	fmt.Fprint(os.Stderr, args[0])
+	return 3
+}
+
+// fork-and-exit TOKEN leaves a child in its process group that holds stdout and stderr open.
+func fakeForkAndExit(args []string) int {
+	fmt.Println("parent")
+	child := exec.Command(os.Args[0], "-fake", "hang", args[0])
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	if err := child.Start(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// dies-on-sigterm DIR is what a shell does with a program it runs: it dies at once, the program stays.
+func fakeDiesOnSigterm(args []string) int {
+	child := exec.Command(os.Args[0], "-fake", "tidies-up", args[0])
+	child.Stdout = os.Stdout
+	if err := child.Start(); err != nil {
+		return 1
+	}
+	return linger()
+}
+
+// tidies-up DIR takes a while to save its work on SIGTERM.
+func fakeTidiesUp(args []string) int {
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, syscall.SIGTERM)
+	fmt.Println("up")
+	<-terms
+	time.Sleep(200 * time.Millisecond)
+	if err := os.WriteFile(filepath.Join(args[0], "saved"), nil, 0o600); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// worst TOKEN FILE ignores SIGTERM and leaves a stray: forked twice, in a session of its own, without environment. It
+// is up when the stray is. FILE gets the stray's number.
+func fakeWorst(args []string) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	if err := detached("middle", args).Run(); err != nil {
+		return 1
+	}
+	for !exists(args[1]) {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println("up")
+	return linger()
+}
+
+// middle TOKEN FILE starts the stray and exits, so that the stray is nobody's child.
+func fakeMiddle(args []string) int {
+	if err := detached("stray", args).Start(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// stray TOKEN FILE
+func fakeStray(args []string) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	temp := args[1] + ".tmp"
+	if err := os.WriteFile(temp, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return 1
+	}
+	if err := os.Rename(temp, args[1]); err != nil {
+		return 1
+	}
+	return linger()
+}
+
+func detached(fake string, args []string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", append([]string{"-fake", fake}, args...)...)
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+// dies-first-time FILE exits at once where FILE does not exist, and creates it; else it echoes.
+func fakeDiesFirstTime(args []string) int {
+	if exists(args[0]) {
+		return fakeEcho(nil)
+	}
+	if err := os.WriteFile(args[0], nil, 0o600); err != nil {
+		return 1
+	}
+	return 7
+}
+
+// host KIND TOKEN DIR is a host with a few processes. It prints "up" when they are, and waits to be killed.
+//
+//	worst     a long-lived process with a stray, a call under way with a stray, a standby
+//	early     the same, but it says so as soon as the first process is started
+//	unmarked  marks do not work here: a process group only
+//	nested    its plugin is itself a host with the worst plugin
+func fakeHost(args []string) int {
+	kind, token, dir := args[0], args[1], args[2]
+	g := NewGroup(nil)
+	ctx := context.Background()
+	spec := func(name string, args ...string) Spec {
+		return Spec{Path: "/proc/self/exe", Args: append([]string{"-fake", name}, args...)}
+	}
+	switch kind {
+	case "unmarked":
+		g.marks.prefix = 0
+		return startAndWait(g, spec("ignores-sigterm", token))
+	case "nested":
+		return startAndWait(g, spec("host", "worst", token, dir))
+	}
+	if kind == "early" {
+		defer linger()
+	}
+	p, err := g.Start(ctx, spec("worst", token, filepath.Join(dir, "stray1")))
+	if err != nil {
+		return 1
+	}
+	if kind == "early" {
+		fmt.Println("up")
+		return 0
+	}
+	go g.Run(ctx, spec("worst", token, filepath.Join(dir, "stray2")), Call{})
+	g.Standby(spec("echo", token), 1)
+	for !exists(filepath.Join(dir, "stray2")) {
+		time.Sleep(time.Millisecond)
+	}
+	return waitUp(p)
+}
+
+func startAndWait(g *Group, s Spec) int {
+	p, err := g.Start(context.Background(), s)
+	if err != nil {
+		return 1
+	}
+	return waitUp(p)
+}
+
+func waitUp(p *Process) int {
+	line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
+	if err != nil {
+		return 1
+	}
+	fmt.Print(line)
+	return linger()
+}
+
+// diagnose PATH prints the diagnosis as seen by this user.
+func fakeDiagnose(args []string) int {
+	d := Diagnose(args[0], nil, syscall.EACCES)
+	fmt.Printf("%s|%s", d.Why, d.Fix)
+	return 0
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

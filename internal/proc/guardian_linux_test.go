@@ -1,0 +1,239 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/guard"
+)
+
+// host starts a fake host and waits until it says that it is up.
+func host(t *testing.T, kind, token, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-fake", "host", kind, token, dir)
+	cmd.Env = []string{}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	cmd.Stdout, cmd.Stderr = write, os.Stderr
+	err = cmd.Start()
+	write.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitUp(t, read)
+	return cmd
+}
+
+// guardians lists the guardians that a process has started.
+func guardians(t *testing.T, parent int) []int {
+	t.Helper()
+	var pids []int
+	for _, child := range childrenOfAll(t, parent) {
+		cmdline, _ := os.ReadFile("/proc/" + strconv.Itoa(child) + "/cmdline")
+		if strings.HasPrefix(string(cmdline), guard.Name+"\x00") {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// childrenOfAll lists the children of all threads of a process.
+func childrenOfAll(t *testing.T, parent int) []int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/" + strconv.Itoa(parent) + "/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range strings.FieldsSeq(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func TestNothingSurvivesTheHost(t *testing.T) {
+	onlyWithMarks(t)
+	for _, test := range []struct {
+		kind   string
+		rounds int
+		least  int // processes besides the host
+	}{
+		{"worst", 10, 5}, // two leaders, two strays, a standby
+		{"early", 10, 0}, // the host is killed as soon as its first process exists
+		{"unmarked", 3, 1},
+		{"nested", 3, 6},
+	} {
+		t.Run(test.kind, func(t *testing.T) {
+			for range test.rounds {
+				tok := token(t)
+				cmd := host(t, test.kind, tok, t.TempDir())
+				watch := guardians(t, cmd.Process.Pid)
+				if len(watch) != 1 {
+					t.Fatalf("guardians: %v", watch)
+				}
+				if n := len(bearing(tok)) - 1; n < test.least {
+					t.Errorf("only %d processes to kill", n)
+				}
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				_ = cmd.Wait()
+				eventually(t, "everything the host started is gone", func() bool { return len(bearing(tok)) == 0 })
+				eventually(t, "its guardian is gone", func() bool { return gone(watch[0]) })
+			}
+		})
+	}
+}
+
+func TestGuardian(t *testing.T) {
+	onlyWithMarks(t)
+	var log lines
+	g := NewGroup(log.logger())
+	defer g.Close()
+	if own := guardians(t, os.Getpid()); len(own) != 0 {
+		t.Fatalf("guardians before the first process: %v", own)
+	}
+	first := theGuardian(t, g)
+
+	t.Run("is one, however many processes", func(t *testing.T) {
+		for range 3 {
+			output(t, g, fake(t, "exit", "0"))
+		}
+		if again := theGuardian(t, g); again != first {
+			t.Errorf("%d after %d", again, first)
+		}
+	})
+	t.Run("holds nothing but its pipe, has no environment to speak of, and is at the root", func(t *testing.T) {
+		proc := "/proc/" + strconv.Itoa(first)
+		eventually(t, "it has found its place", func() bool {
+			name, _ := os.ReadFile(proc + "/comm")
+			return string(name) == guard.Name[:15]+"\n"
+		})
+		for fd := range 3 {
+			target, err := os.Readlink(proc + "/fd/" + strconv.Itoa(fd))
+			if want := []string{"pipe:", os.DevNull, os.DevNull}[fd]; err != nil || !strings.HasPrefix(target, want) {
+				t.Errorf("descriptor %d: %s, %v", fd, target, err)
+			}
+		}
+		if dir, err := os.Readlink(proc + "/cwd"); err != nil || dir != "/" {
+			t.Error(dir, err)
+		}
+		if env, err := os.ReadFile(proc + "/environ"); err != nil || strings.Contains(string(env), "PATH=") {
+			t.Errorf("%q, %v", env, err)
+		}
+		if sid, err := syscall.Getpgid(first); err != nil || sid != first {
+			t.Error(sid, err)
+		}
+	})
+	t.Run("is deaf to what ends its host", func(t *testing.T) {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
+			if err := syscall.Kill(first, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		output(t, g, fake(t, "exit", "0"))
+		if gone(first) {
+			t.Error("it died")
+		}
+	})
+	t.Run("is missed when it dies, and replaced with the next process", func(t *testing.T) {
+		if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "its death is logged", func() bool { return log.contain("guardian ended") })
+		if second := theGuardian(t, g); second == first {
+			t.Error("the dead one is still in office")
+		}
+	})
+	t.Run("goes with the group", func(t *testing.T) {
+		last := theGuardian(t, g)
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		if !gone(last) {
+			t.Error("it stayed")
+		}
+	})
+}
+
+// theGuardian runs a process and returns the guardian that is there afterwards.
+func theGuardian(t *testing.T, g *Group) int {
+	t.Helper()
+	output(t, g, fake(t, "exit", "0"))
+	own := guardians(t, os.Getpid())
+	if len(own) != 1 {
+		t.Fatalf("guardians: %v", own)
+	}
+	return own[0]
+}
+
+func TestGuardianThatCannotStay(t *testing.T) {
+	var log lines
+	var g guardian
+	for range maxEarlyDeaths + 2 {
+		p := g.stand(log.logger(), guard.Mark{Value: 1 << 40, Mask: 1 << 40}, func() []int { return nil })
+		if p == nil {
+			break
+		}
+		<-p.up
+		if p.proc == nil {
+			t.Fatal("not started")
+		}
+		_ = p.proc.Kill()
+		<-p.down
+	}
+	if n := len(log.list()); n != maxEarlyDeaths {
+		t.Errorf("%d tries, want %d", n, maxEarlyDeaths)
+	}
+}
+
+func TestMarkOfLateStart(t *testing.T) {
+	onlyWithMarks(t)
+	// As if the machine had been too busy to mark the leader before it forked.
+	cmd := exec.Command("/bin/sh", "-c", "sleep 120 & wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it has forked", func() bool { return len(childrenOf(cmd.Process.Pid)) == 1 })
+	child := childrenOf(cmd.Process.Pid)[0]
+	m := newMarks()
+	if err := setMark(cmd.Process.Pid, m.next(), time.Now().Add(-2*slowStart)); err != nil {
+		t.Fatal(err)
+	}
+	if left := guard.Sweep(m.all()); left != 0 {
+		t.Errorf("%d left", left)
+	}
+	_ = cmd.Wait()
+	eventually(t, "the child is gone", func() bool { return gone(child) })
+}
+
+func TestMarkRefused(t *testing.T) {
+	var log lines
+	g := NewGroup(log.logger())
+	defer g.Close()
+	for range 2 {
+		if value := g.mark(1<<30, time.Now()); value != 0 { // there is no such process
+			t.Errorf("%x", value)
+		}
+	}
+	if n := len(log.list()); n != 1 || len(g.marks.live) != 0 {
+		t.Errorf("logged %d times, %d values lost", n, len(g.marks.live))
+	}
+}

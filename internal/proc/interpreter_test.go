@@ -1,0 +1,212 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInterpreterLine(t *testing.T) {
+	for _, test := range []struct {
+		name, head string
+		want       hashBang
+	}{
+		{"a program", "\x7fELF", hashBang{}},
+		{"an interpreter", "#!/bin/sh\n", hashBang{path: "/bin/sh"}},
+		{"without a newline", "#!/bin/sh", hashBang{path: "/bin/sh"}},
+		{"with space around it", "#! \t/bin/sh \t\n", hashBang{path: "/bin/sh"}},
+		{"all that follows is one argument", "#!/bin/sh -e -u\n", hashBang{path: "/bin/sh", args: []string{"-e -u"}}},
+		{"through env", "#!/usr/bin/env python3\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{}}},
+		{"through env after a tab", "#!/usr/bin/env\tpython3\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{}}},
+		{"through env -S", "#!/usr/bin/env -S python3 -u -B\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{"-u", "-B"}}},
+		{"through env, more than a name", "#!/usr/bin/env python3 -u\n", hashBang{path: "/usr/bin/env", via: "python3 -u", args: []string{}}},
+		{"through env with an option", "#!/usr/bin/env -i python3\n", hashBang{path: "/usr/bin/env"}},
+		{"through env -S with an option", "#!/usr/bin/env -S -i python3\n", hashBang{path: "/usr/bin/env"}},
+		{"through env -S with quotes", "#!/usr/bin/env -S python3 '-u x'\n", hashBang{path: "/usr/bin/env"}},
+		{"through env -S with an assignment", "#!/usr/bin/env -S A=1 python3\n", hashBang{path: "/usr/bin/env"}},
+		{"env alone", "#!/usr/bin/env\n", hashBang{path: "/usr/bin/env"}},
+		{"nothing", "#!\n", hashBang{}},
+		{"too long for the kernel", "#!/" + strings.Repeat("x", headSize), hashBang{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			head := []byte(test.head)
+			if got := interpreterLine(head[:min(len(head), headSize)]); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func FuzzInterpreterLine(f *testing.F) {
+	for _, head := range []string{"", "#!", "#!/bin/sh -e\n", "#!/usr/bin/env -S python3 -u\n", "#! \t env \t -S\n", "\x7fELF"} {
+		f.Add([]byte(head))
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		line := interpreterLine(head[:min(len(head), headSize)])
+		if strings.ContainsAny(line.path, " \t\n") || line.path == "" && (line.via != "" || len(line.args) > 0) {
+			t.Errorf("%q: %+v", head, line)
+		}
+	})
+}
+
+// fakePyenv makes a pyenv in a directory: its shim says "shim", the interpreter behind it says "real", and each
+// question what the shim stands for leaves a line in the file asked.
+type fakePyenv struct{ root, path, asked, real string }
+
+func newPyenv(t *testing.T) fakePyenv {
+	root := t.TempDir()
+	for _, dir := range []string{"shims", "libexec", "versions/1/bin"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := fakePyenv{
+		root:  root,
+		path:  "PATH=" + filepath.Join(root, "shims") + ":/usr/bin:/bin",
+		asked: filepath.Join(root, "asked"),
+		real:  filepath.Join(root, "versions/1/bin/python3"),
+	}
+	p.write(t, "version", "1\n")
+	p.write(t, "shims/python3", `#!/bin/sh
+set -e
+program="${0##*/}"
+
+export PYENV_ROOT="`+root+`"
+exec "`+root+`/libexec/pyenv" exec "$program" "$@"
+`)
+	p.write(t, "libexec/pyenv", `#!/bin/sh
+[ "$PYENV_ROOT" = "`+root+`" ] || exit 9
+case "$1" in
+which) pwd >> "`+p.asked+`"; echo "`+p.real+`" ;;
+exec) shift; echo shim "$@" ;;
+esac
+`)
+	p.write(t, "versions/1/bin/python3", "#!/bin/sh\necho real \"$0\" \"$@\"\n")
+	return p
+}
+
+func (p fakePyenv) write(t *testing.T, name, text string) {
+	t.Helper()
+	writeFile(t, filepath.Join(p.root, name), text, 0o755)
+}
+
+func (p fakePyenv) questions() int {
+	text, _ := os.ReadFile(p.asked) // not there: never asked
+	return strings.Count(string(text), "\n")
+}
+
+func TestShims(t *testing.T) {
+	script := func(t *testing.T, line string) string {
+		path := filepath.Join(t.TempDir(), "plug.py")
+		writeFile(t, path, line+"\n", 0o755)
+		return path
+	}
+	t.Run("are passed by", func(t *testing.T) {
+		p := newPyenv(t)
+		g := newGroup(t)
+		for _, test := range []struct{ line, args string }{
+			{"#!/usr/bin/env python3", ""},
+			{"#!/usr/bin/env -S python3 -u -B", "-u -B "},
+			{"#!" + p.root + "/shims/python3 -u", "-u "},
+		} {
+			path := script(t, test.line)
+			got := output(t, g, Spec{Path: path, Args: []string{"verb"}, Env: []string{p.path}})
+			if want := "real " + p.real + " " + test.args + path + " verb\n"; got != want {
+				t.Errorf("%s: %q, want %q", test.line, got, want)
+			}
+		}
+	})
+	t.Run("also where the program itself is one", func(t *testing.T) {
+		p := newPyenv(t)
+		g := newGroup(t)
+		for _, path := range []string{"python3", p.root + "/shims/python3"} {
+			got := output(t, g, Spec{Path: path, Args: []string{"main.py"}, Env: []string{p.path}})
+			if want := "real " + p.real + " main.py\n"; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	})
+	t.Run("are asked once, whatever the directory", func(t *testing.T) {
+		p := newPyenv(t)
+		g := newGroup(t)
+		for range 3 {
+			output(t, g, Spec{Path: "python3", Env: []string{p.path}, Dir: t.TempDir()})
+		}
+		if n := p.questions(); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+	t.Run("are asked again where another version is chosen", func(t *testing.T) {
+		p := newPyenv(t)
+		g := newGroup(t)
+		dir := t.TempDir()
+		ask := func(env ...string) { output(t, g, Spec{Path: "python3", Env: append(env, p.path), Dir: dir}) }
+		ask()
+		ask("PYENV_VERSION=2")
+		writeFile(t, filepath.Join(dir, ".python-version"), "3\n", 0o644)
+		ask()
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, ".python-version"), later, later); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+		if err := os.Remove(filepath.Join(dir, ".python-version")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(p.root, "version"), later, later); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+		ask()
+		if n := p.questions(); n != 5 {
+			t.Errorf("asked %d times, want 5", n)
+		}
+	})
+	t.Run("are used where the answer is unclear", func(t *testing.T) {
+		for name, pyenv := range map[string]string{
+			"no answer":      "exit 1",
+			"a relative one": "echo python3",
+			"a missing file": "echo /nonexistent/python3",
+			"another shim":   "echo $PYENV_ROOT/shims/python3",
+		} {
+			p := newPyenv(t)
+			p.write(t, "libexec/pyenv", "#!/bin/sh\nif [ $1 = exec ]; then echo shim; else "+pyenv+"; fi\n")
+			if got := output(t, newGroup(t), Spec{Path: "python3", Env: []string{p.path}}); got != "shim\n" {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	})
+	t.Run("are used where env has its own rules", func(t *testing.T) {
+		p := newPyenv(t)
+		path := script(t, "#!/usr/bin/env -S A=1 python3")
+		if got := output(t, newGroup(t), Spec{Path: path, Env: []string{p.path}}); got != "shim python3 "+path+"\n" {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("of other families are left alone", func(t *testing.T) {
+		p := newPyenv(t)
+		p.write(t, "shims/python3", "#!/bin/sh\necho other\n")
+		if got := output(t, newGroup(t), Spec{Path: "python3", Env: []string{p.path}}); got != "other\n" || p.questions() != 0 {
+			t.Errorf("%q, asked %d times", got, p.questions())
+		}
+	})
+	t.Run("that look beside the script are told where it is", func(t *testing.T) {
+		p := newPyenv(t)
+		p.write(t, "shims/ruby", `#!/bin/sh
+export RBENV_DIR="${arg%/*}"
+export RBENV_ROOT="`+p.root+`"
+exec "`+p.root+`/libexec/rbenv" exec "$program" "$@"
+`)
+		p.write(t, "libexec/rbenv", "#!/bin/sh\necho $RBENV_DIR > "+p.asked+"\necho "+p.real+"\n")
+		path := script(t, "#!/usr/bin/env ruby")
+		output(t, newGroup(t), Spec{Path: path, Env: []string{p.path}, Dir: "/"})
+		if asked, _ := os.ReadFile(p.asked); string(asked) != filepath.Dir(path)+"\n" {
+			t.Errorf("%q", asked)
+		}
+	})
+}

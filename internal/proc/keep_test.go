@@ -1,0 +1,238 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// mortal is a child without a process.
+type mortal struct {
+	pid  int
+	done chan struct{}
+	once sync.Once
+	exit Exit
+}
+
+func (m *mortal) Pid() int              { return m.pid }
+func (m *mortal) Done() <-chan struct{} { return m.done }
+func (m *mortal) Exit() Exit            { return m.exit }
+func (m *mortal) Stderr() string        { return "last words\n" }
+
+func (m *mortal) Stop(context.Context, Ladder) Exit {
+	m.die(Exit{Code: -1, Signal: "SIGKILL"})
+	return m.exit
+}
+
+func (m *mortal) die(exit Exit) {
+	m.once.Do(func() {
+		m.exit = exit
+		close(m.done)
+	})
+}
+
+// nursery opens mortals; each is numbered, and lives until a test ends it.
+type nursery struct {
+	born   []*mortal
+	opened []time.Time
+	fail   int // that many opens fail
+	closed []int
+	exits  []Exit
+	errs   []error
+	counts []int
+}
+
+var errNotYet = errors.New("not yet")
+
+func (n *nursery) open(context.Context) (int, child, error) {
+	n.opened = append(n.opened, time.Now())
+	if n.fail > 0 {
+		n.fail--
+		return 0, nil, errNotYet
+	}
+	m := &mortal{pid: len(n.born) + 1, done: make(chan struct{})}
+	n.born = append(n.born, m)
+	return m.pid, m, nil
+}
+
+func (n *nursery) keep(t *testing.T) *Kept[int] {
+	k, err := keep(t.Context(), KeepOptions[int]{
+		Close:     func(i int) { n.closed = append(n.closed, i) },
+		OnExit:    func(e Exit, _ string) { n.exits = append(n.exits, e) },
+		OnRetry:   func(err error) { n.errs = append(n.errs, err) },
+		OnRestart: func(i int) { n.counts = append(n.counts, i) },
+	}, n.open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// waits are the times between one opening and the next.
+func (n *nursery) waits() []time.Duration {
+	var waits []time.Duration
+	for i := 1; i < len(n.opened); i++ {
+		waits = append(waits, n.opened[i].Sub(n.opened[i-1]))
+	}
+	return waits
+}
+
+func (n *nursery) youngest() *mortal { return n.born[len(n.born)-1] }
+
+func TestKeep(t *testing.T) {
+	const ms = time.Millisecond
+	crash := Exit{Code: 1}
+
+	t.Run("the first failure is returned, not retried", func(t *testing.T) {
+		n := nursery{fail: 1}
+		if _, err := keep(t.Context(), KeepOptions[int]{}, n.open); !errors.Is(err, errNotYet) || len(n.opened) != 1 {
+			t.Errorf("%v after %d tries", err, len(n.opened))
+		}
+	})
+	t.Run("what dies is opened again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			n.youngest().die(crash)
+			synctest.Wait()
+			if _, err := k.Get(); err == nil || k.Pid() != 0 {
+				t.Errorf("%v, pid %d", err, k.Pid())
+			}
+			time.Sleep(minBackoff)
+			synctest.Wait()
+			if thing, err := k.Get(); thing != 2 || err != nil || k.Pid() != 2 || k.Restarts() != 1 {
+				t.Errorf("%d, %v, pid %d, %d restarts", thing, err, k.Pid(), k.Restarts())
+			}
+			k.Stop(nil)
+			if !slices.Equal(n.closed, []int{1, 2}) || !slices.Equal(n.exits, []Exit{crash}) || !slices.Equal(n.counts, []int{1}) {
+				t.Errorf("closed %v, exits %v, restarts %v", n.closed, n.exits, n.counts)
+			}
+		})
+	})
+	t.Run("the waits are 100 ms, doubled each time, at most 30 s", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			n.fail = 10
+			n.youngest().die(crash)
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			want := []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 12800 * ms, 25600 * ms, 30 * time.Second, 30 * time.Second}
+			if got := n.waits(); !slices.Equal(got, want) {
+				t.Errorf("%v", got)
+			}
+			if len(n.errs) != 10 {
+				t.Errorf("%d failures reported", len(n.errs))
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("a short life does not reset them", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			for range 3 {
+				n.youngest().die(crash)
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			// It died at 0, 1 and 2 s, and came back 100, 200 and 400 ms later.
+			if want := []time.Duration{100 * ms, 1100 * ms, 1200 * ms}; !slices.Equal(n.waits(), want) {
+				t.Errorf("%v", n.waits())
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("a long life does", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			n.fail = 8
+			n.youngest().die(crash)
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			n.youngest().die(crash)
+			died := time.Now()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := n.opened[len(n.opened)-1].Sub(died); got != minBackoff {
+				t.Errorf("%v", got)
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("Get says why it is down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			n.youngest().die(crash)
+			_, early := k.Get() // before the loop has noticed
+			synctest.Wait()
+			_, err := k.Get()
+			for _, err := range []error{early, err} {
+				var down *DownError
+				if !errors.As(err, &down) || down.Exit != crash || !strings.Contains(err.Error(), `exit code 1, its last words: "last words\n"`) {
+					t.Errorf("%v", err)
+				}
+			}
+			n.fail = 1
+			time.Sleep(minBackoff)
+			synctest.Wait()
+			if _, err := k.Get(); !errors.Is(err, errNotYet) {
+				t.Errorf("%v", err)
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("Restart kills it and gives the reason", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			k.Restart("no reply to health.check")
+			synctest.Wait()
+			k.Restart("again") // there is nothing to kill
+			if _, err := k.Get(); err == nil || err.Error() != "restarting: no reply to health.check" {
+				t.Errorf("%v", err)
+			}
+			time.Sleep(minBackoff)
+			synctest.Wait()
+			if thing, err := k.Get(); thing != 2 || err != nil {
+				t.Errorf("%d, %v", thing, err)
+			}
+			k.Stop(nil)
+		})
+	})
+	t.Run("Stop while it is down ends the waiting", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n nursery
+			k := n.keep(t)
+			n.youngest().die(crash)
+			synctest.Wait()
+			k.Stop(nil)
+			k.Stop(nil)
+			if _, err := k.Get(); !errors.Is(err, ErrStopped) {
+				t.Errorf("%v", err)
+			}
+			if !slices.Equal(n.closed, []int{1}) || len(n.opened) != 1 {
+				t.Errorf("closed %v, opened %d times", n.closed, len(n.opened))
+			}
+		})
+	})
+}
+
+func TestBackoff(t *testing.T) {
+	b := Backoff{Min: time.Second, Max: 3 * time.Second}
+	for n, want := range []time.Duration{0, 1, 2, 3, 3} {
+		if got := b.after(n); got != want*time.Second {
+			t.Errorf("after %d: %v", n, got)
+		}
+	}
+	if got := (Backoff{}).after(1 << 30); got != maxBackoff {
+		t.Errorf("%v", got)
+	}
+}

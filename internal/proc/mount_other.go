@@ -1,0 +1,5 @@
+//go:build !linux
+
+package proc
+
+func (d *diagnosis) mount() (why, fix string) { return "", "" }

@@ -1,0 +1,83 @@
+package proc
+
+import (
+	"errors"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeSize is what stdin and stdout of a long-lived process are grown to, so that a message of usual size is one
+// write and one wake-up. It is what an unprivileged user may ask for (fs.pipe-max-size).
+const pipeSize = 1 << 20
+
+// growPipe enlarges a pipe as far as the system lets us; it works as well without.
+func growPipe(f *os.File) {
+	conn, err := f.SyscallConn() // not Fd, which would make the pipe blocking
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+}
+
+// closeInherited sets close-on-exec on every descriptor above 2.
+func closeInherited() error {
+	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	// Before Linux 5.11: one by one.
+	return closeOnExec("/proc/self/fd")
+}
+
+// ownExecutable names the running program; unlike its path it stays right when the file is replaced or removed.
+func ownExecutable() (string, error) { return "/proc/self/exe", nil }
+
+// awaitExit returns when the process has ended, and leaves it to be reaped. It waits in the runtime's poller, by
+// the process's handle, so that a sleeping plugin costs no thread.
+func awaitExit(p *os.Process) {
+	if handle := pollable(p); handle != nil {
+		defer handle.Close()
+		if conn, err := handle.SyscallConn(); err == nil {
+			err = conn.Read(func(uintptr) bool { return hasExited(p) })
+			if err == nil {
+				return
+			}
+		}
+	}
+	var info unix.Siginfo
+	for { // Linux before 5.3: a thread waits
+		err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// pollable duplicates the handle of a process into a file that the runtime's poller knows, nil where there is none.
+func pollable(p *os.Process) *os.File {
+	fd := -1
+	err := p.WithHandle(func(handle uintptr) {
+		fd, _ = unix.FcntlInt(handle, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err != nil || fd < 0 {
+		return nil
+	}
+	if err := unix.SetNonblock(fd, true); err != nil { // what os.NewFile takes for pollable
+		_ = unix.Close(fd)
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "pidfd "+strconv.Itoa(p.Pid))
+}
+
+// hasExited reports whether a process that nobody has reaped has ended.
+func hasExited(p *os.Process) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	if errors.Is(err, unix.EINTR) {
+		return false
+	}
+	return err != nil || info.Signo != 0 // an error: there is no such child any more
+}

@@ -1,0 +1,84 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// sig has no meaning here but the last one: Windows has no SIGTERM for programs without a console.
+type sig int
+
+const (
+	sigTerm sig = iota
+	sigKill
+)
+
+const openNonblock = 0
+
+// guardianPossible is false: with no mark and no groups, a guardian would find nobody.
+const guardianPossible = false
+
+func childAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+}
+
+func guardianAttr() *syscall.SysProcAttr { return nil }
+
+// sendGroup kills the process itself, on the last rung of the ladder; what it started lives on.
+func (p *Process) sendGroup(s sig) {
+	if s == sigKill {
+		_ = p.os.Kill()
+	}
+}
+
+func exitOf(state *os.ProcessState) Exit {
+	if state == nil {
+		return Exit{Code: -1, Signal: "unknown"}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+func busy(err error) bool { return errors.Is(err, syscall.Errno(32)) } // ERROR_SHARING_VIOLATION
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// candidates adds the extensions of PATHEXT to a name that has none of them.
+func candidates(name string, env []string) []string {
+	names := []string{name}
+	for ext := range strings.SplitSeq(lookup(env, "PATHEXT"), ";") {
+		if ext != "" {
+			names = append(names, name+ext)
+		}
+	}
+	return names
+}
+
+func hasSlash(name string) bool { return strings.ContainsAny(name, `/\:`) }
+
+func ownExecutable() (string, error) { return os.Executable() }
+
+// closeInherited has nothing to do: handles are inherited only when listed.
+func closeInherited() error { return nil }
+
+// growPipe has nothing to do: the system chooses.
+func growPipe(*os.File) {}
+
+// awaitExit returns when the process has ended, and leaves it to be waited for.
+func awaitExit(p *os.Process) { awaitHandle(p, syscall.INFINITE) }
+
+// hasExited reports whether the process has ended.
+func hasExited(p *os.Process) bool { return awaitHandle(p, 0) }
+
+func awaitHandle(p *os.Process, milliseconds uint32) bool {
+	ended := false
+	_ = p.WithHandle(func(handle uintptr) {
+		event, err := syscall.WaitForSingleObject(syscall.Handle(handle), milliseconds)
+		ended = err == nil && event == syscall.WAIT_OBJECT_0
+	})
+	return ended
+}

@@ -1,0 +1,189 @@
+package proc
+
+import (
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/guard"
+)
+
+// drainDelay is how long a finished process's pipes are read on when something it started still holds them. All that
+// the process itself wrote is in the pipe when it ends, so this only has to outlast our own reading.
+const drainDelay = 200 * time.Millisecond
+
+// Exit is how a process ended.
+type Exit struct {
+	Code   int    // the exit code; -1 on a signal, or while the process runs
+	Signal string // the signal's name, "SIGKILL"; empty on a normal exit
+}
+
+// String is "exit code 3", "SIGKILL" or "running".
+func (e Exit) String() string {
+	switch {
+	case e.Signal != "":
+		return e.Signal
+	case e.Code < 0:
+		return "running"
+	}
+	return "exit code " + strconv.Itoa(e.Code)
+}
+
+// Process is one started process, the leader of its process group. Its methods are safe for concurrent use.
+type Process struct {
+	group  *Group
+	os     *os.Process
+	mark   uint64 // what it and its offspring are marked with; 0: not marked
+	birth  birth
+	stdin  *os.File
+	stdout *os.File
+	stderr *stderr
+	left   chan struct{} // closed when the leader has ended; it is not reaped yet
+	done   chan struct{} // closed when it is reaped and its stderr read
+	exit   Exit          // written before done is closed
+
+	mu     sync.Mutex // protects the fields below
+	gone   bool       // the leader has ended
+	reaped bool       // its number may be a stranger's: send no signal
+	termed bool       // SIGTERM was sent while the leader lived
+	killAt time.Time  // when SIGKILL follows; the earliest of all who asked
+	timer  *time.Timer
+	hurry  chan struct{} // closed when SIGKILL was sent
+	killed bool
+}
+
+// birth is what a process is started for, decided by its owner.
+type birth struct {
+	perCall bool           // what it leaves behind after a normal exit is left alone
+	onLeft  func(*Process) // told first when the leader ends, on the watching goroutine; may be nil
+}
+
+// Pid is the process's number, which is also its group's.
+func (p *Process) Pid() int { return p.os.Pid }
+
+// Stdin is the writing end of the process's stdin. Stop closes it.
+func (p *Process) Stdin() *os.File { return p.stdin }
+
+// Stdout is the reading end of the process's stdout; deadlines work on it. It stays readable after the process has
+// ended, until Stop closes it.
+func (p *Process) Stdout() *os.File { return p.stdout }
+
+// Done is closed when the process has ended, nothing of its group is left and its stderr is read.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit is how the process ended; its Code is -1 until Done is closed.
+func (p *Process) Exit() Exit {
+	if !p.ended() {
+		return Exit{Code: -1}
+	}
+	return p.exit
+}
+
+// Stderr is the end of what the process has written to stderr so far, at most 4 KiB.
+func (p *Process) Stderr() string { return p.stderr.tail() }
+
+// hasLeft reports whether the leader is known to have ended.
+func (p *Process) hasLeft() bool {
+	select {
+	case <-p.left:
+		return true
+	default:
+		return false
+	}
+}
+
+// watch sees the process to its end. It alone reaps, and it does so last: until then the number of the leader, which is
+// the group's as well, cannot be given to another process.
+func (p *Process) watch() {
+	defer p.group.work.Done()
+	awaitExit(p.os)
+	p.leave()
+	p.lastRites()
+	p.reap()
+	p.finishReading()
+	p.group.remove(p)
+	close(p.done)
+}
+
+// leave notes that the leader has ended.
+func (p *Process) leave() {
+	p.mu.Lock()
+	p.gone = true
+	p.mu.Unlock()
+	close(p.left)
+	if p.birth.onLeft != nil {
+		p.birth.onLeft(p)
+	}
+}
+
+// lastRites deals with what the leader has left behind. A process per call that ended by itself may have left a
+// background upload, and that is spared: it dies with the host. Everything else goes.
+func (p *Process) lastRites() {
+	p.mu.Lock()
+	termed, killed, until := p.termed, p.killed, p.killAt
+	p.mu.Unlock()
+	if p.birth.perCall && !termed && !killed {
+		return
+	}
+	if termed {
+		p.letGroupFinish(until)
+	}
+	p.signalGroup(sigKill)
+	guard.Sweep(p.group.marks.one(p.mark))
+}
+
+// letGroupFinish gives the members of a group that was sent SIGTERM what is left of their time when the leader has
+// already gone: a shell dies at once and leaves the program it ran still saving its work.
+func (p *Process) letGroupFinish(until time.Time) {
+	pause := time.Millisecond
+	for guard.GroupAlive(p.Pid()) && time.Now().Before(until) {
+		select {
+		case <-p.hurry:
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+}
+
+// reap collects the exit of a leader that has ended. No signal is sent to its group from here on.
+func (p *Process) reap() {
+	p.mu.Lock()
+	p.reaped = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.mu.Unlock()
+	if p.mark == 0 {
+		p.group.guardian.tell(-p.Pid())
+	}
+	state, err := p.os.Wait()
+	if err != nil { // someone else in this program reaped our child
+		p.group.log.Warn("exit of a process is unknown", "pid", p.Pid(), "err", err)
+	}
+	p.exit = exitOf(state)
+	p.group.marks.free(p.mark)
+}
+
+// finishReading waits until stderr is read, and bounds that wait and the reading of a call's stdout: a grandchild
+// may hold the pipes for as long as it lives.
+func (p *Process) finishReading() {
+	deadline := time.Now().Add(drainDelay)
+	if p.birth.perCall {
+		_ = p.stdout.SetReadDeadline(deadline)
+	}
+	_ = p.stderr.src.SetReadDeadline(deadline)
+	<-p.stderr.finished
+}
+
+// signalGroup sends a signal to the whole group while that is safe, and reports whether it was.
+func (p *Process) signalGroup(s sig) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return false
+	}
+	p.sendGroup(s)
+	return true
+}

@@ -1,0 +1,179 @@
+package proc
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a tenth of a second and
+// more in all, while the forks that cause it last microseconds.
+const maxBusyTries = 7
+
+// Spec is what to start.
+type Spec struct {
+	// Path is the program. With a slash in it, it is a file, relative to Dir; without, it is looked up in the PATH of
+	// Env, and nowhere else.
+	Path string
+	Args []string // without argv[0]
+	Name string   // argv[0]; empty: Path
+	Dir  string   // working directory; empty: the host's
+	Env  []string // the whole environment, never added to; nil is an empty one
+
+	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
+	Files []*os.File
+
+	// Log gets each line of stderr, cut, on one goroutine; nil drops them (the tail is kept anyway). It must be quick:
+	// while it does not return, stderr is not read.
+	Log func(line string)
+}
+
+// Start starts a process that lives until it ends by itself or Stop ends it. ctx bounds the start only. A program that
+// cannot be started is a *[StartError]. When the leader ends, what is left of its group is killed.
+func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
+	p, err := g.start(ctx, s, birth{})
+	if err != nil {
+		return nil, err
+	}
+	growPipe(p.stdin)
+	growPipe(p.stdout)
+	return p, nil
+}
+
+// start is the one way into existence for every child. When it returns, the child is marked and guarded.
+func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := g.begin(); err != nil {
+		return nil, err
+	}
+	defer g.starting.Done()
+	g.inherit.Do(func() {
+		if err := closeInherited(); err != nil {
+			g.log.Warn("descriptors the host inherited may reach plugins", "err", err)
+		}
+	})
+	guardian := g.guardian.stand(g.log, g.marks.all(), g.unmarked)
+	defer guardian.awaitUp()
+	c, err := g.resolve(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return g.spawn(ctx, s, c, b)
+}
+
+// spawn makes the pipes, the process, its mark and its two goroutines.
+func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process, error) {
+	pipes, err := openPipes()
+	if err != nil {
+		return nil, err
+	}
+	defer pipes.closeChild()
+	began := time.Now()
+	proc, err := fork(ctx, c, &os.ProcAttr{
+		Dir:   s.Dir,
+		Env:   append([]string{}, s.Env...), // nil would mean the host's own
+		Files: append(pipes.child[:], s.Files...),
+		Sys:   childAttr(),
+	})
+	if err != nil {
+		pipes.closeHost()
+		return nil, explain(ctx, s, c, err)
+	}
+	p := &Process{
+		group:  g,
+		os:     proc,
+		mark:   g.mark(proc.Pid, began),
+		birth:  b,
+		stdin:  pipes.stdin,
+		stdout: pipes.stdout,
+		stderr: newStderr(pipes.stderr, s.Log),
+		left:   make(chan struct{}),
+		done:   make(chan struct{}),
+		hurry:  make(chan struct{}),
+	}
+	g.add(p)
+	g.work.Add(2)
+	go p.stderr.run(g)
+	go p.watch()
+	return p, nil
+}
+
+// fork starts the program, again and again while its file is busy.
+func fork(ctx context.Context, c command, attr *os.ProcAttr) (*os.Process, error) {
+	for try := 0; ; try++ {
+		proc, err := os.StartProcess(c.path, c.argv, attr)
+		if err == nil || !busy(err) || try == maxBusyTries {
+			return proc, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(time.Millisecond << try):
+		}
+	}
+}
+
+// mark marks a new process, or failing that names its group to the guardian. It returns the value, or 0.
+func (g *Group) mark(pid int, began time.Time) uint64 {
+	value := g.marks.next()
+	if value != 0 {
+		err := setMark(pid, value, began)
+		if err == nil {
+			return value
+		}
+		g.marks.free(value)
+		g.marks.failed.Do(func() {
+			g.log.Warn("a process cannot be marked: what leaves its process group may survive", "pid", pid, "err", err)
+		})
+	}
+	g.guardian.tell(pid)
+	return 0
+}
+
+// unmarked are the processes that the guardian knows by name only.
+func (g *Group) unmarked() []int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var pids []int
+	for p := range g.procs {
+		if p.mark == 0 {
+			pids = append(pids, p.Pid())
+		}
+	}
+	return pids
+}
+
+// pipes are the three pipes of one child. The files in child are its ends, in the order of its descriptors.
+type pipes struct {
+	stdin, stdout, stderr *os.File // ours; pollable, so that deadlines work
+	child                 [3]*os.File
+}
+
+func openPipes() (*pipes, error) {
+	p := new(pipes)
+	var errs [3]error
+	p.child[0], p.stdin, errs[0] = os.Pipe()
+	p.stdout, p.child[1], errs[1] = os.Pipe()
+	p.stderr, p.child[2], errs[2] = os.Pipe()
+	for _, err := range errs {
+		if err != nil {
+			p.closeChild()
+			p.closeHost()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *pipes) closeChild() { closeAll(p.child[:]...) }
+
+func (p *pipes) closeHost() { closeAll(p.stdin, p.stdout, p.stderr) }
+
+// closeAll closes files; one that was never opened is nil, and closing it does nothing.
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,153 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxLine is the longest line handed to the log; the rest of it is dropped.
+	maxLine = 8 << 10
+
+	// maxTail is how much of the end of stderr is kept for error messages.
+	maxTail = 4 << 10
+
+	// The budget of one plugin's stderr in the log. A stack trace fits many times over; a flood is cut to a rate that
+	// any log can bear.
+	budgetWindow = 10 * time.Second
+	budgetLines  = 1000
+	budgetBytes  = 1 << 20
+)
+
+// stderr reads a process's stderr to its end: lines to the log, the last bytes to the tail. It never stops reading,
+// so a flood does not block the plugin, and it holds one line and the tail at most.
+type stderr struct {
+	src      *os.File
+	finished chan struct{} // closed when the process's own output is read
+
+	// Owned by the goroutine in run.
+	log     func(string) // may be nil
+	line    []byte       // the line being read, up to maxLine of it
+	began   bool         // a line is being read, though nothing of it may be kept
+	window  time.Time    // when the present budget began
+	lines   int          // spent of it
+	size    int          // spent of it, in bytes
+	dropped int          // lines beyond it
+
+	mu   sync.Mutex // protects last
+	last []byte     // at least the last maxTail bytes; at most twice that
+}
+
+func newStderr(src *os.File, log func(string)) *stderr {
+	return &stderr{src: src, log: log, finished: make(chan struct{})}
+}
+
+// run reads until every holder of the pipe has closed it, or until the deadline that is set when the process has ended.
+// What it left behind may then go on writing to the log, within limits (Group.adopt).
+func (e *stderr) run(g *Group) {
+	defer g.work.Done()
+	defer e.src.Close()
+	err := e.read()
+	e.flush()
+	adopted := errors.Is(err, os.ErrDeadlineExceeded) && g.adopt(e.src)
+	close(e.finished)
+	if adopted {
+		_ = e.read()
+		e.flush()
+		g.disown(e.src)
+	}
+}
+
+// read reads to the end of the file, the deadline, or any other error.
+func (e *stderr) read() error {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := e.src.Read(buf)
+		e.remember(buf[:n])
+		if e.log != nil {
+			e.split(buf[:n])
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// remember keeps the end of what was written.
+func (e *stderr) remember(chunk []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.last)+len(chunk) > 2*maxTail {
+		keep := max(0, len(e.last)-maxTail)
+		e.last = append(e.last[:0], e.last[keep:]...)
+	}
+	e.last = append(e.last, chunk...)
+}
+
+// tail is the end of stderr, from the start of a character on.
+func (e *stderr) tail() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tail := e.last
+	if len(tail) > maxTail {
+		tail = tail[len(tail)-maxTail:]
+		for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
+			tail = tail[1:]
+		}
+	}
+	return string(tail)
+}
+
+// split cuts a chunk into lines.
+func (e *stderr) split(chunk []byte) {
+	for len(chunk) > 0 {
+		part, rest, ended := bytes.Cut(chunk, []byte{'\n'})
+		e.began = true
+		e.line = append(e.line, part[:min(len(part), maxLine-len(e.line))]...)
+		if ended {
+			e.emit()
+		}
+		chunk = rest
+	}
+}
+
+// flush ends a line without a newline, and settles the account.
+func (e *stderr) flush() {
+	if e.log == nil {
+		return
+	}
+	if e.began {
+		e.emit()
+	}
+	e.report()
+}
+
+// emit logs the line read, if the budget allows.
+func (e *stderr) emit() {
+	line := bytes.TrimSuffix(e.line, []byte{'\r'})
+	e.line, e.began = e.line[:0], false
+	if now := time.Now(); now.Sub(e.window) >= budgetWindow {
+		e.report()
+		e.window, e.lines, e.size = now, 0, 0
+	}
+	if e.lines >= budgetLines || e.size+len(line) > budgetBytes {
+		e.dropped++
+		return
+	}
+	e.lines++
+	e.size += len(line)
+	e.log(string(line))
+}
+
+// report says how many lines were dropped since it last did.
+func (e *stderr) report() {
+	if e.dropped > 0 {
+		e.log(fmt.Sprintf("… %d lines dropped", e.dropped))
+		e.dropped = 0
+	}
+}
