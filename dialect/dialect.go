@@ -3,6 +3,7 @@ package dialect
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"time"
 
@@ -115,6 +116,21 @@ type ToolCaller interface {
 // A MethodCaller is a plugin with JSON-RPC methods of its own.
 type MethodCaller interface {
 	CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+}
+
+// A Commander is a plugin with commands of its own, run for a user at a terminal.
+type Commander interface {
+	// RunCommand runs a command with its arguments untouched. What the plugin
+	// prints goes to Out and ErrOut as it comes. The code is the plugin's exit code.
+	RunCommand(ctx context.Context, c Command) (code int, err error)
+}
+
+// A Command is one run of a plugin's own command.
+type Command struct {
+	Name   string
+	Args   []string
+	Out    io.Writer
+	ErrOut io.Writer
 }
 
 // A Connector is a plugin whose hooks can be wired to points beyond their own.

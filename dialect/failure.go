@@ -38,7 +38,7 @@ func crash(err error, p *proc.Process) error {
 	defer timer.Stop()
 	select {
 	case <-p.Done():
-		return &hook.Error{Kind: hook.Crash, Err: fmt.Errorf("the process %s", p.Exit()), Stderr: p.Stderr()}
+		return &hook.Error{Kind: hook.Crash, Err: fmt.Errorf("the process ended: %s", p.Exit()), Stderr: p.Stderr()}
 	case <-timer.C:
 		return &hook.Error{Kind: hook.Crash, Err: fmt.Errorf("it closed its end of the pipe: %w", err), Stderr: p.Stderr()}
 	}

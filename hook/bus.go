@@ -79,6 +79,17 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	return f.out, err
 }
 
+// Wants tells whether any hook would be asked at p with this payload, as far as
+// the payload decides.
+func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
+	object, err := parsePayload(payload)
+	if err != nil {
+		return false
+	}
+	f := firing{payload: object}
+	return slices.ContainsFunc(b.Hooks(p), f.concerns)
+}
+
 func parsePayload(payload json.RawMessage) (Object, error) {
 	if len(payload) == 0 {
 		return Object{}, nil
@@ -105,6 +116,11 @@ func (f *firing) run(ctx context.Context, hooks []*Hook) error {
 	default:
 		return f.notify(ctx, hooks)
 	}
+}
+
+// concerns tells whether a hook has anything to do with the event as it is now.
+func (f *firing) concerns(h *Hook) bool {
+	return h.Match == nil || h.Match(&Event{Point: h.Point, Payload: f.payload})
 }
 
 // call asks one hook and returns its reply with the step that records it.

@@ -333,6 +333,29 @@ func TestFailureTable(t *testing.T) {
 	}
 }
 
+func TestAHookIsNotAskedAboutWhatDoesNotConcernIt(t *testing.T) {
+	only := func(plugin string, p Point, command string) Hook {
+		h := answer(plugin, p, Reply{Set: set("command", "git")})
+		h.Match = func(ev *Event) bool { c, _ := ev.Payload.String("command"); return c == command }
+		return h
+	}
+	// The first renames the command, so that the second is concerned and the third is not.
+	out := fire(t, CommandBefore, `{"command":"g"}`, only("a", CommandBefore, "g"), only("b", CommandBefore, "git"), only("c", CommandBefore, "g"))
+	if asked(out) != "a b" {
+		t.Errorf("chain asked %q", asked(out))
+	}
+	if out := fire(t, CommandDone, `{"command":"g"}`, only("a", CommandDone, "g"), only("b", CommandDone, "git")); asked(out) != "a" {
+		t.Errorf("notify asked %q", asked(out))
+	}
+	var b Bus
+	if err := b.Set([]Hook{only("a", CommandAfter, "git")}); err != nil {
+		t.Fatal(err)
+	}
+	if !b.Wants(CommandAfter, json.RawMessage(`{"command":"git"}`)) || b.Wants(CommandAfter, json.RawMessage(`{"command":"ls"}`)) || b.Wants(CommandDone, nil) {
+		t.Error("Wants is wrong")
+	}
+}
+
 func TestFireRefusesNonsense(t *testing.T) {
 	var b Bus
 	if _, err := b.Fire(t.Context(), "no.such", nil); !errors.Is(err, ErrUnknownPoint) {

@@ -6,6 +6,9 @@ import "context"
 // stop, skip or deny, and then no further plugin is asked.
 func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
+		if !f.concerns(h) {
+			continue
+		}
 		reply, step := f.call(ctx, h)
 		over, err := f.link(&reply, &step)
 		if kerr := f.keep(ctx, step); kerr != nil {

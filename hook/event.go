@@ -62,6 +62,10 @@ type Hook struct {
 	Connected bool          // wired by the configuration, not natively
 	Counters  *Counters     // may be nil
 
+	// Match tells whether the hook has anything to do with this event; nil:
+	// always. One that has not is not asked and leaves no step.
+	Match func(ev *Event) bool
+
 	// Call asks the plugin. It honours ctx, is safe for concurrent use, and may
 	// return a Reply with Sent and Received beside an error.
 	Call func(ctx context.Context, ev *Event) (Reply, error)

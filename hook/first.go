@@ -7,7 +7,7 @@ import "context"
 func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 	answered := false
 	for _, h := range hooks {
-		if answered && !h.Observer {
+		if answered && !h.Observer || !f.concerns(h) {
 			continue
 		}
 		reply, step := f.call(ctx, h)

@@ -7,6 +7,9 @@ import "context"
 // table says otherwise: a gate never opens by accident.
 func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 	for _, h := range hooks {
+		if !f.concerns(h) {
+			continue
+		}
 		reply, step := f.call(ctx, h)
 		over, err := f.settle(&step)
 		if !over && refuses(&reply) {

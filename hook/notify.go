@@ -2,12 +2,14 @@ package hook
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
 // notify: all at once; nobody's answer or failure changes anything, but every
 // failure is recorded. It returns when all have been told, so that none is lost.
 func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
+	hooks = slices.DeleteFunc(slices.Clone(hooks), func(h *Hook) bool { return !f.concerns(h) })
 	steps := make([]Step, len(hooks)) // each goroutine owns one element
 	var told sync.WaitGroup
 	for i, h := range hooks {

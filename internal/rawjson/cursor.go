@@ -1,5 +1,7 @@
 package rawjson
 
+import "unsafe"
+
 // Cursor reads the fields of one object, one after another, for a caller that wants no [Object]:
 //
 //	c := Fields(line, 0)
@@ -15,15 +17,22 @@ type Cursor struct {
 	End   int    // the index after the object, once Next has reported false
 	Err   error  // why Next reported false, unless the object simply ended
 
-	parser parser
-	i      int  // the next byte
-	more   bool // a field is due
+	scan scanner
+	i    int  // the next byte
+	more bool // a field is due
 }
 
 // Fields returns a cursor before the first field of the object that starts at data[i].
 func Fields(data []byte, i int) Cursor {
-	c := Cursor{parser: parser{scanner{data: data}}}
-	c.i, c.more, c.Err = c.parser.open(i)
+	c := Cursor{scan: scanner{data: data}, i: i, End: i}
+	if at(data, i) != '{' {
+		c.Err = unexpected(data, i, "where an object is due")
+		return c
+	}
+	c.i = c.scan.space(i + 1)
+	if c.more = at(data, c.i) != '}'; !c.more {
+		c.i++
+	}
 	c.End = c.i
 	return c
 }
@@ -33,15 +42,52 @@ func (c *Cursor) Next() bool {
 	if !c.more || c.Err != nil {
 		return false
 	}
-	name, i, err := c.parser.name(c.i)
-	if err == nil {
-		c.Name = name
-		c.Value, err = c.parser.span(i)
+	i := c.name(c.i)
+	if c.Err == nil {
+		c.Value, c.Err = c.scan.span(i)
 		i = c.Value.End
 	}
-	if err == nil {
-		i, c.more, err = c.parser.more(i)
+	if c.Err == nil {
+		i = c.after(i)
 	}
-	c.i, c.End, c.Err = i, i, err
-	return err == nil
+	c.i, c.End = i, i
+	return c.Err == nil
+}
+
+// name reads a key and passes over its colon.
+func (c *Cursor) name(i int) int {
+	data := c.scan.data
+	c.scan.high = 0
+	next, err := c.scan.key(i)
+	if err != nil {
+		c.Err = err
+		return next
+	}
+	end := next - 1 // back over the colon, and the white space around it, to the closing quote
+	for data[end] != '"' {
+		end--
+	}
+	body := data[i+1 : end]
+	if !verbatim(body, c.scan.high) {
+		c.Name = string(unescape(body))
+		return next
+	}
+	// The one allocation a name would cost, for every field of every message. The values alias data too, so the rule
+	// that data stays unchanged is needed anyway.
+	c.Name = unsafe.String(unsafe.SliceData(body), len(body))
+	return next
+}
+
+// after passes over what follows a field: a comma, or the end of the object.
+func (c *Cursor) after(i int) int {
+	i = c.scan.space(i)
+	switch at(c.scan.data, i) {
+	case ',':
+		return c.scan.space(i + 1)
+	case '}':
+		c.more = false
+		return i + 1
+	}
+	c.Err = unexpected(c.scan.data, i, "after a field")
+	return i
 }

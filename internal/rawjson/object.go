@@ -1,9 +1,6 @@
 package rawjson
 
-import (
-	"encoding/json"
-	"unsafe"
-)
+import "encoding/json"
 
 // Field is one member of an object: the name decoded, the value raw and compact.
 type Field struct {
@@ -25,24 +22,19 @@ func Parse(data []byte) (Object, error) {
 	var room [few]Field
 	var names index
 	fields := Object(room[:0]) // stays on the stack as long as no method is given a pointer to it
-	p := parser{scanner{data: data}}
-	i, more, err := p.open(Space(data, 0))
-	for more && err == nil {
-		var f Field
-		if f, i, err = p.field(i); err != nil {
-			break
-		}
-		if place := names.find(fields, f.Name); place >= 0 {
-			fields[place].Value = f.Value
+	c := Fields(data, Space(data, 0))
+	for c.Next() {
+		value := c.Value.Clean(data)
+		if i := names.find(fields, c.Name); i >= 0 {
+			fields[i].Value = value
 		} else {
-			fields = append(fields, f)
+			fields = append(fields, Field{c.Name, value})
 		}
-		i, more, err = p.more(i)
 	}
-	if err != nil {
-		return nil, err
+	if c.Err != nil {
+		return nil, c.Err
 	}
-	if i = Space(data, i); i < len(data) {
+	if i := Space(data, c.End); i < len(data) {
 		return nil, unexpected(data, i, "after the object")
 	}
 	return append(make(Object, 0, len(fields)), fields...), nil
@@ -68,67 +60,6 @@ func (x *index) find(fields Object, name string) int {
 	}
 	x.places[name] = len(fields) // where the caller is about to put it
 	return -1
-}
-
-// parser reads the fields of one object, one after another. Like the scanner it is handed its place.
-type parser struct {
-	scanner
-}
-
-// open passes over the opening brace, and reports whether a field follows.
-func (p *parser) open(i int) (_ int, more bool, err error) {
-	if at(p.data, i) != '{' {
-		return i, false, unexpected(p.data, i, "where an object is due")
-	}
-	i = p.space(i + 1)
-	if at(p.data, i) == '}' {
-		return i + 1, false, nil
-	}
-	return i, true, nil
-}
-
-// more passes over what follows a field: a comma, or the end of the object.
-func (p *parser) more(i int) (_ int, more bool, err error) {
-	i = p.space(i)
-	switch at(p.data, i) {
-	case ',':
-		return p.space(i + 1), true, nil
-	case '}':
-		return i + 1, false, nil
-	}
-	return i, false, unexpected(p.data, i, "after a field")
-}
-
-func (p *parser) field(i int) (Field, int, error) {
-	name, i, err := p.name(i)
-	if err != nil {
-		return Field{}, i, err
-	}
-	span, err := p.span(i)
-	if err != nil {
-		return Field{}, i, err
-	}
-	return Field{name, span.Clean(p.data)}, span.End, nil
-}
-
-// name reads a key and passes over its colon.
-func (p *parser) name(i int) (string, int, error) {
-	p.high = 0
-	next, err := p.key(i)
-	if err != nil {
-		return "", i, err
-	}
-	end := next - 1 // back over the colon, and the white space around it, to the closing quote
-	for p.data[end] != '"' {
-		end--
-	}
-	body := p.data[i+1 : end]
-	if !verbatim(body, p.high) {
-		return string(unescape(body)), next, nil
-	}
-	// The one allocation a name would cost, for every field of every message. The values alias data too, so the rule
-	// that data stays unchanged is needed anyway.
-	return unsafe.String(unsafe.SliceData(body), len(body)), next, nil
 }
 
 func (o Object) find(name string) int {

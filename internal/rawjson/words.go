@@ -9,32 +9,42 @@ import (
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080
-	quotes = ones * '"'
 	slants = ones * '\\'
-	blanks = ones * ' '
+	flip   = ones * ('"' ^ ' ') // turns the quote into a blank, and leaves what is below a blank below it
+	blanks = ones * (' ' + 1)
 )
 
-// special marks, with the high bit of the byte, the bytes of w that end a plain run in a string: the quote, the
-// backslash and control characters. Subtracting borrows from the byte above, so marks above the lowest can be false;
-// the lowest is always right.
-func special(w uint64) uint64 {
-	return (((w ^ quotes) - ones) | ((w ^ slants) - ones) | (w - blanks)) &^ w & highs
-}
+// suspect marks, with the high bit of the byte, the bytes of w that end a plain run in a string: the quote and control
+// characters (which after the flip are the bytes up to the blank), and the backslash. Some bytes above 0x7F are marked
+// as well. Subtracting borrows from the byte above, so marks above the lowest can be false; the lowest is right, for
+// ASCII. Only the marks under highs count.
+func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - ones) }
 
-// plain returns the index of the first byte at or after i that ends a plain run, and ORs the words it saw into high.
+// special is suspect without the bytes above 0x7F.
+func special(w uint64) uint64 { return suspect(w) &^ w & highs }
+
+// plain returns the index of the first byte at or after i that ends a plain run, and ORs the words that are not pure ASCII into high.
 func plain(data []byte, i int, high uint64) (int, uint64) {
-	for ; i+16 <= len(data); i += 16 { // two words a turn: the loop's own cost would show
-		b := data[i : i+16 : i+16]
-		w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-		m0, m1 := special(w0), special(w1)
-		if m0|m1 == 0 {
-			high |= w0 | w1
-			continue
+	rest := data[i:]
+	for len(rest) >= 32 { // four words a turn: the test and the loop cost as much as the search
+		w0, w1 := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
+		w2, w3 := binary.LittleEndian.Uint64(rest[16:]), binary.LittleEndian.Uint64(rest[24:])
+		all := w0 | w1 | w2 | w3
+		if (suspect(w0)|suspect(w1)|suspect(w2)|suspect(w3)|all)&highs != 0 {
+			if special(w0)|special(w1)|special(w2)|special(w3) != 0 {
+				break
+			}
+			high |= all
 		}
-		if m0 != 0 {
-			return stop(i, w0, m0, high)
+		rest = rest[32:]
+	}
+	i = len(data) - len(rest)
+	for ; i+8 <= len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if m := special(w); m != 0 {
+			return stop(i, w, m, high)
 		}
-		return stop(i+8, w1, m1, high|w0)
+		high |= w
 	}
 	for ; i < len(data); i++ {
 		if c := data[i]; c == '"' || c == '\\' || c < ' ' {
