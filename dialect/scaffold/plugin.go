@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
@@ -28,11 +30,26 @@ func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for _, name := range p.manifest.Hooks {
-		t := translationOf(name)
-		hooks = append(hooks, hook.Hook{Name: name, Point: t.point, Timeout: replyTimeout,
-			Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }})
+		hooks = append(hooks, p.wire(translationOf(name)))
 	}
 	return hooks
+}
+
+// Connect is one of the plugin's hooks at another point than its own.
+func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
+	if !slices.Contains(p.manifest.Hooks, name) {
+		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.manifest.Name, name, nearest.Suggest(name, p.manifest.Hooks))
+	}
+	t, err := connection(name, point)
+	if err != nil {
+		return hook.Hook{}, err
+	}
+	return p.wire(t), nil
+}
+
+func (p *plugin) wire(t *translation) hook.Hook {
+	return hook.Hook{Name: t.name, Point: t.point, Timeout: replyTimeout,
+		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }}
 }
 
 func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
@@ -86,10 +103,11 @@ func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage)
 	if err == nil {
 		return result, nil
 	}
-	if errors.Is(err, wire.ErrClosed) {
-		p.kept.Restart("it closed its end of the pipe") // no-op where the process is gone already
+	err = dialect.CallFailure(err, s.process)
+	if errors.Is(err, hook.Crash) {
+		s.kill() // it may live on without its pipe, and is of no use then
 	}
-	return nil, dialect.CallFailure(err, s.process)
+	return nil, err
 }
 
 // Status is how the process is doing.

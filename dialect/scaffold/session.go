@@ -27,7 +27,14 @@ type session struct {
 func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (*plugin, error) {
 	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
 	p := &plugin{launch: launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...))}}
-	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{Open: p.connect, Log: rt.Log})
+	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
+		Open:  p.connect,
+		Close: func(s *session) { _ = s.wire.Close() }, // the pipes went with the process
+		OnExit: func(exit proc.Exit, stderr string) {
+			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
+		},
+		OnRetry: func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +119,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	return nil
 }
 
-// kill ends a process that never got as far as a farewell.
+// kill ends a process without a farewell.
 func (s *session) kill() {
 	s.process.Stop(context.Background(), proc.Ladder{})
 	_ = s.wire.Close()

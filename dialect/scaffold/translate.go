@@ -8,17 +8,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
 
-// A translation is one of the protocol's hooks: where it is asked, what goes to
-// the plugin, and which of the reply's string fields are applied.
+// A translation is one of the protocol's hooks at one point: what goes to the
+// plugin, and what its reply sets in the payload.
 type translation struct {
 	name   string
 	point  hook.Point
 	params func(p hook.Object) json.RawMessage
-	fields []string // the same names in reply and payload
+	fields []string // string fields of the reply that are applied, the same in the payload
+	// apply is for a hook whose reply is not just fields. stop tells the action.
+	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
 }
 
-// translations are the six hooks of seed 003, in the order of a turn.
-var translations = []translation{
+// native are the six hooks of seed 003 at their own points, in the order of a turn.
+var native = []translation{
 	{name: "post_user_input", point: hook.TurnInput, fields: []string{"message"},
 		params: func(p hook.Object) json.RawMessage {
 			return hook.Object{text(p, "message")}.JSON()
@@ -35,7 +37,7 @@ var translations = []translation{
 		params: func(p hook.Object) json.RawMessage {
 			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
 		}},
-	{name: preToolExecute, point: hook.ToolBefore,
+	{name: "pre_tool_execute", point: hook.ToolBefore, apply: answerTool,
 		params: func(p hook.Object) json.RawMessage {
 			return hook.Object{toolName(p), arguments(p)}.JSON()
 		}},
@@ -45,13 +47,11 @@ var translations = []translation{
 		}},
 }
 
-// preToolExecute is the one hook whose stop brings an answer.
-const preToolExecute = "pre_tool_execute"
-
+// translationOf is a hook at its own point; nil where there is no such hook.
 func translationOf(name string) *translation {
-	for i := range translations {
-		if translations[i].name == name {
-			return &translations[i]
+	for i := range native {
+		if native[i].name == name {
+			return &native[i]
 		}
 	}
 	return nil
@@ -59,8 +59,8 @@ func translationOf(name string) *translation {
 
 func hookNames() []string {
 	var names []string
-	for i := range translations {
-		names = append(names, translations[i].name)
+	for i := range native {
+		names = append(names, native[i].name)
 	}
 	return names
 }
@@ -150,53 +150,61 @@ func (t *translation) reply(ev *hook.Event, result json.RawMessage) (hook.Reply,
 	case actionStop:
 		r.Verdict = hook.Stop
 	}
-	if t.name == preToolExecute {
-		t.answer(ev, &r, o)
+	if t.apply == nil {
+		r.Set = stringFields(o, t.fields)
 		return r, nil
 	}
-	r.Set = t.apply(o)
+	set, note := t.apply(ev.Payload, o, r.Verdict == hook.Stop)
+	if r.Set = set; note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	return r, nil
 }
 
-// apply picks the string fields that this hook may change.
-func (t *translation) apply(o hook.Object) hook.Object {
+// stringFields picks the string fields that a hook may change.
+func stringFields(o hook.Object, names []string) hook.Object {
 	var set hook.Object
-	for _, name := range t.fields {
-		if v := o.Get(name); len(v) > 0 && v[0] == '"' {
+	for _, name := range names {
+		if v := o.Get(name); isString(v) {
 			set = append(set, hook.Field{Name: name, Value: v})
 		}
 	}
 	return set
 }
 
-// answer reads a reply to pre_tool_execute. The rulings: "stop without a string
-// result gives {"blocked":"Plugin blocked execution"}; success is false unless
-// the reply says otherwise"; "arguments in a continue reply replaces the arguments".
-func (t *translation) answer(ev *hook.Event, r *hook.Reply, o hook.Object) {
-	if r.Verdict == hook.Stop {
-		result := o.Get("result")
-		if len(result) == 0 || result[0] != '"' {
-			result = rawjson.String(blocked)
-		}
-		success := json.RawMessage("false")
-		if string(o.Get("success")) == "true" {
-			success = json.RawMessage("true")
-		}
-		r.Set = hook.Object{{Name: "result", Value: result}, {Name: "success", Value: success}}
-		return
+func isString(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' }
+
+// answerTool reads a reply to pre_tool_execute. The rulings: "arguments in a
+// continue reply replaces the arguments".
+func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
+	if stop {
+		return blockTool(reply), ""
 	}
-	changed, ok := o.String("arguments")
+	changed, ok := reply.String("arguments")
 	if !ok {
-		return
+		return nil, ""
 	}
-	v := rawjson.String(changed)
-	if was := ev.Payload.Get("arguments"); len(was) == 0 || was[0] != '"' {
-		object, err := rawjson.Parse([]byte(changed))
-		if err != nil {
-			r.Notes = append(r.Notes, "arguments are passed over: not a JSON object in a string")
-			return
-		}
-		v = object.JSON()
+	if isString(p.Get("arguments")) {
+		return hook.Object{{Name: "arguments", Value: rawjson.String(changed)}}, ""
 	}
-	r.Set = hook.Object{{Name: "arguments", Value: v}}
+	object, err := rawjson.Parse([]byte(changed))
+	if err != nil {
+		return nil, "arguments are passed over: not a JSON object in a string"
+	}
+	return hook.Object{{Name: "arguments", Value: object.JSON()}}, ""
+}
+
+// blockTool is the answer in a tool's place. The rulings: "stop without a string
+// result gives {"blocked":"Plugin blocked execution"}; success is false unless
+// the reply says otherwise".
+func blockTool(reply hook.Object) hook.Object {
+	result := reply.Get("result")
+	if !isString(result) {
+		result = rawjson.String(blocked)
+	}
+	success := json.RawMessage("false")
+	if string(reply.Get("success")) == "true" {
+		success = json.RawMessage("true")
+	}
+	return hook.Object{{Name: "result", Value: result}, {Name: "success", Value: success}}
 }

@@ -1,0 +1,118 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// elsewhere are the points beyond their own at which hooks have a meaning: a
+// command is a tool whose arguments are args and flags, and a turn's final text
+// is a model's reply without tool calls.
+var elsewhere = []translation{
+	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand},
+	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand},
+	{name: "post_tool_execute", point: hook.CommandAfter, params: finishedCommandParams, apply: replaceOutput},
+	{name: "post_tool_execute", point: hook.CommandDone, params: finishedCommandParams},
+	{name: "post_llm_response", point: hook.TurnFinal, fields: []string{"text"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
+		}},
+}
+
+// connection looks a hook up at a point; the error says where it has a meaning.
+func connection(name string, point hook.Point) (*translation, error) {
+	var points []string
+	for _, list := range [][]translation{native, elsewhere} {
+		for i := range list {
+			if list[i].name == name && list[i].point == point {
+				return &list[i], nil
+			}
+			if list[i].name == name {
+				points = append(points, string(list[i].point))
+			}
+		}
+	}
+	return nil, fmt.Errorf("scaffold hook %s has no meaning at %s, only at %s", name, point, strings.Join(points, ", "))
+}
+
+// commandParams shows a command as a tool: its name, and args and flags for arguments.
+func commandParams(p hook.Object) json.RawMessage { return commandFields(p).JSON() }
+
+func commandFields(p hook.Object) hook.Object {
+	return hook.Object{
+		{Name: "tool_name", Value: asText(p.Get("command"))},
+		{Name: "arguments", Value: asText(commandArguments(p).JSON())},
+	}
+}
+
+func commandArguments(p hook.Object) hook.Object {
+	return hook.Object{
+		{Name: "args", Value: or(p.Get("args"), "[]")},
+		{Name: "flags", Value: or(p.Get("flags"), "{}")},
+	}
+}
+
+func or(v json.RawMessage, otherwise string) json.RawMessage {
+	if len(v) == 0 || string(v) == "null" {
+		return json.RawMessage(otherwise)
+	}
+	return v
+}
+
+// finishedCommandParams adds the result. A program that ended with 0 succeeded.
+func finishedCommandParams(p hook.Object) json.RawMessage {
+	success := json.RawMessage("true")
+	if result, err := rawjson.Parse(p.Get("result")); err == nil {
+		if code := result.Get("exit_code"); len(code) > 0 && string(code) != "0" {
+			success = json.RawMessage("false")
+		}
+	}
+	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
+}
+
+// answerCommand reads a reply to pre_tool_execute before a command: a stop
+// brings a result in the command's place, changed arguments are args and flags.
+func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
+	if stop {
+		return blockTool(reply)[:1], "" // the result; a command has no success of its own
+	}
+	changed, ok := reply.String("arguments")
+	if !ok {
+		return nil, ""
+	}
+	object, err := rawjson.Parse([]byte(changed))
+	if err != nil {
+		return nil, "arguments are passed over: not a JSON object in a string"
+	}
+	var set hook.Object
+	if v := object.Get("args"); len(v) > 0 && v[0] == '[' {
+		set = append(set, hook.Field{Name: "args", Value: v})
+	}
+	if v := object.Get("flags"); len(v) > 0 && v[0] == '{' {
+		set = append(set, hook.Field{Name: "flags", Value: v})
+	}
+	return set, ""
+}
+
+// replaceOutput reads a reply to post_tool_execute after a command. A program's
+// result is {stdout, stderr, exit_code}: a reply of that shape replaces it, any
+// other text replaces stdout.
+func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
+	changed, ok := reply.String("result")
+	if !ok {
+		return nil, ""
+	}
+	was, err := rawjson.Parse(p.Get("result"))
+	if err != nil {
+		return hook.Object{{Name: "result", Value: reply.Get("result")}}, ""
+	}
+	if object, err := rawjson.Parse([]byte(changed)); err == nil {
+		return hook.Object{{Name: "result", Value: object.JSON()}}, ""
+	}
+	now := was.With(hook.Field{Name: "stdout", Value: reply.Get("result")})
+	return hook.Object{{Name: "result", Value: now.JSON()}}, ""
+}

@@ -1,0 +1,26 @@
+package plugtest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// A Log keeps what was logged, for tests to look at.
+type Log struct {
+	mu  sync.Mutex // protects buf
+	buf bytes.Buffer
+}
+
+// Write appends.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// String is everything so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
