@@ -1,0 +1,222 @@
+package kaged
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A CapabilityKind is what a capability is about: one row of the seed's table.
+type CapabilityKind string
+
+// The kinds.
+const (
+	ReadFS       CapabilityKind = "read:fs"             // read:fs:<path>
+	WriteFS      CapabilityKind = "write:fs"            // write:fs:<path>
+	Exec         CapabilityKind = "exec"                // exec:<binary>:<path>
+	NetHost      CapabilityKind = "net"                 // net:<host>:<port>, net:<host>:*
+	NetAny       CapabilityKind = "net:*"               // unrestricted
+	NetNone      CapabilityKind = "net:[]"              // explicitly none
+	StorageRead  CapabilityKind = "kaged:storage:read"  // of the plugin's own storage
+	StorageWrite CapabilityKind = "kaged:storage:write" // the same
+)
+
+// A Capability is one resource a plugin says it needs. The fields that do not
+// belong to its kind are empty.
+type Capability struct {
+	Kind    CapabilityKind
+	Path    string // ReadFS, WriteFS, Exec: absolute and clean
+	Binary  string // Exec: the name the plugin calls it by
+	Host    string // NetHost: a DNS name in lower case, or an IP address without brackets
+	Port    int    // NetHost: 1 to 65535, unless AnyPort
+	AnyPort bool   // NetHost: all ports
+}
+
+// String writes the capability as a manifest would; ParseCapability reads it
+// back to the same value.
+func (c Capability) String() string {
+	switch c.Kind {
+	case ReadFS, WriteFS:
+		return string(c.Kind) + ":" + c.Path
+	case Exec:
+		return "exec:" + c.Binary + ":" + c.Path
+	case NetHost:
+		return "net:" + c.hostPort()
+	default:
+		return string(c.Kind)
+	}
+}
+
+func (c Capability) hostPort() string {
+	host, port := c.Host, strconv.Itoa(c.Port)
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if c.AnyPort {
+		port = "*"
+	}
+	return host + ":" + port
+}
+
+// network reports whether c is about the network, the denial included.
+func (c Capability) network() bool {
+	return c.Kind == NetHost || c.Kind == NetAny || c.Kind == NetNone
+}
+
+// ParseCapability reads one capability string of a manifest.
+func ParseCapability(s string) (Capability, error) {
+	switch kind := CapabilityKind(s); kind {
+	case NetAny, NetNone, StorageRead, StorageWrite:
+		return Capability{Kind: kind}, nil
+	}
+	c, err := parseCapability(s)
+	if err != nil {
+		return Capability{}, fmt.Errorf("capability %s: %w", cite(s), err)
+	}
+	return c, nil
+}
+
+func parseCapability(s string) (Capability, error) {
+	subject, rest, _ := strings.Cut(s, ":")
+	switch subject {
+	case "read", "write":
+		return parseFS(CapabilityKind(subject+":fs"), rest)
+	case "exec":
+		return parseExec(rest)
+	case "net":
+		return parseNet(rest)
+	case "kaged":
+		return Capability{}, errors.New("expected kaged:storage:read or kaged:storage:write")
+	}
+	return Capability{}, fmt.Errorf("expected read:fs:<path>, write:fs:<path>, exec:<binary>:<path>, " +
+		"net:<host>:<port>, net:<host>:*, net:*, net:[], kaged:storage:read or kaged:storage:write")
+}
+
+// parseFS reads what follows read: and write:.
+func parseFS(kind CapabilityKind, s string) (Capability, error) {
+	p, ok := strings.CutPrefix(s, "fs:")
+	if !ok {
+		return Capability{}, fmt.Errorf("expected %s:<path>", kind)
+	}
+	p, err := cleanPath(p)
+	return Capability{Kind: kind, Path: p}, err
+}
+
+func parseExec(s string) (Capability, error) {
+	binary, p, ok := strings.Cut(s, ":")
+	if !ok || binary == "" || strings.ContainsRune(binary, '/') || !printable(binary) {
+		return Capability{}, errors.New("expected exec:<binary>:<path>, the binary by its name alone")
+	}
+	p, err := cleanPath(p)
+	return Capability{Kind: Exec, Binary: binary, Path: p}, err
+}
+
+// cleanPath checks "an absolute filesystem path". A slash at its end is dropped;
+// anything else that is not in its shortest form is refused, so that what an
+// operator reads in a grant is what is granted.
+func cleanPath(p string) (string, error) {
+	switch {
+	case !path.IsAbs(p):
+		return "", fmt.Errorf("the path must be absolute: begin with /, got %s", cite(p))
+	case !printable(p):
+		return "", fmt.Errorf("the path has a control character in it: %s", cite(p))
+	}
+	if p != "/" {
+		p = strings.TrimSuffix(p, "/")
+	}
+	if clean := path.Clean(p); clean != p {
+		return "", fmt.Errorf("the path must have no .., . or empty parts, got %s", cite(p))
+	}
+	return p, nil
+}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+// parseNet reads what follows net:, except * and [].
+func parseNet(s string) (Capability, error) {
+	host, port, err := splitHostPort(s)
+	if err != nil {
+		return Capability{}, err
+	}
+	c := Capability{Kind: NetHost, Host: host}
+	if port == "*" {
+		c.AnyPort = true
+		return c, nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || port[0] == '0' {
+		return Capability{}, fmt.Errorf("the port must be a number from 1 to 65535, or *, got %s", cite(port))
+	}
+	c.Port = int(n)
+	return c, nil
+}
+
+var errNetForm = errors.New("expected net:<host>:<port>, net:<host>:*, net:* or net:[]")
+
+func splitHostPort(s string) (host, port string, err error) {
+	if rest, ok := strings.CutPrefix(s, "["); ok {
+		host, port, ok = strings.Cut(rest, "]:")
+		if !ok {
+			return "", "", errNetForm
+		}
+		addr, err := netip.ParseAddr(host)
+		if err != nil || !addr.Is6() || addr.Zone() != "" {
+			return "", "", fmt.Errorf("%s is not an IPv6 address", cite(host))
+		}
+		return addr.String(), port, nil
+	}
+	host, port, ok := strings.Cut(s, ":")
+	switch {
+	case !ok:
+		return "", "", errNetForm
+	case strings.ContainsRune(port, ':'):
+		return "", "", errors.New("an IPv6 address must be in brackets: net:[::1]:443")
+	}
+	host, err = cleanHost(host)
+	return host, port, err
+}
+
+// cleanHost checks a DNS name or an IPv4 address.
+func cleanHost(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String(), nil
+	}
+	if strings.ContainsRune(host, '*') {
+		return "", errors.New("a host cannot be a pattern; net:* is all of the network")
+	}
+	host = strings.ToLower(host)
+	labels := strings.Split(host, ".")
+	bad := len(host) > 253 || isNumber(labels[len(labels)-1]) // RFC 1123: the last label of a name is not all digits
+	for _, l := range labels {
+		bad = bad || !isLabel(l)
+	}
+	if bad {
+		return "", fmt.Errorf("%s is neither a host name nor an IP address", cite(host))
+	}
+	return host, nil
+}
+
+// isLabel reports whether s is one part of a DNS name: letters, digits, hyphens
+// inside, 63 at most (RFC 1123), and the underscore that real names have.
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isNumber(s string) bool {
+	return strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,84 @@
+package kaged
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// beating runs a heart for a minute of fake time and returns when it pinged and
+// when it found the plugin lost, in seconds from its start.
+func beating(t *testing.T, ping func(ctx context.Context) error) (pinged, lost []float64) {
+	t.Helper()
+	start := time.Now()
+	now := func() float64 { return time.Since(start).Seconds() }
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h := heart{every: 20 * time.Second, within: healthTimeout,
+		ping: func(ctx context.Context) error { pinged = append(pinged, now()); return ping(ctx) },
+		lost: func() { lost = append(lost, now()) }}
+	h.beat(ctx)
+	return pinged, lost
+}
+
+func silence(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func TestHealth(t *testing.T) {
+	for _, tc := range []struct {
+		rule  string
+		ping  func(ctx context.Context) error
+		alive bool
+	}{
+		{"an answer is a sign of life", func(context.Context) error { return nil }, true},
+		{"an error answer is a sign of life", func(context.Context) error { return &wire.RPCError{Code: codeNoMethod} }, true},
+		{"an oversized answer is a sign of life", func(context.Context) error { return wire.ErrTooLarge }, true},
+		{"a plugin that is being restarted is its keeper's matter",
+			func(context.Context) error { return hook.Failure(hook.Unavailable, errors.New("restarting")) }, true},
+		{"silence is none", silence, false},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, lost := beating(t, tc.ping)
+				if (len(lost) == 0) != tc.alive {
+					t.Errorf("lost at %v", lost)
+				}
+			})
+		})
+	}
+}
+
+func TestHealthIsCheckedAtIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pinged, _ := beating(t, func(context.Context) error { return nil })
+		if len(pinged) < 2 || pinged[0] != 20 || pinged[1] != 40 {
+			t.Errorf("pinged at %v, want 20, 40", pinged)
+		}
+	})
+}
+
+func TestHealthWaitsFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, lost := beating(t, silence)
+		if len(lost) < 2 || lost[0] != 25 || lost[1] != 45 {
+			t.Errorf("lost at %v, want 25, 45", lost)
+		}
+	})
+}
+
+func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := heart{every: time.Second, within: healthTimeout, ping: silence,
+			lost: func() { t.Error("a plugin that is being closed was called lost") }}
+		done := make(chan struct{})
+		go func() { h.beat(ctx); close(done) }()
+		time.Sleep(2 * time.Second) // fake time: the ping is under way
+		cancel()
+		<-done
+	})
+}

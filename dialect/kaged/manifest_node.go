@@ -1,0 +1,144 @@
+package kaged
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// A position is a place in the manifest, both numbers from 1.
+type position struct{ line, column int }
+
+// A yamlKind is what a YAML value is.
+type yamlKind int
+
+const (
+	kindNull yamlKind = iota
+	kindBool
+	kindNumber
+	kindString
+	kindList
+	kindMap
+)
+
+// String names the kind as it stands in "must be …, got …".
+func (k yamlKind) String() string {
+	switch k {
+	case kindBool:
+		return "a boolean"
+	case kindNumber:
+		return "a number"
+	case kindString:
+		return "a string"
+	case kindList:
+		return "a list"
+	case kindMap:
+		return "a mapping"
+	default:
+		return "nothing"
+	}
+}
+
+// A yamlNode is one value of the manifest. The checks see only this: no
+// aliases, no tags, no styles.
+type yamlNode struct {
+	kind   yamlKind
+	at     position
+	text   string // a string's value; a number or boolean as JSON writes it
+	items  []*yamlNode
+	fields []yamlField
+}
+
+// A yamlField is one key of a mapping and its value.
+type yamlField struct {
+	name  string
+	at    position // of the key
+	value *yamlNode
+}
+
+// field returns the named field of a mapping, nil where there is none.
+func (n *yamlNode) field(name string) *yamlField {
+	for i := range n.fields {
+		if n.fields[i].name == name {
+			return &n.fields[i]
+		}
+	}
+	return nil
+}
+
+// size counts the values in n, itself included.
+func (n *yamlNode) size() int {
+	total := 1
+	for _, item := range n.items {
+		total += item.size()
+	}
+	for _, f := range n.fields {
+		total += f.value.size()
+	}
+	return total
+}
+
+// appendJSON writes n as compact JSON: keys in the order of the file, numbers
+// digit by digit as they stand there.
+func (n *yamlNode) appendJSON(dst []byte) []byte {
+	switch n.kind {
+	case kindString:
+		return rawjson.AppendString(dst, n.text)
+	case kindNumber, kindBool:
+		return append(dst, n.text...)
+	case kindList:
+		dst = append(dst, '[')
+		for i, item := range n.items {
+			dst = item.appendJSON(comma(dst, i))
+		}
+		return append(dst, ']')
+	case kindMap:
+		dst = append(dst, '{')
+		for i, f := range n.fields {
+			dst = append(rawjson.AppendString(comma(dst, i), f.name), ':')
+			dst = f.value.appendJSON(dst)
+		}
+		return append(dst, '}')
+	default:
+		return append(dst, "null"...)
+	}
+}
+
+func comma(dst []byte, i int) []byte {
+	if i == 0 {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,60}$`)
+
+// fieldPath names a key below parent: parent.name, or parent["odd name"].
+func fieldPath(parent, name string) string {
+	switch {
+	case !plainKey.MatchString(name):
+		return fmt.Sprintf("%s[%s]", parent, cite(name))
+	case parent == "":
+		return name
+	default:
+		return parent + "." + name
+	}
+}
+
+// itemPath names an entry of the list parent.
+func itemPath(parent string, i int) string { return fmt.Sprintf("%s[%d]", parent, i) }
+
+// maxCited bounds how much of a manifest's own text a message repeats.
+const maxCited = 60
+
+// cite quotes foreign text for a message, cut.
+func cite(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxCited {
+			return fmt.Sprintf("%q…", s[:i])
+		}
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,115 @@
+package kaged
+
+import (
+	"cmp"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The forms of a plain scalar, from the core schema of YAML 1.2 (section 10.3.2
+// of its specification). The manifest's authors write for a YAML 1.2 reader;
+// the parser underneath has some of YAML 1.1 in it (0755 is octal, 1_000 a
+// number) and some of neither (1e3 and integers over 64 bits are strings), so
+// its own reading of plain scalars is not used.
+var (
+	yamlInt   = regexp.MustCompile(`^[-+]?[0-9]+$`)
+	yamlOctal = regexp.MustCompile(`^0o[0-7]+$`)
+	yamlHex   = regexp.MustCompile(`^0x[0-9a-fA-F]+$`)
+	yamlFloat = regexp.MustCompile(`^([-+]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?$`)
+	yamlNoNum = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+)
+
+// plainScalar says what an unquoted scalar is, and its text: for a number the
+// JSON number with the same digits.
+func plainScalar(s string) (yamlKind, string) {
+	switch s {
+	case "", "~", "null", "Null", "NULL":
+		return kindNull, ""
+	case "true", "True", "TRUE":
+		return kindBool, "true"
+	case "false", "False", "FALSE":
+		return kindBool, "false"
+	}
+	switch {
+	case yamlInt.MatchString(s):
+		return kindNumber, jsonInteger(s)
+	case yamlOctal.MatchString(s):
+		return kindNumber, inDecimal(s[2:], 8)
+	case yamlHex.MatchString(s):
+		return kindNumber, inDecimal(s[2:], 16)
+	case yamlNoNum.MatchString(s):
+		return kindNumber, s // badNumber refuses it
+	}
+	if number, ok := jsonFloat(s); ok {
+		return kindNumber, number
+	}
+	return kindString, s
+}
+
+// jsonInteger drops what YAML allows in an integer and JSON does not: a plus,
+// zeros in front.
+func jsonInteger(s string) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign = "-"
+	}
+	digits := strings.TrimLeft(s, "+-0")
+	if digits == "" {
+		return "0"
+	}
+	return sign + digits
+}
+
+// jsonFloat does the same for a float: YAML has .5 and 5. as well.
+func jsonFloat(s string) (string, bool) {
+	m := yamlFloat.FindStringSubmatch(s)
+	if m == nil || m[2] == "" && m[3] == "" {
+		return "", false
+	}
+	number := strings.TrimPrefix(m[1], "+") + cmp.Or(strings.TrimLeft(m[2], "0"), "0")
+	if m[3] != "" {
+		number += "." + m[3]
+	}
+	if m[4] != "" {
+		number += "e" + m[4]
+	}
+	return number, true
+}
+
+// inDecimal turns digits of another base into a JSON number. Its cost grows
+// with the square of the length, so a number beyond all sense stays out.
+func inDecimal(digits string, base int) string {
+	if len(digits) > maxNumberLength {
+		return strings.Repeat("9", len(digits)) // badNumber refuses it
+	}
+	n, _ := new(big.Int).SetString(digits, base)
+	return n.String()
+}
+
+// Numbers in schemas and in the values they check are kept exact, as fractions
+// of big integers, so both bounds keep them cheap. They are far beyond what a
+// double can hold (some 17 digits, exponents to 308).
+const (
+	maxNumberLength   = 400
+	maxNumberExponent = 400
+)
+
+// badNumber says why a number cannot be used, "" where it can.
+func badNumber(number string) string {
+	if yamlNoNum.MatchString(number) {
+		return "JSON has no number for " + number
+	}
+	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	if len(digits) > maxNumberLength {
+		return "the number has too many digits"
+	}
+	if exponent == "" {
+		return ""
+	}
+	if e, err := strconv.Atoi(exponent); err != nil || e > maxNumberExponent || e < -maxNumberExponent {
+		return "the number is out of all bounds"
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package kaged
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A patternEngine compiles the regular expressions of one schema.
+//
+// JSON Schema's are ECMAScript's, and the tools that write schemas use all of
+// it: lookahead for e-mail addresses, counts over 1000. Go's engine, which never
+// backtracks, has no such things. A pattern that only ECMAScript has is not
+// checked, with a warning: the plugin itself still sees what it gets. One that
+// is no pattern in either is an error.
+type patternEngine struct {
+	size  int // of all patterns so far
+	known map[string]compiledPattern
+}
+
+// A compiledPattern is what became of a pattern: a Regexp or an error.
+type compiledPattern struct {
+	jsonschema.Regexp
+	err error
+}
+
+func newPatternEngine() *patternEngine {
+	return &patternEngine{known: make(map[string]compiledPattern)}
+}
+
+// maxPatternSize bounds the compiled size of all patterns of a schema, in
+// instructions of some 40 bytes. Repetition makes kilobytes into gigabytes.
+const maxPatternSize = 50_000
+
+// compile is the engine as the schema compiler wants it.
+func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
+	p, ok := e.known[pattern]
+	if !ok {
+		p.Regexp, p.err = e.build(pattern)
+		e.known[pattern] = p
+	}
+	return p.Regexp, p.err
+}
+
+func (e *patternEngine) build(pattern string) (jsonschema.Regexp, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil && onlyECMAScript(err) {
+		return &anyText{pattern, err}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.size += patternSize(tree); e.size > maxPatternSize {
+		return nil, errors.New("the patterns of this schema are too large")
+	}
+	return regexp.Compile(pattern)
+}
+
+// ecmaScript is what the expression at fault begins with where only ECMAScript
+// has it: looking ahead and behind, Unicode properties, the empty class.
+var ecmaScript = []string{"(?=", "(?!", "(?<=", "(?<!", `\p`, `\P`, "[]", "[^]"}
+
+// onlyECMAScript tells the errors of what Go's engine lacks from real ones.
+func onlyECMAScript(err error) bool {
+	bad, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return false
+	}
+	switch bad.Code {
+	case syntax.ErrInvalidEscape, // \1, \k<name>, \u0041, \cJ
+		syntax.ErrInvalidRepeatSize, // {1,2000}
+		syntax.ErrLarge:
+		return true
+	}
+	return slices.ContainsFunc(ecmaScript, func(op string) bool { return strings.HasPrefix(bad.Expr, op) })
+}
+
+// patternSize estimates the instructions a pattern compiles to, stopping the
+// count where it is over the bound.
+func patternSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		size = min(size+patternSize(sub), maxPatternSize+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return min(size, maxPatternSize+1)
+}
+
+// anyText is a pattern that is not checked.
+type anyText struct {
+	pattern string
+	why     error
+}
+
+func (t *anyText) MatchString(string) bool { return true }
+func (t *anyText) String() string          { return t.pattern }
+
+// unchecked returns a fault for each pattern that is not checked.
+func (e *patternEngine) unchecked(doc any) []schemaFault {
+	var out []schemaFault
+	for _, pattern := range slices.Sorted(maps.Keys(e.known)) {
+		if skipped, ok := e.known[pattern].Regexp.(*anyText); ok {
+			at := findEntry(doc, func(key string, v any) bool { return key == pattern || v == pattern })
+			out = append(out, schemaFault{at, fmt.Sprintf("the pattern %s is not checked here: %v", cite(pattern), skipped.why)})
+		}
+	}
+	return out
+}
+
+// explain says why a pattern was refused, where the fault is about one.
+func (e *patternEngine) explain(doc any, f schemaFault) schemaFault {
+	text, ok := valueAt(doc, f.at).(string)
+	if !ok && len(f.at) > 0 {
+		text = f.at[len(f.at)-1] // a key of patternProperties
+	}
+	if err := e.known[text].err; err != nil {
+		f.message = fmt.Sprintf("the pattern %s is not valid: %v", cite(text), err)
+	}
+	return f
+}

@@ -1,0 +1,263 @@
+package kaged
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// The protocol's own method names (seed 002, "JSON-RPC Protocol"), and the
+// prefixes under which host and plugin call each other. "Method names must not
+// start with kaged.* or system.*" binds what a plugin declares, not these.
+const (
+	methodInitialize  = "initialize"
+	methodInitialized = "initialized"
+	methodShutdown    = "shutdown"
+	methodHealth      = "health.check"
+
+	hookPrefix    = "kaged.hook."
+	storagePrefix = "kaged.storage."
+)
+
+// apiVersion is the version of the plugin API this host speaks.
+const apiVersion = 1
+
+// maxMessage: seed 002, "Max message size: 4 MB". Read as 4 MiB, so that a
+// plugin that counts in either way is within it.
+const maxMessage = 4 << 20
+
+// notifyRate: seed 002, "Notification rate limit: 100/sec".
+const notifyRate = 100
+
+const (
+	handshakeTimeout = 10 * time.Second // the seed names none; an interpreter on a cold disk needs seconds
+	healthTimeout    = 5 * time.Second  // seed 002: "Plugin must respond within 5 seconds"
+	callTimeout      = 60 * time.Second // tools and methods; the seed names none
+	termGrace        = 2 * time.Second  // from SIGTERM to SIGKILL
+	// stdinGrace is the least a plugin is given between the end of its stdin and
+	// SIGTERM: one that never answered shutdown may still go by that.
+	stdinGrace = 500 * time.Millisecond
+)
+
+// Error codes of what the host answers to a plugin's requests: the first two
+// are JSON-RPC's, the others from the range it leaves to servers.
+const (
+	codeNoMethod  = -32601
+	codeBadParams = -32602
+	codeStorage   = -32000
+	codeDenied    = -32001
+)
+
+var emptyObject = json.RawMessage("{}")
+
+// A project is one the host works in, as initialize lists it.
+type project struct{ id, root string }
+
+// hello is what the host says of itself in initialize.
+type hello struct {
+	daemonVersion    string
+	pluginName       string
+	storageAvailable bool
+	projects         []project
+	config           json.RawMessage // an object, or nothing
+	systemConfig     json.RawMessage // the same; has secrets in it, never to be logged
+}
+
+// params is initialize's params: seed 002, "initialize request with
+// daemon_version, api_version, plugin_name, storage_available, projects", and
+// then the two configurations, whose delivery it leaves open.
+func (h *hello) params() json.RawMessage {
+	return rawjson.Object{
+		field("daemon_version", rawjson.String(h.daemonVersion)),
+		field("api_version", fmt.Appendf(nil, "%d", apiVersion)),
+		field("plugin_name", rawjson.String(h.pluginName)),
+		field("storage_available", fmt.Appendf(nil, "%t", h.storageAvailable)),
+		field("projects", projectList(h.projects)),
+		field("config", orEmpty(h.config)),
+		field("system_config", orEmpty(h.systemConfig)),
+	}.JSON()
+}
+
+func projectList(projects []project) json.RawMessage {
+	list := []byte{'['}
+	for i, p := range projects {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = rawjson.Object{
+			field("id", rawjson.String(p.id)),
+			field("root", rawjson.String(p.root)),
+		}.Append(list)
+	}
+	return append(list, ']')
+}
+
+// toolContext is the `_context` beside a tool's arguments.
+type toolContext struct {
+	operatorID, projectID, agentPath, sessionID, requestID, projectRoot string
+}
+
+func (c *toolContext) json() json.RawMessage {
+	return rawjson.Object{
+		field("operator_id", rawjson.String(c.operatorID)),
+		field("project_id", rawjson.String(c.projectID)),
+		field("agent_path", rawjson.String(c.agentPath)),
+		field("session_id", rawjson.String(c.sessionID)),
+		field("request_id", rawjson.String(c.requestID)),
+		field("project_root", rawjson.String(c.projectRoot)),
+	}.JSON()
+}
+
+// A welcome is a plugin's answer to initialize: seed 002, "Plugin responds with
+// name, version, api_version, methods, notifications, capabilities_used".
+type welcome struct {
+	name, version    string
+	apiVersion       json.RawMessage // nil where the plugin left it out
+	methods          []string
+	notifications    []string
+	capabilitiesUsed []string
+	odd              []string // fields of another type than the seed gives them
+}
+
+func readWelcome(result json.RawMessage) (*welcome, error) {
+	o, err := rawjson.Parse(result)
+	if err != nil {
+		return nil, hook.Failure(hook.Garbled, fmt.Errorf("initialize was answered with %s, where an object is due", cut(result)))
+	}
+	w := &welcome{}
+	w.read(o, "name", &w.name)
+	w.read(o, "version", &w.version)
+	w.read(o, "api_version", &w.apiVersion)
+	w.read(o, "methods", &w.methods)
+	w.read(o, "notifications", &w.notifications)
+	w.read(o, "capabilities_used", &w.capabilitiesUsed)
+	return w, nil
+}
+
+// read takes one field where it has the right type. Only api_version decides
+// anything, so a field of another type is no reason to refuse the plugin.
+func (w *welcome) read(o rawjson.Object, name string, into any) {
+	value := o.Get(name)
+	if value == nil || string(value) == "null" {
+		return
+	}
+	if err := json.Unmarshal(value, into); err != nil {
+		w.odd = append(w.odd, fmt.Sprintf("%s is %s: not the type the protocol gives it", name, cut(value)))
+	}
+}
+
+// refusal: another api_version than ours is the one answer that ends the handshake.
+func (w *welcome) refusal() error {
+	if w.apiVersion == nil {
+		return nil
+	}
+	var version float64
+	if err := json.Unmarshal(w.apiVersion, &version); err == nil && version == apiVersion {
+		return nil
+	}
+	return hook.Failure(hook.Refused,
+		fmt.Errorf("the plugin speaks api_version %s, this host %d", cut(w.apiVersion), apiVersion))
+}
+
+// differences lists where the answer and the manifest disagree: worth a
+// warning, never a refusal.
+func (w *welcome) differences(m *Manifest) []string {
+	out := slices.Clone(w.odd)
+	if w.apiVersion == nil {
+		out = append(out, fmt.Sprintf("answered without api_version: taken for %d", apiVersion))
+	}
+	if w.name != "" && w.name != m.Name {
+		out = append(out, fmt.Sprintf("says its name is %q, the manifest %q", w.name, m.Name))
+	}
+	if w.version != "" && w.version != m.Version {
+		out = append(out, fmt.Sprintf("says its version is %q, the manifest %q", w.version, m.Version))
+	}
+	out = appendNames(out, "the manifest declares methods it does not have", missing(m.Methods, w.methods))
+	out = appendNames(out, "has methods the manifest does not declare", missing(w.methods, callable(m)))
+	out = appendNames(out, "has notifications the manifest does not declare", missing(w.notifications, m.Notifications))
+	out = appendNames(out, "uses capabilities the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m)))
+	return out
+}
+
+// callable is every name under which the plugin may be called: a plugin may
+// list its tools among its methods.
+func callable(m *Manifest) []string {
+	names := slices.Clone(m.Methods)
+	for _, t := range m.Tools {
+		names = append(names, toolName(m, t))
+	}
+	return names
+}
+
+// toolName is a tool's full name: seed 002, "auto-prefixed with plugin name at registration".
+func toolName(m *Manifest, t Tool) string { return m.Name + "." + t.Name }
+
+func missing(want, have []string) []string {
+	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
+}
+
+// appendNames adds one line about some names; they are foreign, so few are shown and each is quoted.
+func appendNames(out []string, what string, names []string) []string {
+	if len(names) == 0 {
+		return out
+	}
+	const most = 10
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%.64q", n)
+	}
+	return append(out, what+": "+strings.Join(quoted, ", ")+more)
+}
+
+// object takes what a caller gave for an object: nothing and null stand for an empty one.
+func object(raw json.RawMessage) (rawjson.Object, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return rawjson.Object{}, nil
+	}
+	return rawjson.Parse(raw)
+}
+
+// structure takes what JSON-RPC allows for params: an object or a list.
+func structure(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return emptyObject, nil
+	}
+	if err := rawjson.Check(raw); err != nil {
+		return nil, err
+	}
+	compact := rawjson.Compact(raw)
+	if compact[0] != '{' && compact[0] != '[' {
+		return nil, errors.New("neither an object nor a list")
+	}
+	return compact, nil
+}
+
+func field(name string, value json.RawMessage) rawjson.Field {
+	return rawjson.Field{Name: name, Value: value}
+}
+
+func orEmpty(v json.RawMessage) json.RawMessage {
+	if len(v) == 0 || string(v) == "null" {
+		return emptyObject
+	}
+	return rawjson.Compact(v)
+}
+
+// cut quotes foreign JSON for a message; an error is read by people.
+func cut(v []byte) string {
+	const most = 120
+	if len(v) <= most {
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprintf("%q…", v[:most])
+}
