@@ -1,0 +1,179 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// Host is what a pipeline needs of Patchbay.
+type Host interface {
+	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
+	Wants(point hook.Point, payload any) bool
+}
+
+// A Command is one run of a command: what the four points carry.
+type Command struct {
+	Name   string            // e.g. "todo.add", or a program's base name
+	Args   []string          // what is not a flag
+	Flags  map[string]string // by name, as text
+	Result json.RawMessage   // null until there is one
+	Time   time.Time         // when it began
+}
+
+// payload is a command on the bus. Its fields are those of the points.
+type payload struct {
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Flags     map[string]string `json:"flags"`
+	Result    json.RawMessage   `json:"result"`
+	Timestamp string            `json:"timestamp"`
+}
+
+// A Pipeline takes commands through the plugins of a host.
+type Pipeline struct {
+	Host Host
+	Now  func() time.Time // nil: time.Now
+}
+
+// A Program is whoever's command it is: the parts of a run that are its own.
+type Program interface {
+	// Parse reads the arguments as plugins left them after command.validate,
+	// and calls then with the command as it understands it.
+	Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error
+	// Execute runs the command as plugins left it after command.before. Where
+	// capture is set, the output is the result and is not shown yet. It is not
+	// called where a plugin answered in the command's place.
+	Execute(ctx context.Context, c Command, capture bool) (result json.RawMessage, err error)
+	// Show shows a result that Execute captured, or that a plugin brought, as
+	// plugins left it.
+	Show(c Command) error
+}
+
+// A Refused error says that a plugin refused a command.
+type Refused struct {
+	Command string
+	Point   hook.Point
+	Plugin  string
+	Reason  string
+	Suggest string
+}
+
+// Error names the plugin and its reason.
+func (r *Refused) Error() string {
+	text := fmt.Sprintf("%s was refused by plugin %s at %s", r.Command, r.Plugin, r.Point)
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return text
+}
+
+// Run takes one command through its stages. Whatever happened, command.done is
+// told of it before Run returns. A plugin's refusal is a [*Refused] error; so is
+// a stop without a result before the command ran.
+func (p *Pipeline) Run(ctx context.Context, c Command, program Program) error {
+	if c.Time.IsZero() {
+		c.Time = p.now()
+	}
+	r := &run{pipeline: p, program: program, command: c}
+	err := r.stages(ctx)
+	// No answer to a notification changes anything, and a command that was
+	// interrupted has still been run.
+	if _, doneErr := p.Host.Fire(context.WithoutCancel(ctx), hook.CommandDone, r.command.payload()); err == nil {
+		err = doneErr
+	}
+	return err
+}
+
+// A run is one command on its way.
+type run struct {
+	pipeline *Pipeline
+	program  Program
+	command  Command // as the last stage left it
+}
+
+// stages runs the command up to and including its output.
+func (r *run) stages(ctx context.Context) error {
+	answered, err := r.stage(ctx, hook.CommandValidate)
+	if err != nil {
+		return err
+	}
+	if answered {
+		return r.program.Show(r.command)
+	}
+	return r.program.Parse(ctx, r.command, r.parsed)
+}
+
+// parsed goes on with a command whose arguments are understood.
+func (r *run) parsed(ctx context.Context, c Command) error {
+	c.Time, c.Result = r.command.Time, r.command.Result
+	r.command = c
+	answered, err := r.stage(ctx, hook.CommandBefore)
+	if err != nil {
+		return err
+	}
+	if answered {
+		return r.program.Show(r.command)
+	}
+	capture := r.pipeline.Host.Wants(hook.CommandAfter, r.command.payload())
+	if r.command.Result, err = r.program.Execute(ctx, r.command, capture); err != nil {
+		return err
+	}
+	if _, err := r.stage(ctx, hook.CommandAfter); err != nil || !capture {
+		return err
+	}
+	return r.program.Show(r.command)
+}
+
+// stage fires one point and reads back what plugins made of the command. It
+// reports whether a plugin stopped it with a result of its own.
+func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
+	c := &r.command
+	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
+	if err != nil {
+		return false, err
+	}
+	if err := c.read(out.Payload); err != nil {
+		return false, fmt.Errorf("%s: %s: plugins left a payload that is no command: %w", c.Name, point, err)
+	}
+	stopped := out.Verdict == hook.Stop && point != hook.CommandAfter
+	if out.Verdict == hook.Deny || stopped && string(c.Result) == "null" {
+		return false, &Refused{Command: c.Name, Point: point, Plugin: out.By, Reason: out.Reason, Suggest: out.Suggest}
+	}
+	return stopped, nil
+}
+
+func (p *Pipeline) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+func (c *Command) payload() payload {
+	out := payload{Command: c.Name, Args: c.Args, Flags: c.Flags, Result: c.Result,
+		Timestamp: c.Time.UTC().Format(time.RFC3339)}
+	if out.Args == nil {
+		out.Args = []string{}
+	}
+	if out.Flags == nil {
+		out.Flags = map[string]string{}
+	}
+	if len(out.Result) == 0 {
+		out.Result = json.RawMessage("null")
+	}
+	return out
+}
+
+// read takes over what plugins may change: everything but the time.
+func (c *Command) read(raw json.RawMessage) error {
+	var in payload
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return err
+	}
+	c.Name, c.Args, c.Flags, c.Result = in.Command, in.Args, in.Flags, in.Result
+	return nil
+}

@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// busHost is a host whose plugins are bare functions.
+type busHost struct{ hook.Bus }
+
+func (b *busHost) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcome, error) {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	return b.Bus.Fire(ctx, p, raw)
+}
+
+func (b *busHost) Wants(p hook.Point, payload any) bool {
+	raw, err := json.Marshal(payload)
+	return err == nil && b.Bus.Wants(p, raw)
+}
+
+// journal is a program that writes down what happens to it.
+type journal struct {
+	events []string
+	fail   error
+}
+
+func (j *journal) note(what string, c Command) {
+	j.events = append(j.events, what+" "+c.Name+" "+strings.Join(c.Args, ",")+" "+string(c.Result))
+}
+
+func (j *journal) Parse(ctx context.Context, c Command, then func(context.Context, Command) error) error {
+	j.note("parse", c)
+	c.Flags = map[string]string{"parsed": "yes"}
+	return then(ctx, c)
+}
+
+func (j *journal) Execute(_ context.Context, c Command, capture bool) (json.RawMessage, error) {
+	j.note("execute", c)
+	if capture {
+		return json.RawMessage(`"out"`), j.fail
+	}
+	return nil, j.fail
+}
+
+func (j *journal) Show(c Command) error { j.note("show", c); return nil }
+
+// on is a plugin at one point.
+func on(p hook.Point, reply hook.Reply) hook.Hook {
+	return hook.Hook{Plugin: "p", Dialect: "mine", Name: "h", Point: p,
+		Call: func(context.Context, *hook.Event) (hook.Reply, error) { return reply, nil }}
+}
+
+func set(name, raw string) hook.Object {
+	return hook.Object{{Name: name, Value: json.RawMessage(raw)}}
+}
+
+func runWith(t *testing.T, j *journal, hooks ...hook.Hook) error {
+	t.Helper()
+	host := new(busHost)
+	done := on(hook.CommandDone, hook.Reply{})
+	done.Call = func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
+		args, _ := ev.Payload.String("command")
+		j.events = append(j.events, "done "+args+" "+string(ev.Payload.Get("result")))
+		return hook.Reply{}, nil
+	}
+	if err := host.Set(append(hooks, done)); err != nil {
+		t.Fatal(err)
+	}
+	p := &Pipeline{Host: host, Now: func() time.Time { return time.Unix(0, 0) }}
+	return p.Run(t.Context(), Command{Name: "c", Args: []string{"a"}}, j)
+}
+
+func (j *journal) check(t *testing.T, want ...string) {
+	t.Helper()
+	if got := strings.Join(j.events, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func TestStages(t *testing.T) {
+	t.Run("without plugins nothing is captured or shown twice", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j); err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c a null", "execute c a null", "done c null")
+	})
+	t.Run("arguments are rewritten before and after parsing", func(t *testing.T) {
+		var j journal
+		err := runWith(t, &j, on(hook.CommandValidate, hook.Reply{Set: set("args", `["b"]`)}), on(hook.CommandBefore, hook.Reply{Set: set("args", `["b","d"]`)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c b null", "execute c b,d null", "done c null")
+	})
+	t.Run("output is captured and transformed where a plugin wants it", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j, on(hook.CommandAfter, hook.Reply{Set: hook.Object{{Name: "result", Value: rawjson.String("new")}}})); err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c a null", "execute c a null", `show c a "new"`, `done c "new"`)
+	})
+	t.Run("a plugin answers in the command's place", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Stop, Set: set("result", `"mine"`)})); err != nil {
+			t.Fatal(err)
+		}
+		j.check(t, "parse c a null", `show c a "mine"`, `done c "mine"`)
+	})
+	t.Run("a refusal is an error with its reason, and still done", func(t *testing.T) {
+		var j journal
+		err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Verdict: hook.Deny, Reason: "no", Suggest: "ask"}))
+		refused, ok := errors.AsType[*Refused](err)
+		if !ok || refused.Reason != "no" || refused.Suggest != "ask" || refused.Plugin != "p" || refused.Point != hook.CommandBefore {
+			t.Errorf("error %v", err)
+		}
+		j.check(t, "parse c a null", "done c null")
+	})
+	t.Run("a stop without a result is a refusal", func(t *testing.T) {
+		var j journal
+		err := runWith(t, &j, on(hook.CommandValidate, hook.Reply{Verdict: hook.Stop}))
+		if _, ok := errors.AsType[*Refused](err); !ok {
+			t.Errorf("error %v", err)
+		}
+		j.check(t, "done c null")
+	})
+	t.Run("a plugin's error aborts and names the hook", func(t *testing.T) {
+		var j journal
+		broken := on(hook.CommandBefore, hook.Reply{})
+		broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") }
+		err := runWith(t, &j, broken)
+		if err == nil || !strings.Contains(err.Error(), "plugin p (mine) h at command.before: boom") {
+			t.Errorf("error %v", err)
+		}
+		j.check(t, "parse c a null", "done c null")
+	})
+	t.Run("the command's own error is passed on", func(t *testing.T) {
+		j := journal{fail: errors.New("exit 3")}
+		if err := runWith(t, &j); err == nil || err.Error() != "exit 3" {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a payload that is no command any more is an error", func(t *testing.T) {
+		var j journal
+		if err := runWith(t, &j, on(hook.CommandBefore, hook.Reply{Set: set("args", `"text"`)})); err == nil || !strings.Contains(err.Error(), "no command") {
+			t.Errorf("error %v", err)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+// Command todo is a Cobra program whose commands pass through plugins: hooks
+// may tag what is added, refuse it, or rewrite what is shown.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/command/cobracmd"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		os.Exit(1) // Cobra has said why
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	host, err := patchbay.Open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	return cobracmd.Execute(ctx, newRoot(), args, host)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{Use: "todo", Short: "Keeps a list", SilenceUsage: true}
+	var priority, tags string
+	add := &cobra.Command{
+		Use:   "add TEXT…",
+		Short: "Adds an entry",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "added %q (priority %s, tags %s)\n", strings.Join(args, " "), priority, tags)
+			return err
+		},
+	}
+	add.Flags().StringVar(&priority, "priority", "normal", "how urgent it is")
+	add.Flags().StringVar(&tags, "tags", "none", "what it is about")
+	root.AddCommand(add)
+	return root
+}
