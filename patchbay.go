@@ -93,6 +93,13 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	return h.bus.Fire(ctx, point, raw)
 }
 
+// Wants tells whether any plugin would be asked at point with this payload. A
+// host need not gather what nobody looks at.
+func (h *Host) Wants(point hook.Point, payload any) bool {
+	raw, err := encode(payload)
+	return err == nil && h.bus.Wants(point, raw)
+}
+
 // CallTool calls a plugin's tool by its full name. The arguments are anything
 // that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
 // is a result with Success false; the error is for calls that had no answer.
