@@ -57,7 +57,7 @@ func (c *Cursor) Next() bool {
 // name reads a key and passes over its colon.
 func (c *Cursor) name(i int) int {
 	data := c.scan.data
-	c.scan.high = 0
+	c.scan.traits = 0
 	next, err := c.scan.key(i)
 	if err != nil {
 		c.Err = err
@@ -68,7 +68,7 @@ func (c *Cursor) name(i int) int {
 		end--
 	}
 	body := data[i+1 : end]
-	if !verbatim(body, c.scan.high) {
+	if !c.scan.traits.verbatim(body) {
 		c.Name = string(unescape(body))
 		return next
 	}

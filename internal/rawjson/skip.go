@@ -64,16 +64,16 @@ func whole(data []byte) (Span, error) {
 // register it costs a third less time.
 type scanner struct {
 	data   []byte
-	high   uint64 // OR of the bytes of all strings, for the high bits
+	traits traits // of all strings together
 	spaced bool   // white space was passed over
 	open   nesting
 }
 
 // span scans the value at data[i].
 func (s *scanner) span(i int) (Span, error) {
-	s.high, s.spaced = 0, false
+	s.traits, s.spaced = 0, false
 	end, err := s.value(i)
-	return Span{Start: i, End: end, Spaced: s.spaced, NonASCII: s.high&highs != 0}, err
+	return Span{Start: i, End: end, Spaced: s.spaced, NonASCII: s.traits.nonASCII()}, err
 }
 
 // value passes over one value: read what is due, then close or go on with the containers around it.
@@ -155,19 +155,20 @@ func (s *scanner) key(i int) (int, error) {
 }
 
 func (s *scanner) str(i int) (int, error) {
-	end, high, err := skipString(s.data, i)
-	s.high |= high
+	end, t, err := skipString(s.data, i)
+	s.traits |= t
 	return end, err
 }
 
-// space passes over white space. Mostly there is none: the test is small enough to be inlined.
+// space passes over white space. Mostly there is none: the test is small enough to be inlined, as long as spaces is not.
 func (s *scanner) space(i int) int {
-	if at(s.data, i) > ' ' {
-		return i
+	if i < len(s.data) && s.data[i] <= ' ' {
+		i = s.spaces(i)
 	}
-	return s.spaces(i)
+	return i
 }
 
+//go:noinline
 func (s *scanner) spaces(i int) int {
 	end := Space(s.data, i)
 	s.spaced = s.spaced || end > i

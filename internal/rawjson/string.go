@@ -1,10 +1,10 @@
 package rawjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -20,11 +20,11 @@ func String(s string) json.RawMessage {
 // AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which JavaScript took for line
 // ends), nothing else: "<" stays "<", so that shell plugins can match it. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	src := []byte(s) // not copied: it is neither kept nor changed
+	src := unsafe.Slice(unsafe.StringData(s), len(s)) // without a copy: it is only read
 	dst = append(dst, '"')
 	for i := 0; ; {
-		end, high := plain(src, i, 0)
-		if high&highs == 0 {
+		end, t := plain(src, i)
+		if t == 0 {
 			dst = append(dst, src[i:end]...)
 		} else {
 			dst = appendMended(dst, src[i:end])
@@ -79,31 +79,28 @@ func Unquote(v []byte) (string, bool) {
 	if i == len(v) || v[i] != '"' {
 		return "", false
 	}
-	end, high, err := skipString(v, i)
+	end, t, err := skipString(v, i)
 	if err != nil || Space(v, end) < len(v) {
 		return "", false
 	}
 	body := v[i+1 : end-1]
-	if verbatim(body, high) {
+	if t.verbatim(body) {
 		return string(body), true
 	}
 	return string(unescape(body)), true
 }
 
 // verbatim reports whether the body of a valid string means itself: no escapes, valid UTF-8.
-func verbatim(body []byte, high uint64) bool {
-	if high&highs != 0 && !utf8.Valid(body) {
-		return false
-	}
-	return bytes.IndexByte(body, '\\') < 0
+func (t traits) verbatim(body []byte) bool {
+	return t == 0 || t&escaped == 0 && utf8.Valid(body)
 }
 
 // unescape decodes the body of a valid JSON string: runs that mean themselves, and escapes between them.
 func unescape(body []byte) []byte {
 	dst := make([]byte, 0, len(body))
 	for i := 0; ; {
-		end, high := plain(body, i, 0)
-		if high&highs == 0 {
+		end, t := plain(body, i)
+		if t == 0 {
 			dst = append(dst, body[i:end]...)
 		} else {
 			dst = appendValid(dst, body[i:end])

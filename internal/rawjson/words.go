@@ -23,10 +23,36 @@ func suspect(w uint64) uint64 { return ((w ^ flip) - blanks) | ((w ^ slants) - o
 // special is suspect without the bytes above 0x7F.
 func special(w uint64) uint64 { return suspect(w) &^ w & highs }
 
-// plain returns the index of the first byte at or after i that ends a plain run, and ORs the words that are not pure ASCII into high.
-func plain(data []byte, i int, high uint64) (int, uint64) {
-	rest := data[i:]
-	for len(rest) >= 32 { // four words a turn: the test and the loop cost as much as the search
+// traits is what a string was seen to hold: any of the high bits says bytes above 0x7F, the lowest bit says escapes. 0 is
+// a string that means itself.
+type traits uint64
+
+const escaped traits = 1
+
+func (t traits) nonASCII() bool { return t&highs != 0 }
+
+// plain returns the index of the first byte at or after i that ends a plain run, and the traits of the run.
+func plain(data []byte, i int) (int, traits) {
+	n, seen := blocks(data[i:])
+	for i += n; i+8 <= len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if m := special(w); m != 0 {
+			n, before := lowest(w, m)
+			return i + n, traits((seen | before) & highs)
+		}
+		seen |= w
+	}
+	for ; i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' '; i++ {
+		seen |= uint64(data[i])
+	}
+	return i, traits(seen & highs)
+}
+
+// blocksPortable is blocks with the means of the language: four words a turn, because the test and the loop cost as much
+// as the search.
+func blocksPortable(data []byte) (n int, high uint64) {
+	rest := data
+	for len(rest) >= 32 {
 		w0, w1 := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
 		w2, w3 := binary.LittleEndian.Uint64(rest[16:]), binary.LittleEndian.Uint64(rest[24:])
 		all := w0 | w1 | w2 | w3
@@ -34,68 +60,59 @@ func plain(data []byte, i int, high uint64) (int, uint64) {
 			if special(w0)|special(w1)|special(w2)|special(w3) != 0 {
 				break
 			}
-			high |= all
+			high |= all & highs
 		}
 		rest = rest[32:]
 	}
-	i = len(data) - len(rest)
-	for ; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		if m := special(w); m != 0 {
-			return stop(i, w, m, high)
-		}
-		high |= w
-	}
-	for ; i < len(data); i++ {
-		if c := data[i]; c == '"' || c == '\\' || c < ' ' {
-			return i, high
-		} else if c >= 0x80 {
-			high = highs
-		}
-	}
-	return i, high
+	return len(data) - len(rest), high
 }
 
-// stop turns the marks m of the word w at i into an index; of the word only what comes before it counts for high.
-func stop(i int, w, m, high uint64) (int, uint64) {
-	n := bits.TrailingZeros64(m) &^ 7
-	return i + n/8, high | w&(1<<n-1)
+// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before it.
+func lowest(w, m uint64) (n int, before uint64) {
+	shift := bits.TrailingZeros64(m) &^ 7
+	return shift / 8, w & (1<<shift - 1)
 }
 
-// skipString passes over the string whose opening quote is data[i]. Any high bit of high says that the string is not
-// pure ASCII.
-func skipString(data []byte, i int) (end int, high uint64, err error) {
+// skipString passes over the string whose opening quote is data[i].
+func skipString(data []byte, i int) (end int, t traits, err error) {
+	var seen uint64
 	i++
-	if i+8 <= len(data) { // most keys end within a word: no call for them
+	for long := i + 32; i < long && i+8 <= len(data); i += 8 { // most strings are short: no call for them
 		w := binary.LittleEndian.Uint64(data[i:])
-		if m := special(w); m != 0 {
-			i, high = stop(i, w, m, 0)
-			if data[i] == '"' {
-				return i + 1, high, nil
-			}
+		m := special(w)
+		if m == 0 {
+			seen |= w
+			continue
 		}
+		n, before := lowest(w, m)
+		seen |= before
+		if i += n; data[i] == '"' {
+			return i + 1, traits(seen & highs), nil
+		}
+		break
 	}
-	return skipRest(data, i, high)
+	return skipRest(data, i, traits(seen&highs))
 }
 
-// skipRest passes over what is left of a string from data[i] on.
-func skipRest(data []byte, i int, high uint64) (end int, _ uint64, err error) {
+// skipRest passes over what is left of a string from data[i] on, of which t is known.
+func skipRest(data []byte, i int, t traits) (int, traits, error) {
 	for {
-		i, high = plain(data, i, high)
+		end, more := plain(data, i)
+		i, t = end, t|more
 		if i >= len(data) {
-			return i, high, &SyntaxError{i, "unexpected end in a string"}
+			return i, t, &SyntaxError{i, "unexpected end in a string"}
 		}
 		switch data[i] {
 		case '"':
-			return i + 1, high, nil
+			return i + 1, t, nil
 		case '\\':
 			n := escapeLen(data[i:])
 			if n == 0 {
-				return i, high, &SyntaxError{i, "invalid escape in a string"}
+				return i, t, &SyntaxError{i, "invalid escape in a string"}
 			}
-			i += n
+			i, t = i+n, t|escaped
 		default:
-			return i, high, unexpected(data, i, "in a string")
+			return i, t, unexpected(data, i, "in a string")
 		}
 	}
 }

@@ -1,0 +1,230 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// message is one JSON-RPC envelope, scanned and not decoded: where in the line its parts are. A part that is absent has
+// the zero Span.
+type message struct {
+	line                              []byte // borrowed from the reader
+	start, end                        int    // of the envelope in the line; a line may hold several
+	id, method, params, result, fault rawjson.Span
+}
+
+// scanMessage scans the envelope that starts at line[i]. Keys come in any order, unknown ones are ignored, of repeated
+// ones the last counts. The whole object is validated on the way.
+func scanMessage(line []byte, i int) (message, error) {
+	m := message{line: line, start: i}
+	c := rawjson.Fields(line, i)
+	for c.Next() {
+		switch c.Name {
+		case "id":
+			m.id = c.Value
+		case "method":
+			m.method = c.Value
+		case "params":
+			m.params = c.Value
+		case "result":
+			m.result = c.Value
+		case "error":
+			m.fault = c.Value
+		}
+	}
+	m.end = c.End
+	return m, c.Err
+}
+
+// peek scans what there is of a message that was cut off: the parts that came before the cut.
+func peek(head []byte) message {
+	m, _ := scanMessage(head, rawjson.Space(head, 0)) // the error is the cut
+	return m
+}
+
+// tailID finds the id in the end of a message, where it is the last field. The brace at the very end closes the envelope,
+// and a quote inside a string would have a backslash, so what looks like the id is the id.
+func tailID(tail []byte) (uint64, bool) {
+	tail = bytes.TrimRight(tail, " \t\r")
+	i := bytes.LastIndex(tail, []byte(`"id"`))
+	if i < 0 || tail[len(tail)-1] != '}' {
+		return 0, false
+	}
+	value, ok := bytes.CutPrefix(bytes.TrimSpace(tail[i+len(`"id"`):len(tail)-1]), []byte{':'})
+	if !ok {
+		return 0, false
+	}
+	return callID(bytes.TrimSpace(value))
+}
+
+// raw is a part as it stands in the line; empty where absent.
+func (m *message) raw(s rawjson.Span) []byte { return m.line[s.Start:s.End] }
+
+// text is the envelope as it stands in the line.
+func (m *message) text() []byte { return m.line[m.start:m.end] }
+
+func (m *message) has(s rawjson.Span) bool { return s.End > 0 && string(m.raw(s)) != "null" }
+
+// kind is what an envelope is by the parts it has.
+type kind int
+
+const (
+	isNothing kind = iota // neither method, result nor error
+	isReply
+	isRequest
+	isNotification
+)
+
+// kind sorts the envelope. A result or an error makes it a reply even beside a method: some plugins echo the request's
+// fields. "result":null is a result; "error":null, which older libraries send beside a result, is not an error.
+func (m *message) kind() kind {
+	switch {
+	case m.result.End > 0 || m.has(m.fault):
+		return isReply
+	case m.method.End == 0:
+		return isNothing
+	case m.has(m.id):
+		return isRequest
+	}
+	return isNotification
+}
+
+func (m *message) callID() (uint64, bool) { return callID(m.raw(m.id)) }
+
+// callID reads an id as one of ours. A plugin that passes ids through its own types may return 1 as "1" or as 1.0.
+func callID(id []byte) (uint64, bool) {
+	if len(id) > 1 && id[0] == '"' {
+		id = id[1 : len(id)-1] // an escape inside is no digit: it fails below
+	}
+	if n, ok := decimal(id); ok {
+		return n, true
+	}
+	if len(id) == 0 || len(id) > idCut || id[0] > '9' {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	if err != nil || f < 1 || f > 1<<53 || f != math.Trunc(f) {
+		return 0, false
+	}
+	return uint64(f), true
+}
+
+// decimal reads up to 18 digits, more than any id we will ever issue.
+func decimal(text []byte) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 18 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, true
+}
+
+// outcome is what a reply says. The result is compact, valid UTF-8, and the caller's to keep.
+func (m *message) outcome(in *Reader) (json.RawMessage, error) {
+	switch {
+	case m.has(m.fault):
+		return nil, m.rpcError()
+	case m.result.End > 0:
+		return m.own(in, m.result), nil
+	}
+	return nil, &MalformedError{Line: cut(m.text(), messageCut), Why: "neither result nor error"}
+}
+
+// own is a part of the message, cleaned, that may be kept. What Clean had to mend is a copy already.
+func (m *message) own(in *Reader, s rawjson.Span) json.RawMessage {
+	if s.End == 0 {
+		return nil
+	}
+	v := s.Clean(m.line)
+	if &v[0] == &m.line[s.Start] {
+		return in.keep(v)
+	}
+	return v
+}
+
+// rpcError decodes the error of a reply. By the standard it is an object; a bare string is common enough to be taken for
+// the message.
+func (m *message) rpcError() error {
+	fault := m.raw(m.fault)
+	if text, ok := rawjson.Unquote(fault); ok {
+		return &RPCError{Message: text}
+	}
+	o, err := rawjson.Parse(append([]byte(nil), fault...))
+	if err != nil {
+		return &MalformedError{Line: cut(m.text(), messageCut), Why: "error is neither an object nor a string"}
+	}
+	text, _ := o.String("message")
+	code, _ := strconv.ParseFloat(string(o.Get("code")), 64)
+	if math.Abs(code) > math.MaxInt32 || code != math.Trunc(code) {
+		code = 0 // no code that means anything
+	}
+	return &RPCError{Code: int(code), Message: text, Data: o.Get("data")}
+}
+
+// The envelopes we send. The order of keys is the one seed 003 prints, "id" last: shell plugins match it with sed.
+
+func appendRequest(dst []byte, method string, params []byte, id uint64) []byte {
+	dst = appendCall(dst, method, params)
+	dst = append(dst, `,"id":`...)
+	dst = strconv.AppendUint(dst, id, 10)
+	return append(dst, "}\n"...)
+}
+
+func appendNotification(dst []byte, method string, params []byte) []byte {
+	return append(appendCall(dst, method, params), "}\n"...)
+}
+
+func appendCall(dst []byte, method string, params []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
+	dst = rawjson.AppendString(dst, method)
+	dst = append(dst, `,"params":`...)
+	if len(params) == 0 {
+		return append(dst, "{}"...)
+	}
+	return append(dst, params...)
+}
+
+// appendReply and appendFault answer the request with that raw id.
+func appendReply(dst, id, result []byte) []byte {
+	dst = append(appendID(dst, id), `,"result":`...)
+	if len(result) == 0 {
+		result = []byte("null")
+	}
+	return append(appendLine(dst, result), "}\n"...)
+}
+
+func appendFault(dst, id []byte, e *RPCError) []byte {
+	dst = append(appendID(dst, id), `,"error":{"code":`...)
+	dst = strconv.AppendInt(dst, int64(e.Code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = rawjson.AppendString(dst, e.Message)
+	if len(e.Data) > 0 {
+		dst = appendLine(append(dst, `,"data":`...), e.Data)
+	}
+	return append(dst, "}}\n"...)
+}
+
+// appendID starts an answer. An id that is too long to be one is answered as if there were none.
+func appendID(dst, id []byte) []byte {
+	if len(id) == 0 || len(id) > messageCut {
+		id = []byte("null")
+	}
+	return appendLine(append(dst, `{"jsonrpc":"2.0","id":`...), id)
+}
+
+// appendLine appends JSON of our own side. It trusts it to be JSON, but not to be on one line: a newline would break the
+// framing, and what is not JSON must not break more than its own message.
+func appendLine(dst, v []byte) []byte {
+	if bytes.IndexByte(v, '\n') < 0 {
+		return append(dst, v...)
+	}
+	return append(dst, bytes.ReplaceAll(rawjson.Compact(v), []byte{'\n'}, []byte{' '})...)
+}

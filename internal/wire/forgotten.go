@@ -1,0 +1,32 @@
+package wire
+
+// maxForgotten bounds the ids remembered per connection: far more than can time out while their replies are still
+// worth telling apart.
+const maxForgotten = 1024
+
+// forgotten remembers the calls that were given up, so that their replies are known for late ones. The oldest make room
+// for new ones.
+type forgotten struct {
+	ids  []uint64 // 0 is an empty place
+	next int      // the place to fill next, once there are maxForgotten
+}
+
+func (f *forgotten) add(id uint64) {
+	if len(f.ids) < maxForgotten {
+		f.ids = append(f.ids, id)
+		return
+	}
+	f.ids[f.next] = id
+	f.next = (f.next + 1) % maxForgotten
+}
+
+// take reports whether the id was there, and removes it: a call can be late only once.
+func (f *forgotten) take(id uint64) bool {
+	for i, have := range f.ids {
+		if have == id && id != 0 {
+			f.ids[i] = 0
+			return true
+		}
+	}
+	return false
+}

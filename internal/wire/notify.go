@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+const (
+	maxQueued   = 256         // notifications that wait for OnNotify
+	reportEvery = time.Second // how often OnDropped is told
+)
+
+// notifier hands a plugin's notifications to OnNotify, in order and at a bounded rate, without ever holding up the
+// goroutine that reads. What is too much is dropped there, before anything is copied.
+type notifier struct {
+	onNotify  func(method string, params json.RawMessage)
+	onDropped func(n int)
+	bucket    bucket            // used by the reading goroutine alone
+	maxBytes  int64             // of params that wait
+	queue     chan notification // closed by the reading goroutine when it ends
+	bytes     atomic.Int64      // of params in the queue
+	dropped   atomic.Int64      // since the last report
+	some      chan struct{}     // of capacity 1: dropped is not 0
+	stopped   chan struct{}     // closed when nothing is to be handed out any more
+	once      sync.Once         // for stopped
+}
+
+type notification struct {
+	method string
+	params json.RawMessage
+}
+
+func newNotifier(o PeerOptions) *notifier {
+	return &notifier{
+		onNotify:  o.OnNotify,
+		onDropped: o.OnDropped,
+		bucket:    bucket{rate: float64(o.NotifyRate), tokens: float64(o.NotifyRate), last: time.Now()},
+		maxBytes:  2 * int64(o.maxReceive()),
+		queue:     make(chan notification, maxQueued),
+		some:      make(chan struct{}, 1),
+		stopped:   make(chan struct{}),
+	}
+}
+
+// add queues a notification, or drops it. For the reading goroutine.
+func (n *notifier) add(m *message, in *Reader) {
+	size := int64(m.params.End - m.params.Start)
+	if len(n.queue) == maxQueued || n.bytes.Load()+size > n.maxBytes || !n.bucket.take(time.Now()) {
+		n.dropped.Add(1)
+		select {
+		case n.some <- struct{}{}:
+		default:
+		}
+		return
+	}
+	method, _ := rawjson.Unquote(m.raw(m.method))
+	n.bytes.Add(size)
+	n.queue <- notification{method, m.own(in, m.params)} // has room: nobody else adds
+}
+
+// end says that no more will be added: what is queued is still handed out.
+func (n *notifier) end() { close(n.queue) }
+
+// stop says that nothing more is to be handed out.
+func (n *notifier) stop() { n.once.Do(func() { close(n.stopped) }) }
+
+// run is the notifying goroutine.
+func (n *notifier) run() {
+	report := time.NewTimer(0)
+	<-report.C
+	defer report.Stop()
+	some := n.some // nil while the next report has to wait
+	for {
+		select {
+		case <-n.stopped:
+			return
+		case next, ok := <-n.queue:
+			if !ok {
+				n.report()
+				return
+			}
+			n.hand(next)
+		case <-some:
+			n.report()
+			some = nil
+			report.Reset(reportEvery)
+		case <-report.C:
+			some = n.some
+		}
+	}
+}
+
+func (n *notifier) hand(next notification) {
+	select {
+	case <-n.stopped: // select chooses at random: it may have taken one from the queue all the same
+		return
+	default:
+	}
+	n.onNotify(next.method, next.params)
+	n.bytes.Add(-int64(len(next.params)))
+}
+
+func (n *notifier) report() {
+	if dropped := n.dropped.Swap(0); dropped > 0 && n.onDropped != nil {
+		n.onDropped(int(dropped))
+	}
+}
+
+// bucket is a token bucket: rate tokens a second, and as many at once.
+type bucket struct {
+	rate   float64 // 0: unlimited
+	tokens float64
+	last   time.Time // when tokens was right
+}
+
+func (b *bucket) take(now time.Time) bool {
+	if b.rate == 0 {
+		return true
+	}
+	b.tokens = min(b.rate, b.tokens+b.rate*now.Sub(b.last).Seconds())
+	b.last = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

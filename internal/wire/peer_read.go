@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// read is the reading goroutine:
+//
+//	read ─ readAll ─ line ─ message ┬ reply      fills the slot of its call
+//	                                ├ request    answered on a goroutine of its own
+//	                                └ notes.add  queued for the notifying goroutine
+func (p *Peer) read() {
+	p.fail(p.readAll())
+	if p.notes != nil {
+		p.notes.end()
+	}
+}
+
+// readAll reads until the plugin's output ends, and says how it did.
+func (p *Peer) readAll() error {
+	for {
+		line, ok, err := p.in.line()
+		if p.lost && !p.in.over {
+			p.lost = false
+			p.oversized(tailID(p.in.tail))
+		}
+		switch {
+		case err != nil:
+			p.tooLarge()
+		case ok:
+			p.line(line)
+		case p.in.err != nil:
+			p.line(p.in.last()) // a plugin may exit without a newline after its last message
+			return p.in.err
+		default:
+			if err := p.in.fill(p.r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// line looks at every message on a line.
+func (p *Peer) line(line []byte) {
+	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
+		m, err := scanMessage(line, i)
+		if err != nil {
+			p.opts.garbage(line[i:], err)
+			return
+		}
+		p.message(&m)
+		i = m.end
+	}
+}
+
+func (p *Peer) message(m *message) {
+	switch m.kind() {
+	case isRequest:
+		p.request(m)
+	case isNotification:
+		if p.notes == nil {
+			p.opts.noise(NoiseUnasked, m.text(), nil)
+			return
+		}
+		p.notes.add(m, p.in)
+	default:
+		p.reply(m)
+	}
+}
+
+// reply gives a reply to its call. With many calls in flight a reply that fits none cannot be attributed.
+func (p *Peer) reply(m *message) {
+	id, ok := m.callID()
+	if ok {
+		if s := p.take(id); s != nil {
+			s.fill(m.outcome(p.in))
+			return
+		}
+	}
+	if m.kind() == isNothing {
+		p.opts.garbage(m.text(), errNothing)
+		return
+	}
+	p.opts.noise(p.odd(id, ok), m.text(), m.raw(m.id))
+}
+
+// odd is what a reply that fits no call is.
+func (p *Peer) odd(id uint64, ok bool) NoiseKind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case ok && p.given.take(id):
+		return NoiseLate
+	case ok && 0 < id && id <= p.last:
+		return NoiseDuplicate
+	}
+	return NoiseWrongID
+}
+
+// tooLarge is for a line over the cap. Whose reply it was may be known from its beginning, or else from its end, once that
+// has been seen.
+func (p *Peer) tooLarge() {
+	head := peek(p.in.head)
+	id, ok := head.callID()
+	if p.lost = !ok && head.method.End == 0; !p.lost {
+		p.oversized(id, ok)
+	}
+}
+
+// oversized fails the call whose reply was over the cap; the id may not be one of a call.
+func (p *Peer) oversized(id uint64, ok bool) {
+	if ok {
+		if s := p.take(id); s != nil {
+			s.fill(nil, p.in.tooLarge())
+			return
+		}
+	}
+	p.opts.noise(NoiseTooLarge, p.in.head, nil)
+}
+
+// request answers a request of the plugin.
+func (p *Peer) request(m *message) {
+	method, _ := rawjson.Unquote(m.raw(m.method))
+	if p.opts.OnRequest == nil {
+		p.answer(m.raw(m.id), nil, &RPCError{Code: codeNoMethod, Message: noMethodText})
+		return
+	}
+	select {
+	case p.requests <- struct{}{}:
+	default:
+		p.answer(m.raw(m.id), nil, &RPCError{Code: codeOverload, Message: overloadText})
+		return
+	}
+	id := append([]byte(nil), m.raw(m.id)...)
+	params := m.own(p.in, m.params)
+	p.work.Go(func() {
+		result, err := p.opts.OnRequest(p.ctx, method, params)
+		<-p.requests
+		p.answer(id, result, err)
+	})
+}
+
+// answer sends the answer to a request.
+func (p *Peer) answer(id []byte, result json.RawMessage, err error) {
+	var rpc *RPCError
+	if err != nil {
+		rpc = asRPCError(err)
+	}
+	if err := p.out.answer(id, result, rpc); err != nil {
+		p.opts.noise(NoiseUnsent, []byte(err.Error()), id)
+	}
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+)
+
+const (
+	backlog   = 1 << 20 // what may wait beside one message of the largest size: a pipe's worth
+	maxRounds = 8       // how often a caller writes what others have added, before a goroutine takes over
+)
+
+// outbox combines what callers send at the same moment into one write. Whoever finds nobody writing writes, without
+// waiting, and also what others add meanwhile. Only where the pipe is full does a goroutine take over, so that no caller
+// waits for a plugin that does not read.
+//
+//	request, notification, answer ─ commit ─ write ─ (pipe full) drain
+type outbox struct {
+	w    *os.File
+	try  *try // w without waiting; nil where the system cannot. For whoever is writing
+	max  int  // bytes a message
+	peer *Peer
+
+	mu      sync.Mutex // protects the fields below
+	buf     []byte     // to be written next
+	spare   []byte     // the other buffer, while it is not being written
+	writing bool       // somebody writes, and will take buf as well
+	held    int        // bytes that wait in drain's hands
+	err     error      // why nothing is sent any more
+}
+
+func (o *outbox) init(w *os.File, max int, p *Peer) {
+	o.w, o.max, o.peer = w, max, p
+	o.try, _ = newTry(w)
+}
+
+func (o *outbox) request(method string, params []byte, id uint64, crowd bool) error {
+	o.mu.Lock()
+	start := len(o.buf)
+	o.buf = appendRequest(o.buf, method, params, id)
+	return o.commit(start, crowd)
+}
+
+func (o *outbox) notification(method string, params []byte) error {
+	o.mu.Lock()
+	start := len(o.buf)
+	o.buf = appendNotification(o.buf, method, params)
+	return o.commit(start, false)
+}
+
+// answer sends a result, or an error where there is one. A result that is too large becomes an error: the plugin waits.
+func (o *outbox) answer(id, result []byte, rpc *RPCError) error {
+	o.mu.Lock()
+	start := len(o.buf)
+	if rpc == nil {
+		o.buf = appendReply(o.buf, id, result)
+	} else {
+		o.buf = appendFault(o.buf, id, rpc)
+	}
+	if len(o.buf)-start-1 > o.max {
+		o.buf = appendFault(o.buf[:start], id, &RPCError{Code: codeInternal, Message: tooLargeText})
+	}
+	return o.commit(start, false)
+}
+
+// commit decides whether the message that was added at buf[start] may stay, and sees to it that somebody writes it. It is
+// called with mu held, and releases it.
+func (o *outbox) commit(start int, crowd bool) error {
+	err := o.refuse(start)
+	if err != nil {
+		o.buf = o.buf[:start]
+	}
+	if err != nil || o.writing {
+		o.mu.Unlock()
+		return err
+	}
+	o.writing = true
+	if crowd { // the others were most likely woken by the same read, and want to send as well: let them
+		o.mu.Unlock()
+		runtime.Gosched()
+		o.mu.Lock()
+	}
+	o.write()
+	return nil
+}
+
+// refuse says why the message at buf[start] cannot be sent; nil where it can.
+func (o *outbox) refuse(start int) error {
+	size, waiting := len(o.buf)-start-1, start+o.held
+	switch {
+	case o.err != nil:
+		return o.err
+	case size > o.max:
+		return tooLarge(size, o.max)
+	case waiting > 0 && waiting+size > o.max+backlog:
+		return fmt.Errorf("%w: %d bytes wait for it", ErrBacklog, waiting)
+	}
+	return nil
+}
+
+// write writes buf until there is nothing left to write, or the pipe is full. It is called with mu held, by whoever has set
+// writing, and releases mu.
+func (o *outbox) write() {
+	for round := 0; len(o.buf) > 0 && o.err == nil; round++ {
+		batch := o.swap()
+		o.mu.Unlock()
+		n, err := 0, errWouldBlock
+		if o.try != nil && round < maxRounds {
+			n, err = o.try.Write(batch)
+		}
+		if err != nil && err != errWouldBlock {
+			o.peer.fail(err)
+			return
+		}
+		o.mu.Lock()
+		if n < len(batch) {
+			o.handOver(batch, n)
+			return
+		}
+		o.put(batch)
+	}
+	o.writing = false
+	o.mu.Unlock()
+}
+
+// handOver leaves the rest of the batch, and what is added from now on, to a goroutine that may wait.
+func (o *outbox) handOver(batch []byte, n int) {
+	o.held = len(batch) - n
+	if o.err == nil { // otherwise the connection has ended, and Close may be waiting for its goroutines already
+		o.peer.work.Go(func() { o.drain(batch, n) })
+	}
+	o.mu.Unlock()
+}
+
+// drain writes with waiting until there is nothing left. It owns the batch.
+func (o *outbox) drain(batch []byte, n int) {
+	for {
+		if _, err := o.w.Write(batch[n:]); err != nil {
+			o.peer.fail(err)
+			return
+		}
+		o.mu.Lock()
+		o.put(batch)
+		if len(o.buf) == 0 || o.err != nil {
+			o.held, o.writing = 0, false
+			o.mu.Unlock()
+			return
+		}
+		batch, n = o.swap(), 0
+		o.held = len(batch)
+		o.mu.Unlock()
+	}
+}
+
+// swap takes buf to be written.
+func (o *outbox) swap() []byte {
+	batch := o.buf
+	o.buf, o.spare = o.spare[:0], nil
+	return batch
+}
+
+// put gives a written buffer back, unless it grew large.
+func (o *outbox) put(batch []byte) {
+	if cap(batch) <= keepBuffer {
+		o.spare = batch[:0]
+	}
+}
+
+// close lets nothing be sent any more, and releases a drain that waits.
+func (o *outbox) close(err error) {
+	o.mu.Lock()
+	o.err = err
+	o.mu.Unlock()
+	_ = o.w.SetWriteDeadline(longAgo) // on a file that is closed there is no write left to interrupt
+}

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// drainMax bounds what is thrown away before a request is sent: as much as a pipe can hold. What comes after that was
+// written since.
+const drainMax = 1 << 20
+
+// Serial is a connection with one call in flight. The goroutine that calls writes the request and reads the reply
+// itself: a hand-off to a reader would cost a wake-up, and wake-ups are most of what a small call costs.
+type Serial struct {
+	opts    Options
+	r, w    *os.File
+	closing atomic.Bool   // Close was called
+	turn    chan struct{} // full while a call is under way, which then owns the fields below
+
+	in    *Reader
+	src   io.Reader // r; where the system can, it sends the request when there is nothing to read
+	id    uint64    // of the last request; ids count from 1
+	given forgotten // calls given up without a reply
+	err   error     // why no call can succeed any more
+
+	// What is to be sent: serial_send.go.
+	tryW    *try   // w without waiting; nil where the system cannot
+	out     []byte // what is left of a half-sent line, then the request
+	old     int    // how much of out is left over from before this call
+	unsent  bool   // the request is in out, and not yet on its way
+	answers []byte // to requests of the plugin, sent when no line of ours is half-sent
+	pump    *pump  // writes out while we read; nil where one write was enough
+
+	// How a wait ends: serial_wait.go.
+	wake  time.Time   // when the read will be interrupted, where armed
+	armed bool        //
+	watch func() bool // ends the watch on the context; nil where there is none
+}
+
+// NewSerial makes a connection of the two ends of a plugin's pipes: r is read, w is written.
+func NewSerial(r, w *os.File, o Options) *Serial {
+	s := &Serial{opts: o, r: r, w: w, src: r, turn: make(chan struct{}, 1)}
+	if tryR, ok := newTry(r); ok {
+		tryR.empty = s.nothingToRead
+		s.src = tryR
+	}
+	s.tryW, _ = newTry(w)
+	s.in = NewReader(s.src, o.maxReceive())
+	growPipe(r)
+	growPipe(w)
+	return s
+}
+
+// Call sends a request and waits for its reply. params is a compact JSON object, nil is {}. The result is compact, valid
+// UTF-8 and the caller's own.
+//
+// The error is an [*RPCError] where the plugin answered with one; a [*MalformedError]; [ErrTooLarge] where the request or
+// the reply was; [ErrClosed]; or the context's.
+func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, fmt.Errorf("waiting to call %q: %w", method, err)
+	}
+	defer s.unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	if err := s.compose(method, params); err != nil {
+		return nil, err
+	}
+	s.arm(ctx)
+	m, err := s.exchange(ctx)
+	s.settle()
+	if err != nil {
+		return nil, s.explain(method, err)
+	}
+	return m.outcome(s.in)
+}
+
+func (s *Serial) lock(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Serial) unlock() { <-s.turn }
+
+// exchange reads until the reply is there. The request is sent on the way, as soon as there is nothing left to read:
+// whatever came before that nobody asked for, and a plugin that once replied twice must not be one reply behind for ever.
+// Half a line is not thrown away: its rest may come with the call.
+func (s *Serial) exchange(ctx context.Context) (message, error) {
+	drained := 0
+	for s.err == nil {
+		line, ok, err := s.in.line()
+		switch {
+		case err != nil:
+			if s.oversized() {
+				return message{}, err
+			}
+		case ok:
+			if m, ok := s.judge(line, s.wanted()); ok {
+				return m, nil
+			}
+		case s.in.err != nil:
+			return s.lastWords()
+		case s.unsent && (drained > drainMax || s.src == s.r):
+			s.transmit()
+		default:
+			if err := s.read(ctx); err != nil {
+				return message{}, err
+			}
+			drained += len(s.in.buf) - s.in.next
+		}
+	}
+	return message{}, s.err
+}
+
+// wanted is the id of the outstanding call; 0 where there is none yet.
+func (s *Serial) wanted() uint64 {
+	if s.unsent {
+		return 0
+	}
+	return s.id
+}
+
+// oversized reports whether a line over the cap was the outstanding call's reply. Unless its beginning says otherwise, it
+// was.
+func (s *Serial) oversized() bool {
+	head := peek(s.in.head)
+	id, ok := head.callID()
+	if s.unsent || ok && id != s.id && s.given.take(id) || head.method.End > 0 {
+		s.opts.noise(NoiseTooLarge, s.in.head, head.raw(head.id))
+		return false
+	}
+	return true
+}
+
+// lastWords is for a plugin that exits without a newline after its last reply: that counts.
+func (s *Serial) lastWords() (message, error) {
+	half := s.in.last()
+	if m, ok := s.judge(half, s.wanted()); ok {
+		return m, nil
+	}
+	if len(half) > 0 {
+		return message{}, fmt.Errorf("%w: plugin closed its output in the middle of a line: %q", ErrClosed, cut(half, messageCut))
+	}
+	return message{}, io.EOF
+}
+
+// settle ends what the call has set going.
+func (s *Serial) settle() {
+	if s.pump != nil {
+		s.stopPump()
+	}
+	if s.unsent {
+		s.sent(0)
+	}
+	if s.watch != nil {
+		s.watch()
+		s.watch = nil
+	}
+}
+
+// explain is the error of a call that got no reply, and remembers what follows from it.
+func (s *Serial) explain(method string, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		s.given.add(s.id)
+		return fmt.Errorf("no reply to %q: %w", method, err)
+	case errors.Is(err, ErrTooLarge):
+		return fmt.Errorf("reply to %q: %w", method, err)
+	}
+	return s.fail(err)
+}
+
+// fail ends the connection: nothing can be said over it any more.
+func (s *Serial) fail(err error) error {
+	switch {
+	case s.closing.Load():
+		s.err = fmt.Errorf("%w by the host", ErrClosed)
+	case errors.Is(err, ErrClosed):
+		s.err = err
+	case errors.Is(err, io.EOF):
+		s.err = fmt.Errorf("%w: plugin closed its output", ErrClosed)
+	case isGone(err):
+		s.err = fmt.Errorf("%w: plugin closed its input", ErrClosed)
+	default:
+		s.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return s.err
+}
+
+// Close ends the connection and closes both pipe ends. A call under way returns [ErrClosed].
+func (s *Serial) Close() error {
+	s.closing.Store(true)
+	return closeBoth(s.r, s.w)
+}

@@ -1,0 +1,85 @@
+//go:build unix
+
+package wire
+
+import (
+	"io"
+	"os"
+	"syscall"
+)
+
+// try reads and writes a pipe without waiting: one system call, and errWouldBlock where it would have waited. Reads and
+// writes are each for one goroutine at a time.
+//
+// With empty set, a read that finds nothing asks it whether to wait. That is cheaper than to wait with another read: the
+// one that found nothing need not be made again.
+type try struct {
+	conn    syscall.RawConn
+	empty   func() bool        // nil: never wait
+	p       []byte             // the argument of the call under way
+	n       int                // and its result
+	err     error              //
+	onRead  func(uintptr) bool // the two steps below, bound once so that a call does not allocate
+	onWrite func(uintptr) bool
+}
+
+// newTry reports false where the file cannot be used without waiting.
+func newTry(f *os.File) (*try, bool) {
+	conn, err := f.SyscallConn()
+	if err != nil || f.SetDeadline(noDeadline) != nil { // a file without deadlines is one that blocks
+		return nil, false
+	}
+	t := &try{conn: conn}
+	t.onRead = t.read
+	t.onWrite = t.write
+	return t, true
+}
+
+// read reports false where it wants to be called again when there is something to read. What comes between its system
+// call and the wait is not missed: the poller was told to take notice before the call.
+func (t *try) read(fd uintptr) bool {
+	t.n, t.err = again(syscall.Read, fd, t.p)
+	return t.err != syscall.EAGAIN || t.empty == nil || !t.empty()
+}
+
+func (t *try) write(fd uintptr) bool {
+	t.n, t.err = again(syscall.Write, fd, t.p)
+	return true
+}
+
+func (t *try) Read(p []byte) (int, error) {
+	t.p = p
+	if err := t.conn.Read(t.onRead); err != nil {
+		return 0, err
+	}
+	if t.n == 0 && t.err == nil {
+		return 0, io.EOF
+	}
+	return t.result()
+}
+
+func (t *try) Write(p []byte) (int, error) {
+	t.p = p
+	if err := t.conn.Write(t.onWrite); err != nil {
+		return 0, err
+	}
+	return t.result()
+}
+
+func (t *try) result() (int, error) {
+	t.p = nil
+	if t.err == syscall.EAGAIN {
+		return 0, errWouldBlock
+	}
+	return max(t.n, 0), t.err
+}
+
+// again repeats a system call that a signal cut short.
+func again(call func(int, []byte) (int, error), fd uintptr, p []byte) (int, error) {
+	for {
+		n, err := call(int(fd), p)
+		if err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
