@@ -1,0 +1,32 @@
+// Command patchbay finds, tries and debugs plugins. See package cli.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/cli"
+	"github.com/patchbay-dev/patchbay/internal/demo"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	if sample := demo.Sample(os.Args[0]); sample != nil { // started by the demo, as one of its plugins
+		if err := sample(os.Stdin, os.Stdout); err != nil {
+			return 1
+		}
+		return 0
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal kills
+	// A closed pipe is an error of the write, not the end of the process: the
+	// plugins want to be stopped first.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return cli.Main(ctx, os.Args[1:], cli.System())
+}

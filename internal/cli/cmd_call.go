@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type callOptions struct {
+	params string
+}
+
+func newCallCommand(a *app) *cobra.Command {
+	var opts callOptions
+	cmd := &cobra.Command{
+		Use:     "call PLUGIN METHOD",
+		Short:   "Call one of a plugin's own JSON-RPC methods",
+		GroupID: groupPlugins,
+		Long: `Call a method that a plugin declares beside its hooks and tools, and print its
+result. The parameters are a JSON object: written out, read from a file with
+@FILE, or from stdin with -.`,
+		Example: `  patchbay call notes notes.search --params '{"query":"tea"}'
+  patchbay call notes notes.search --params @query.json --json`,
+		Annotations: exits(exit{exitOK, "the method answered"},
+			exit{exitFailed, "it answered with an error, timed out or crashed"}, exit{exitNotFound, "no such plugin or method"}),
+		Args:              arguments("PLUGIN", "METHOD"),
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runCall(cmd.Context(), args[0], args[1], &opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters: JSON, @FILE, or - for stdin")
+	return cmd
+}
+
+// callJSON is a method's result, as other programs see it.
+type callJSON struct {
+	Plugin string          `json:"plugin"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  *string         `json:"error"` // null where it answered
+}
+
+func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOptions) error {
+	params, err := a.jsonObject(jsonFlag{"params", opts.params})
+	if err != nil {
+		return err
+	}
+	return a.withPlugin(ctx, plugin, func(host *patchbay.Host) error {
+		if err := checkMethod(host, plugin, method); err != nil {
+			return err
+		}
+		result, err := host.CallMethod(ctx, plugin, method, params)
+		if a.flags.json && ctx.Err() == nil {
+			return firstError(a.printJSON(newCallJSON(plugin, method, result, err)), err)
+		}
+		if err != nil {
+			return err
+		}
+		return render.JSON(a.out, orNull(result), a.screen())
+	})
+}
+
+// checkMethod refuses a method the plugin does not declare: most answer such a
+// call with an error that says less.
+func checkMethod(host *patchbay.Host, plugin, method string) error {
+	p, err := host.Plugin(plugin)
+	if err != nil {
+		return err
+	}
+	if len(p.Methods) == 0 || slices.Contains(p.Methods, method) {
+		return nil // without any, the host knows what to say
+	}
+	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, patchbay.ErrNotFound),
+		meant(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
+}
+
+func newCallJSON(plugin, method string, result json.RawMessage, err error) callJSON {
+	out := callJSON{Plugin: plugin, Method: method, Result: orNull(result)}
+	if err != nil {
+		text := err.Error()
+		out.Error, out.Result = &text, orNull(nil)
+	}
+	return out
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newDoctorCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "doctor",
+		Short:   "Find everything that is wrong, and how to mend it",
+		GroupID: groupMore,
+		Long: `Read the configuration, start every plugin there is, and list all that is wrong or
+odd, each with how to mend it. Nothing is changed.`,
+		Example: `  patchbay doctor
+  patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
+		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
+			exit{exitFailed, "there are errors, the configuration's among them"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
+	}
+}
+
+// diagnosis is the result, as other programs see it.
+type diagnosis struct {
+	OK       bool               `json:"ok"`
+	Findings []patchbay.Finding `json:"findings"`
+
+	plugins, ready int
+}
+
+func (a *app) runDoctor(ctx context.Context) error {
+	a.reportsPlugins = true
+	var d diagnosis
+	err := a.withHost(ctx, nil, func(host *patchbay.Host) error {
+		for _, p := range host.Plugins() {
+			d.plugins++
+			if p.State == dialect.Ready {
+				d.ready++
+			}
+		}
+		d.Findings = host.Doctor()
+		return nil
+	})
+	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
+		d.Findings, err = configFindings(bad), nil // a bad configuration is what doctors are for
+	}
+	if err != nil {
+		return err
+	}
+	failed := len(findingsOf(d.Findings, patchbay.SeverityError))
+	d.OK = failed == 0
+	if err := a.printDiagnosis(&d); err != nil || d.OK {
+		return err
+	}
+	return told(kindFailed, "", "%s found", render.Count(failed, "error"))
+}
+
+func configFindings(e *config.Error) []patchbay.Finding {
+	var out []patchbay.Finding
+	for _, p := range e.Problems {
+		where := p.File
+		if p.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+		}
+		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: where, Problem: p.Message, Fix: p.Fix})
+	}
+	return out
+}
+
+func (a *app) printDiagnosis(d *diagnosis) error {
+	if a.flags.json {
+		return a.printJSON(d)
+	}
+	o := a.screen()
+	a.printf("%s, %d ready", render.Count(d.plugins, "plugin"), d.ready)
+	if len(d.Findings) == 0 {
+		a.printf(": %s\n", o.Paint(render.StyleGreen, "all is well"))
+		return nil
+	}
+	var counts []string
+	for _, s := range []patchbay.Severity{patchbay.SeverityError, patchbay.SeverityWarning, patchbay.SeverityInfo} {
+		if n := len(findingsOf(d.Findings, s)); n > 0 {
+			counts = append(counts, o.Paint(severityStyle(s), countFindings(n, s)))
+		}
+	}
+	a.printf(": %s\n", strings.Join(counts, ", "))
+	a.printFindings(d.Findings)
+	return nil
+}
+
+func countFindings(n int, s patchbay.Severity) string {
+	if s == patchbay.SeverityInfo {
+		return render.Count(n, "remark")
+	}
+	return render.Count(n, string(s))
+}

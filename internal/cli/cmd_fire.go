@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type fireOptions struct {
+	data   string
+	trace  bool
+	events string
+	list   bool
+}
+
+func newFireCommand(a *app) *cobra.Command {
+	var opts fireOptions
+	cmd := &cobra.Command{
+		Use:     "fire [POINT]",
+		Short:   "Fire an event by hand and see what plugins do with it",
+		GroupID: groupEvents,
+		Long: `Take one event through every plugin that hooks its point, and print the verdict
+and the payload as the plugins left it. With --trace, see what each of them did.
+Without a point, list the points there are.
+
+With --events, read many events, one JSON object {"point", "data"} a line, and
+take them through the same plugin processes; each gives one line of JSON, as soon
+as it is done.`,
+		Example: `  patchbay fire turn.input --data '{"message":"hello"}' --trace
+  patchbay fire job.preflight --data @job.json --json
+  patchbay fire --events events.jsonl | jq -r .verdict
+  patchbay fire --list`,
+		Annotations: exits(exit{exitOK, "the event came through, was stopped or skipped"},
+			exit{exitFailed, "a plugin's failure ended the event; with --events: any event had an error"},
+			exit{exitRefused, "a plugin refused the event (verdict deny)"}, exit{exitNotFound, "no such point"}),
+		Args:              fireArgs(&opts),
+		ValidArgsFunction: completeOnce(completePoints),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runFire(cmd.Context(), args, &opts)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.data, "data", "", "the payload: JSON, @FILE, or - for stdin")
+	f.BoolVar(&opts.trace, "trace", false, "show each plugin's part, and what it changed")
+	f.StringVar(&opts.events, "events", "", "fire the events in this file of JSON lines, or - for stdin")
+	f.BoolVar(&opts.list, "list", false, "list the points there are")
+	return cmd
+}
+
+// fireArgs: a point, or one of the flags that go without.
+func fireArgs(opts *fireOptions) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return usage("usage: "+cmd.UseLine(), "patchbay fire: too many arguments: %q", args[1])
+		case opts.events != "" && (len(args) == 1 || opts.data != "" || opts.list):
+			return usage("each event names its own point and data", "patchbay fire: --events goes without POINT, --data and --list")
+		case len(args) == 0 && (opts.data != "" || opts.trace) && opts.events == "":
+			return usage("`patchbay fire --list` lists the points", "patchbay fire: missing POINT")
+		}
+		return nil
+	}
+}
+
+func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) error {
+	switch {
+	case opts.events != "":
+		return a.runFireEvents(ctx, opts)
+	case opts.list || len(args) == 0:
+		return a.printPoints()
+	}
+	point := hook.Point(args[0])
+	if _, ok := point.Spec(); !ok {
+		return noPoint(args[0])
+	}
+	data, err := a.jsonObject(jsonFlag{"data", opts.data})
+	if err != nil {
+		return err
+	}
+	return a.withHost(ctx, needHooks, func(host *patchbay.Host) error {
+		out, err := host.Fire(ctx, point, data)
+		if out == nil {
+			return err
+		}
+		return firstError(a.printOutcome(out, opts.trace), err, refusal(out))
+	})
+}
+
+// refusal is the error of an event that a plugin refused: nothing went wrong,
+// but a script wants to know.
+func refusal(out *hook.Outcome) error {
+	if out.Verdict != hook.Deny {
+		return nil
+	}
+	text := fmt.Sprintf("%s was refused by %s", out.Point, out.By)
+	if out.Reason != "" {
+		text += ": " + out.Reason
+	}
+	return told(kindRefused, out.Suggest, "%s", text)
+}
+
+func (a *app) printOutcome(out *hook.Outcome, trace bool) error {
+	switch {
+	case a.flags.json && trace:
+		return a.printJSON(out.Trace())
+	case a.flags.json:
+		return a.printJSON(out)
+	case trace:
+		if err := render.Trace(a.out, out, a.screen()); err != nil {
+			return err
+		}
+	default:
+		if err := render.Verdict(a.out, out, a.screen()); err != nil {
+			return err
+		}
+	}
+	return render.JSON(a.out, out.Payload, a.screen())
+}
+
+// noPoint is the error of a point that does not exist, with those that do.
+func noPoint(name string) error {
+	names := pointNames()
+	return withFix(fmt.Errorf("%w %q", hook.ErrUnknownPoint, name),
+		meant(name, names, "the points are:")+"\n"+wrapWords(names, 64))
+}
+
+func pointNames() []string {
+	var names []string
+	for _, spec := range hook.Points() {
+		names = append(names, string(spec.Point))
+	}
+	return names
+}
+
+// wrapWords lists words over as many lines as they need.
+func wrapWords(words []string, width int) string {
+	var b strings.Builder
+	used := 0
+	for i, w := range words {
+		switch {
+		case i > 0 && used+len(w)+1 > width:
+			b.WriteString("\n")
+			used = 0
+		case i > 0:
+			b.WriteString(" ")
+			used++
+		}
+		b.WriteString(w)
+		used += len(w)
+	}
+	return b.String()
+}
+
+// pointJSON is a point, as other programs see it.
+type pointJSON struct {
+	Point  hook.Point `json:"point"`
+	Mode   hook.Mode  `json:"mode"`
+	Fields []string   `json:"fields"`
+	Doc    string     `json:"doc"`
+}
+
+func (a *app) printPoints() error {
+	specs := hook.Points()
+	if a.flags.json {
+		points := make([]pointJSON, len(specs))
+		for i, s := range specs {
+			points[i] = pointJSON{s.Point, s.Mode, s.Fields, s.Doc}
+		}
+		return a.printJSON(points)
+	}
+	rows := [][]render.Cell{render.Head("POINT", "MODE", "WHAT HAPPENS, AND ITS PAYLOAD")}
+	for _, s := range specs {
+		rows = append(rows,
+			[]render.Cell{{Text: string(s.Point), Style: render.StyleBold}, {Text: string(s.Mode), Style: render.StyleCyan}, {Text: s.Doc}},
+			[]render.Cell{{}, {}, {Text: "{" + strings.Join(s.Fields, ", ") + "}", Style: render.StyleDim}})
+	}
+	return render.Table(a.out, rows, a.screen())
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// runFireEvents takes many events through one set of plugin processes.
+func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
+	in := a.In
+	if opts.events != "-" {
+		file, err := os.Open(a.path(opts.events))
+		if err != nil {
+			return usage("name a file of JSON lines, or - for stdin", "--events: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	return a.withHost(ctx, needHooks, func(host *patchbay.Host) error {
+		return a.fireEvents(ctx, host, in, opts.trace)
+	})
+}
+
+// fireEvents writes one line for each line it reads, in order, as soon as it has
+// it. A bad line is an answer too: the events after it are none the worse.
+func (a *app) fireEvents(ctx context.Context, host *patchbay.Host, in io.Reader, trace bool) error {
+	lines := readLines(ctx, in)
+	failed := 0
+	for number := 1; ; number++ {
+		line, err := next(ctx, lines)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(line.text)) == 0 && line.err == nil {
+			continue
+		}
+		ok, err := a.fireLine(ctx, host, line, number, trace)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return told(kindFailed, "", "%s had an error", render.Count(failed, "event"))
+	}
+	return nil
+}
+
+// fireLine answers one line. ok is false where the event had an error; the error
+// is not nil where there is no going on.
+func (a *app) fireLine(ctx context.Context, host *patchbay.Host, line inputLine, number int, trace bool) (ok bool, err error) {
+	point, data, err := parseEvent(line, number)
+	var out *hook.Outcome
+	if err == nil {
+		out, err = host.Fire(ctx, point, data)
+	}
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	raw, encodeErr := eventResult(ctx, point, out, err, trace)
+	if encodeErr != nil {
+		return false, encodeErr
+	}
+	_, writeErr := a.out.Write(append(raw, '\n'))
+	return err == nil, writeErr
+}
+
+// eventResult is the line of one event: its outcome, and its error where it has one.
+func eventResult(ctx context.Context, point hook.Point, out *hook.Outcome, err error, trace bool) ([]byte, error) {
+	var result any = map[string]hook.Point{"point": point}
+	switch {
+	case out != nil && trace:
+		result = out.Trace()
+	case out != nil:
+		result = out
+	}
+	raw, encodeErr := encodeJSON(result)
+	if encodeErr != nil || err == nil {
+		return raw, encodeErr
+	}
+	object, parseErr := rawjson.Parse(raw)
+	if parseErr != nil {
+		return nil, fmt.Errorf("result: %w", parseErr)
+	}
+	k, _ := classify(ctx, err)
+	text, encodeErr := encodeJSON(newErrorJSON(k, err))
+	return object.With(rawjson.Field{Name: "error", Value: text}).JSON(), encodeErr
+}
+
+// parseEvent reads {"point", "data"}; the data may be left out.
+func parseEvent(line inputLine, number int) (hook.Point, json.RawMessage, error) {
+	if line.err != nil {
+		return "", nil, usage("", "line %d: %w", number, line.err)
+	}
+	object, err := rawjson.Parse(line.text)
+	if err != nil {
+		return "", nil, usage(`write {"point": …, "data": {…}} on one line`, "line %d: %w", number, err)
+	}
+	name, ok := object.String("point")
+	if !ok {
+		return "", nil, usage(`write {"point": …, "data": {…}}`, "line %d: no point", number)
+	}
+	point := hook.Point(name)
+	if _, ok := point.Spec(); !ok {
+		return point, nil, withFix(fmt.Errorf("line %d: %w %q", number, hook.ErrUnknownPoint, name),
+			meant(name, pointNames(), "`patchbay fire --list` lists the points"))
+	}
+	data := object.Get("data")
+	if string(data) == "null" {
+		data = nil
+	}
+	return point, data, nil
+}
+
+// An inputLine is a line, or why there is none in its place.
+type inputLine struct {
+	text []byte
+	err  error
+}
+
+// next waits for a line, for the end of them, or for the caller to give up.
+func next(ctx context.Context, lines <-chan inputLine) (inputLine, error) {
+	select {
+	case line, ok := <-lines:
+		if !ok {
+			return inputLine{}, io.EOF
+		}
+		return line, nil
+	case <-ctx.Done():
+		return inputLine{}, context.Cause(ctx)
+	}
+}
+
+// readLines reads on a goroutine of its own, which owns the reader: a read from
+// a terminal or a pipe cannot be interrupted, but waiting for it can. The
+// goroutine ends with its input, or once ctx has ended and its read returns.
+func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
+	lines := make(chan inputLine)
+	go func() {
+		defer close(lines)
+		r := wire.NewReader(in, maxInput)
+		for {
+			line := inputLine{}
+			line.text, line.err = r.ReadLine()
+			last := line.err != nil && !errors.Is(line.err, wire.ErrTooLarge)
+			if line.err == io.EOF { // with it comes a last line that has no line end
+				line.err = nil
+			}
+			select {
+			case lines <- line: // an empty one is passed over
+			case <-ctx.Done():
+				return
+			}
+			if last {
+				return
+			}
+		}
+	}()
+	return lines
+}

@@ -1,0 +1,8 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newPluginCommand(a *app) *cobra.Command {
+	return newGroupCommand("plugin", "List, inspect and check plugins",
+		newPluginListCommand(a), newPluginInfoCommand(a), newPluginValidateCommand(a))
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newPluginInfoCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info NAME",
+		Short: "Show everything about one plugin",
+		Long: `Show what a plugin says of itself, where its hooks are wired, what it may do and
+how it is. Where two dialects have a plugin of one name, write DIALECT:NAME.`,
+		Example: `  patchbay plugin info git-context
+  patchbay plugin info scaffold:git-context
+  patchbay plugin info git-context --json | jq .wiring`,
+		Annotations:       exits(exit{exitOK, "shown"}, exit{exitNotFound, "no such plugin"}),
+		Args:              arguments("NAME"),
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.reportsPlugins = true
+			return a.withPlugin(cmd.Context(), args[0], func(host *patchbay.Host) error {
+				return a.runPluginInfo(host, args[0])
+			})
+		},
+	}
+}
+
+func (a *app) runPluginInfo(host *patchbay.Host, name string) error {
+	p, err := host.Plugin(name)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(p)
+	}
+	a.printPluginHead(p)
+	a.printWiring("hooks", p.Wiring, false)
+	a.printWiring("connected hooks", p.Wiring, true)
+	a.printSection("tools", toolRows(host, p))
+	a.printSection("commands", cellRows(p.Commands))
+	a.printSection("methods", cellRows(p.Methods))
+	a.printSection("kinds", cellRows(p.Kinds))
+	a.printSection("capabilities", a.capabilityRows(p.Capabilities))
+	a.printFindings(pluginFindings(host.Doctor(), p))
+	return nil
+}
+
+func (a *app) printPluginHead(p *patchbay.PluginDetail) {
+	o := a.screen()
+	a.printf("%s %s  %s  %s\n", o.Paint(render.StyleBold, p.Name), o.Paint(render.StylePlain, p.Version),
+		o.Paint(render.StyleDim, p.Dialect), o.Paint(stateStyle(p.State), string(p.State)))
+	if p.Description != "" {
+		a.printf("%s\n", render.Block(p.Description))
+	}
+	a.printf("\n")
+	rows := [][]render.Cell{
+		a.labelled("path", p.Path),
+		a.labelled("process", processText(p)),
+		a.labelled("health", p.Health),
+		a.labelled("priority", strconv.Itoa(p.Priority)),
+		a.labelled("calls", counterText(p.Counters)),
+	}
+	_ = render.Table(a.out, rows, render.Options{Color: o.Color}) // the output keeps the error
+}
+
+func (a *app) labelled(label, text string) []render.Cell {
+	return []render.Cell{{}, {Text: label, Style: render.StyleDim}, {Text: text}}
+}
+
+func processText(p *patchbay.PluginDetail) string {
+	if p.Pid == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d, %s", *p.Pid, render.Count(p.Counters.Restarts, "restart"))
+}
+
+func counterText(c patchbay.Counters) string {
+	parts := []string{fmt.Sprint(c.Calls), render.Count(int(c.Errors), "error"), render.Count(int(c.Timeouts), "timeout")}
+	if c.NotificationsDropped > 0 {
+		parts = append(parts, render.Count(int(c.NotificationsDropped), "notification")+" dropped")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printWiring lists the native wires, or those that the configuration adds.
+func (a *app) printWiring(title string, wires []patchbay.Wire, connected bool) {
+	var rows [][]render.Cell
+	for _, w := range wires {
+		if w.Connected == connected {
+			rows = append(rows, []render.Cell{{}, {Text: w.Hook}, {Text: "→ " + string(w.Point), Style: render.StyleCyan},
+				{Text: fmt.Sprintf("%s, priority %d", w.Mode, w.Priority), Style: render.StyleDim}})
+		}
+	}
+	a.printSection(title, rows)
+}
+
+// printSection writes a titled table, and nothing where it is empty.
+func (a *app) printSection(title string, rows [][]render.Cell) {
+	if len(rows) == 0 {
+		return
+	}
+	o := a.screen()
+	a.printf("\n%s\n", o.Paint(render.StyleBold, title))
+	_ = render.Table(a.out, rows, o) // the output keeps the error
+}
+
+// toolRows lists a plugin's tools; of one that is not ready only the names are known.
+func toolRows(host *patchbay.Host, p *patchbay.PluginDetail) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, t := range host.Tools() {
+		if t.Plugin == p.Name && t.Dialect == p.Dialect {
+			rows = append(rows, []render.Cell{{}, {Text: t.Name}, {Text: signature(t.Parameters)}, {Text: t.Description, Style: render.StyleDim}})
+		}
+	}
+	if len(rows) == 0 {
+		return cellRows(p.Tools)
+	}
+	return rows
+}
+
+func cellRows(names []string) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, n := range names {
+		rows = append(rows, render.Cells("", n))
+	}
+	return rows
+}
+
+func (a *app) capabilityRows(caps []patchbay.Capability) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, c := range caps {
+		style := render.StyleGreen
+		if c.Status != "enforced" {
+			style = render.StyleYellow
+		}
+		rows = append(rows, []render.Cell{{}, {Text: c.Capability},
+			{Text: strings.ReplaceAll(c.Status, "_", " "), Style: style}, {Text: c.Reason, Style: render.StyleDim}})
+	}
+	return rows
+}
+
+// pluginFindings are those about one plugin.
+func pluginFindings(all []patchbay.Finding, p *patchbay.PluginDetail) []patchbay.Finding {
+	var out []patchbay.Finding
+	for _, f := range all {
+		if f.Plugin == p.Name && f.Dialect == p.Dialect {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newPluginListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the plugins there are, and how they are",
+		Long: `List every plugin that is found where its dialect keeps plugins. Each is started
+and asked what it offers; those that do not work are listed too, with the reason.`,
+		Example: `  patchbay plugin list
+  patchbay plugin list --dialect scaffold
+  patchbay plugin list --json | jq -r '.[] | select(.state == "broken") | .error'`,
+		Annotations: exits(exit{exitOK, "listed, broken plugins included"}),
+		Args:        arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.reportsPlugins = true
+			return a.withHost(cmd.Context(), nil, a.runPluginList)
+		},
+	}
+}
+
+func (a *app) runPluginList(host *patchbay.Host) error {
+	plugins := host.Plugins()
+	switch {
+	case a.flags.json:
+		return a.printJSON(plugins)
+	case len(plugins) == 0:
+		return a.printNoPlugins()
+	}
+	if err := render.Table(a.out, pluginRows(plugins), a.screen()); err != nil {
+		return err
+	}
+	a.printFindings(findingsOf(host.Doctor(), patchbay.SeverityError))
+	return nil
+}
+
+func pluginRows(plugins []patchbay.PluginInfo) [][]render.Cell {
+	rows := [][]render.Cell{render.Head("NAME", "DIALECT", "STATE", "VERSION", "OFFERS", "DESCRIPTION")}
+	for _, p := range plugins {
+		rows = append(rows, []render.Cell{
+			{Text: p.Name, Style: render.StyleBold},
+			{Text: p.Dialect},
+			{Text: string(p.State), Style: stateStyle(p.State)},
+			{Text: orDash(p.Version)},
+			{Text: orDash(offers(p))},
+			{Text: p.Description, Style: render.StyleDim},
+		})
+	}
+	return rows
+}
+
+// offers counts what a plugin has: "2 hooks, 1 tool".
+func offers(p patchbay.PluginInfo) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{
+		{len(p.Hooks), "hook"}, {len(p.Tools), "tool"}, {len(p.Commands), "command"}, {len(p.Methods), "method"}, {len(p.Kinds), "kind"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, render.Count(c.n, c.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func stateStyle(s dialect.State) render.Style {
+	switch s {
+	case dialect.Ready:
+		return render.StyleGreen
+	case dialect.Broken:
+		return render.StyleRed
+	}
+	return render.StyleYellow
+}
+
+// orDash stands in for what is empty, so that a column is never a hole.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// printNoPlugins tells a newcomer where plugins go.
+func (a *app) printNoPlugins() error {
+	a.printf("No plugins found. Patchbay looked here:\n\n")
+	var rows [][]render.Cell
+	for _, p := range a.places() {
+		rows = append(rows, render.Cells("", p.dialect, p.dir, p.form))
+	}
+	if err := render.Table(a.out, rows, a.screen()); err != nil {
+		return err
+	}
+	a.printf("\nPut a plugin there, or see some at work with: patchbay demo\n")
+	return nil
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newPluginValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate PATH|NAME",
+		Short: "Check one plugin: its files, and whether it starts",
+		Long: `Check a plugin's manifest as a whole and start it once to see whether it answers.
+Every fault is a line path:line:column: message, as compilers write them, so that
+editors jump to it.`,
+		Example: `  patchbay plugin validate ./my-plugin
+  patchbay plugin validate git-context
+  patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,
+		Annotations: exits(exit{exitOK, "the plugin is fine"}, exit{exitFailed, "it is not"}, exit{exitNotFound, "no such plugin"}),
+		Args:        arguments("PATH|NAME"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			names, _ := completeOnce(a.completePlugins)(cmd, args, toComplete)
+			return names, cobra.ShellCompDirectiveDefault // and files
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runPluginValidate(cmd.Context(), args[0])
+		},
+	}
+}
+
+// validation is the result, as other programs see it.
+type validation struct {
+	OK       bool          `json:"ok"`
+	Plugin   string        `json:"plugin"`
+	Dialect  string        `json:"dialect"`
+	Errors   []problemJSON `json:"errors"`
+	Warnings []problemJSON `json:"warnings"`
+}
+
+func (a *app) runPluginValidate(ctx context.Context, target string) error {
+	a.reportsPlugins = true
+	if !a.isPath(target) {
+		return a.withPlugin(ctx, target, func(host *patchbay.Host) error { return a.validate(host, target) })
+	}
+	if _, err := os.Stat(a.path(target)); err != nil {
+		return withFix(fmt.Errorf("%s: %w", target, patchbay.ErrNotFound), "name a plugin's file or directory, or a plugin by its name")
+	}
+	opts := a.options(nil)
+	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
+	return a.withOptions(ctx, opts, func(host *patchbay.Host) error {
+		return a.validate(host, host.Plugins()[0].Name) // a path that is no plugin is an error of Open
+	})
+}
+
+// isPath tells a path from a plugin's name: it looks like one, or is there.
+func (a *app) isPath(target string) bool {
+	if strings.ContainsRune(target, os.PathSeparator) || strings.Contains(target, "/") {
+		return true
+	}
+	_, err := os.Stat(a.path(target))
+	return err == nil
+}
+
+func (a *app) validate(host *patchbay.Host, name string) error {
+	p, err := host.Plugin(name)
+	if err != nil {
+		return err
+	}
+	v := newValidation(p)
+	if err := a.printValidation(v, p); err != nil || v.OK {
+		return err
+	}
+	return told(kindFailed, "", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
+}
+
+func newValidation(p *patchbay.PluginDetail) *validation {
+	v := &validation{Plugin: p.Name, Dialect: p.Dialect, Errors: pluginProblems(p.Problems), Warnings: pluginProblems(p.Warnings)}
+	if p.Error != nil && len(p.Problems) == 0 {
+		why := problemJSON{Path: p.Path, Message: *p.Error}
+		if p.State == dialect.Broken {
+			v.Errors = append(v.Errors, why)
+		} else { // disabled, skipped, unsupported: nothing is wrong with the plugin itself
+			v.Warnings = append(v.Warnings, why)
+		}
+	}
+	v.OK = len(v.Errors) == 0 && p.State != dialect.Broken
+	return v
+}
+
+func pluginProblems(list []dialect.Problem) []problemJSON {
+	out := make([]problemJSON, len(list))
+	for i, p := range list {
+		out[i] = problemJSON(p)
+	}
+	return out
+}
+
+func (a *app) printValidation(v *validation, p *patchbay.PluginDetail) error {
+	if a.flags.json {
+		return a.printJSON(v)
+	}
+	o := a.screen()
+	for _, e := range v.Errors {
+		a.printf("%s\n", e.text())
+	}
+	for _, w := range v.Warnings {
+		a.printf("%s\n", o.Paint(render.StyleYellow, "warning: ")+w.text())
+	}
+	if v.OK {
+		a.printf("%s %s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), render.Line(p.Name),
+			render.Line(p.Version), p.Dialect, orDash(offers(p.PluginInfo)))
+	}
+	return nil
+}
+
+// text is the problem on a line that editors jump to, and how to mend it on the next.
+func (p problemJSON) text() string {
+	where := p.Path
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	text := render.Line(where + ": " + p.Message)
+	if p.Fix != "" {
+		text += "\n  fix: " + render.Line(p.Fix)
+	}
+	return text
+}

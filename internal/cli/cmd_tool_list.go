@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newToolListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the tools of all plugins",
+		Long: `List every tool of the plugins that are ready, under the name it is called by.
+Arguments with a question mark may be left out; --json has their full schemas.`,
+		Example: `  patchbay tool list
+  patchbay tool list --json | jq '.[] | {name, parameters}'`,
+		Annotations: exits(exit{exitOK, "listed"}),
+		Args:        arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withHost(cmd.Context(), needTools, a.runToolList)
+		},
+	}
+}
+
+// needTools: the plugins with tools, and those that do not say before they run.
+func needTools(c patchbay.Candidate) bool { return !c.Known || len(c.Tools) > 0 }
+
+func (a *app) runToolList(host *patchbay.Host) error {
+	tools := host.Tools()
+	if a.flags.json {
+		return a.printJSON(tools)
+	}
+	if len(tools) == 0 {
+		a.printf("No plugin offers a tool. The plugins there are: patchbay plugin list\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("NAME", "PLUGIN", "ARGUMENTS", "DESCRIPTION")}
+	for _, t := range tools {
+		rows = append(rows, []render.Cell{{Text: t.Name, Style: render.StyleBold}, {Text: t.Plugin},
+			{Text: orDash(signature(t.Parameters))}, {Text: t.Description, Style: render.StyleDim}})
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+// signature lists the arguments of a tool in a few words: the required ones in
+// their order, then the others. A schema that is not of the usual form has none.
+func signature(schema json.RawMessage) string {
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if err := json.Unmarshal(schema, &object); err != nil {
+		return ""
+	}
+	names := slices.Clone(object.Required)
+	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+		if !slices.Contains(object.Required, name) {
+			names = append(names, name+"?")
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// completionTime bounds what a press of the tab key may cost.
+const completionTime = 2 * time.Second
+
+// completeOnce offers completions for the first argument, and nothing after it.
+func completeOnce(offer func(context.Context) []cobra.Completion) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offer(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func completePoints(context.Context) []cobra.Completion {
+	var out []cobra.Completion
+	for _, spec := range hook.Points() {
+		out = append(out, cobra.CompletionWithDesc(string(spec.Point), spec.Doc))
+	}
+	return out
+}
+
+func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, p := range a.places() {
+		out = append(out, cobra.CompletionWithDesc(p.dialect, p.dir))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePlugins starts nothing: the names that are known before plugins run
+// are good enough to press tab for.
+func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
+	var out []cobra.Completion
+	a.peek(ctx, func(c patchbay.Candidate) bool {
+		out = append(out, cobra.CompletionWithDesc(c.Name, c.Dialect))
+		return false
+	})
+	return out
+}
+
+// completeTools starts only the plugins that do not say what they have before they run.
+func (a *app) completeTools(ctx context.Context) []cobra.Completion {
+	var out []cobra.Completion
+	tools := a.peek(ctx, func(c patchbay.Candidate) bool {
+		for _, t := range c.Tools {
+			out = append(out, cobra.CompletionWithDesc(t, c.Name))
+		}
+		return !c.Known
+	})
+	for _, t := range tools {
+		out = append(out, cobra.CompletionWithDesc(t.Name, t.Description))
+	}
+	return out
+}
+
+// peek opens a host for a moment, silently: nobody reads an error while they
+// are typing, so one just offers nothing.
+func (a *app) peek(ctx context.Context, n needs) []patchbay.Tool {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	opts := a.options(n)
+	opts.Logger = slog.New(slog.DiscardHandler)
+	host, err := patchbay.Open(ctx, opts)
+	if err != nil {
+		return nil
+	}
+	defer host.Close()
+	return host.Tools()
+}

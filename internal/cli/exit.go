@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// The exit codes. The last two are what a shell makes of SIGINT and SIGPIPE.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // what was asked for failed
+	exitUsage       = 2   // the command line makes no sense
+	exitRefused     = 3   // a plugin refused the event
+	exitNotFound    = 4   // no such plugin, tool, method or point
+	exitConfig      = 5   // the configuration is at fault
+	exitInterrupted = 130 // Ctrl-C, or a supervisor
+	exitPipe        = 141 // nobody reads the output any more
+)
+
+// A kind is a class of errors, as other programs see it.
+type kind string
+
+// The kinds of errors.
+const (
+	kindUsage       kind = "usage"
+	kindNotFound    kind = "not_found"
+	kindConfig      kind = "config"
+	kindRefused     kind = "refused"     // by a plugin, as its verdict on an event
+	kindFailed      kind = "failed"      // the command worked, and the answer is no
+	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
+	kindInterrupted kind = "interrupted" // by a signal
+	kindInternal    kind = "internal"    // anything else
+)
+
+// classify is THE switch from errors to kinds and exit codes.
+func classify(ctx context.Context, err error) (kind, int) {
+	switch k := statedKind(err); {
+	case ctx.Err() != nil:
+		return kindInterrupted, exitInterrupted
+	case k == kindUsage, errors.Is(err, hook.ErrBadPayload):
+		return kindUsage, exitUsage
+	case k == kindConfig, is[*config.Error](err), errors.Is(err, config.ErrNoHome):
+		return kindConfig, exitConfig
+	case k == kindRefused:
+		return kindRefused, exitRefused
+	case k == kindFailed:
+		return kindFailed, exitFailed
+	case errors.Is(err, patchbay.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
+		return kindNotFound, exitNotFound
+	case is[*hook.Error](err), is[*proc.StartError](err):
+		return kindPlugin, exitFailed
+	case errors.Is(err, syscall.EPIPE):
+		return kindInternal, exitPipe
+	}
+	return kindInternal, exitFailed
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// A problem is an error of a command, with what to do about it.
+type problem struct {
+	err  error
+	kind kind   // empty: classify finds out
+	fix  string // empty: nothing is known to help
+	told bool   // stdout says it already; a person need not read it twice
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+func statedKind(err error) kind {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.kind
+	}
+	return ""
+}
+
+// usage is the error of a command line that makes no sense.
+func usage(fix, format string, args ...any) error {
+	return &problem{kind: kindUsage, err: fmt.Errorf(format, args...), fix: fix}
+}
+
+// withFix adds what to do about an error.
+func withFix(err error, fix string) error {
+	if err == nil {
+		return nil
+	}
+	return &problem{kind: statedKind(err), err: err, fix: fix}
+}
+
+// told is the error of a command whose result, on stdout, is that it failed.
+func told(k kind, fix, format string, args ...any) error {
+	return &problem{kind: k, err: fmt.Errorf(format, args...), fix: fix, told: true}
+}
+
+// fixOf finds what mends an error.
+func fixOf(err error) string {
+	if p, ok := errors.AsType[*problem](err); ok && p.fix != "" {
+		return p.fix
+	}
+	if start, ok := errors.AsType[*proc.StartError](err); ok {
+		return start.Fix
+	}
+	if call, ok := errors.AsType[*hook.Error](err); ok {
+		return callFix(call)
+	}
+	return ""
+}
+
+// callFix is what to do about a failed call to a plugin, by the way it failed.
+func callFix(e *hook.Error) string {
+	switch e.Kind {
+	case hook.Timeout:
+		key := "timeout"
+		if e.Point == "" {
+			key = "tool_timeout"
+		}
+		return fmt.Sprintf("give it more time: set %s in [plugins.%s] of the configuration", key, e.Plugin)
+	case hook.Crash:
+		return "run the command again with -v to see all that the plugin wrote to stderr"
+	case hook.Unavailable:
+		return "`patchbay doctor` says why it is not running"
+	case hook.Garbled, hook.TooLarge:
+		return "the plugin breaks its protocol; tell its author, or disable it in the configuration"
+	}
+	return ""
+}
+
+// report tells the error, if there is one, and returns the exit code.
+func (a *app) report(ctx context.Context, err error) int {
+	if a.out.err != nil { // whatever else happened, its report was lost
+		err = fmt.Errorf("writing the output: %w", a.out.err)
+	}
+	if err == nil {
+		return exitOK
+	}
+	k, code := classify(ctx, err)
+	p, ok := errors.AsType[*problem](err)
+	switch {
+	case code == exitPipe:
+	case a.flags.json:
+		a.reportJSON(k, err)
+	case !ok || !p.told:
+		a.reportText(k, err)
+	}
+	return code
+}
+
+// errorJSON is an error as other programs see it.
+type errorJSON struct {
+	Kind     kind          `json:"kind"`
+	Cause    hook.Kind     `json:"cause,omitempty"` // how the call to a plugin failed
+	Plugin   string        `json:"plugin,omitempty"`
+	Message  string        `json:"message"`
+	Fix      string        `json:"fix"`
+	Problems []problemJSON `json:"problems,omitempty"` // what is wrong with a file, one by one
+}
+
+func newErrorJSON(k kind, err error) errorJSON {
+	e := errorJSON{Kind: k, Message: message(k, err), Fix: strings.ReplaceAll(fixOf(err), "\n", " ")}
+	if call, ok := errors.AsType[*hook.Error](err); ok {
+		e.Cause, e.Plugin = call.Kind, call.Plugin
+	}
+	if c, ok := errors.AsType[*config.Error](err); ok {
+		e.Problems = configProblems(c)
+	}
+	return e
+}
+
+func (a *app) reportJSON(k kind, err error) {
+	raw, encodeErr := encodeJSON(map[string]errorJSON{"error": newErrorJSON(k, err)})
+	if encodeErr != nil {
+		a.reportText(k, errors.Join(err, encodeErr))
+		return
+	}
+	fmt.Fprintf(a.Err, "%s\n", raw)
+}
+
+// reportText writes an error for a person: what happened, then what to do. The
+// lines after the first begin at the edge: editors jump to file:line:column.
+func (a *app) reportText(k kind, err error) {
+	screen := a.errScreen()
+	head := screen.Paint(render.StyleRed, "error:")
+	fmt.Fprintf(a.Err, "%s %s\n", head, render.Block(message(k, err)))
+	if fix := fixOf(err); fix != "" {
+		fmt.Fprintf(a.Err, "  %s %s\n", screen.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(fix), "       "))
+	}
+}
+
+// message says what happened. An interrupt is reported as one, not as whatever it broke.
+func message(k kind, err error) string {
+	if k == kindInterrupted {
+		return "interrupted"
+	}
+	if c, ok := errors.AsType[*config.Error](err); ok {
+		return "the configuration has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
+	}
+	return err.Error()
+}
+
+func indentRest(text, indent string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }

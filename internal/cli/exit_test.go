@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+func TestClassify(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		kind kind
+		code int
+	}{
+		"a bad command line is usage":             {usage("", "bad"), kindUsage, exitUsage},
+		"a payload that is no object is usage":    {fmt.Errorf("x: %w", hook.ErrBadPayload), kindUsage, exitUsage},
+		"a plugin that is not there":              {fmt.Errorf("x: %w", patchbay.ErrNotFound), kindNotFound, exitNotFound},
+		"with a fix it is still not there":        {withFix(patchbay.ErrNotFound, "look"), kindNotFound, exitNotFound},
+		"a point that is not there":               {hook.ErrUnknownPoint, kindNotFound, exitNotFound},
+		"a bad configuration":                     {fmt.Errorf("x: %w", &config.Error{}), kindConfig, exitConfig},
+		"no home":                                 {config.ErrNoHome, kindConfig, exitConfig},
+		"a refused event":                         {told(kindRefused, "", "no"), kindRefused, exitRefused},
+		"a failed tool":                           {told(kindFailed, "", "no"), kindFailed, exitFailed},
+		"a plugin that timed out":                 {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
+		"a plugin that refused a call":            {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
+		"a program that does not start":           {&proc.StartError{}, kindPlugin, exitFailed},
+		"anything else is internal and a failure": {errors.New("?"), kindInternal, exitFailed},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if k, code := classify(t.Context(), tt.err); k != tt.kind || code != tt.code {
+				t.Errorf("%s, %d; want %s, %d", k, code, tt.kind, tt.code)
+			}
+		})
+	}
+	t.Run("an interrupt is one whatever it broke", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if k, code := classify(ctx, hook.Failure(hook.Crash, ctx.Err())); k != kindInterrupted || code != exitInterrupted {
+			t.Errorf("%s, %d", k, code)
+		}
+	})
+}
+
+func TestFixOf(t *testing.T) {
+	start := fmt.Errorf("open: %w", &proc.StartError{Fix: "chmod +x it"})
+	if got := fixOf(start); got != "chmod +x it" {
+		t.Errorf("a program that does not start: %q", got)
+	}
+	tool := &hook.Error{Plugin: "slow", Hook: "tool", Kind: hook.Timeout}
+	if got := fixOf(tool); !strings.Contains(got, "tool_timeout in [plugins.slow]") {
+		t.Errorf("a tool that timed out: %q", got)
+	}
+	event := &hook.Error{Plugin: "slow", Hook: "pre", Point: hook.ToolBefore, Kind: hook.Timeout}
+	if got := fixOf(event); !strings.Contains(got, ": set timeout in [plugins.slow]") {
+		t.Errorf("a hook that timed out: %q", got)
+	}
+	if got := fixOf(withFix(start, "reinstall it")); got != "reinstall it" {
+		t.Errorf("the command's own fix goes first: %q", got)
+	}
+}

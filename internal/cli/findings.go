@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// findingsOf picks the findings of one severity.
+func findingsOf(all []patchbay.Finding, s patchbay.Severity) []patchbay.Finding {
+	var out []patchbay.Finding
+	for _, f := range all {
+		if f.Severity == s {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// printFindings writes each finding with how to mend it, a blank line before each.
+func (a *app) printFindings(findings []patchbay.Finding) {
+	o := a.screen()
+	for _, f := range findings {
+		head := o.Paint(severityStyle(f.Severity), string(f.Severity))
+		if f.Plugin != "" {
+			head += " " + o.Paint(render.StyleBold, f.Plugin)
+		}
+		if f.Dialect != "" {
+			head += o.Paint(render.StyleDim, " ("+f.Dialect+")")
+		}
+		a.printf("\n%s\n", head)
+		if f.Where != "" {
+			a.printf("  %s\n", o.Paint(render.StyleDim, f.Where))
+		}
+		a.printf("  %s\n", indentRest(render.Block(f.Problem), "  "))
+		if f.Fix != "" {
+			a.printf("  %s %s\n", o.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(f.Fix), "       "))
+		}
+	}
+}
+
+func severityStyle(s patchbay.Severity) render.Style {
+	switch s {
+	case patchbay.SeverityError:
+		return render.StyleRed
+	case patchbay.SeverityWarning:
+		return render.StyleYellow
+	}
+	return render.StyleBlue
+}
+
+// problemJSON is one thing wrong with a file.
+type problemJSON struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+func configProblems(e *config.Error) []problemJSON {
+	out := make([]problemJSON, len(e.Problems))
+	for i, p := range e.Problems {
+		out[i] = problemJSON{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Message, Fix: p.Fix}
+	}
+	return out
+}

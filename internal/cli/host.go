@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// needs tells whether a command has a use for a plugin; nil: for all.
+type needs func(patchbay.Candidate) bool
+
+// options is what the global flags say about a host.
+func (a *app) options(n needs) *patchbay.Options {
+	return &patchbay.Options{
+		Logger:     a.logger(),
+		ConfigFile: a.path(a.flags.config),
+		Environ:    a.Environ,
+		Dir:        a.dir(),
+		Dialects:   a.flags.dialects,
+		Needs:      n,
+	}
+}
+
+// open opens a host. What is wrong before any plugin is asked is wrong with the
+// configuration, unless the error says otherwise.
+func (a *app) open(ctx context.Context, opts *patchbay.Options) (*patchbay.Host, error) {
+	if err := a.checkPlaces(); err != nil {
+		return nil, err
+	}
+	host, err := patchbay.Open(ctx, opts)
+	if err != nil && !errors.Is(err, patchbay.ErrNotFound) && !is[*config.Error](err) {
+		return nil, &problem{kind: kindConfig, err: err}
+	}
+	return host, err
+}
+
+// checkPlaces looks at the paths of the global flags, where the error can name the flag.
+func (a *app) checkPlaces() error {
+	if a.flags.dir != "" {
+		if info, err := os.Stat(a.dir()); err != nil || !info.IsDir() {
+			return usage("name a directory that exists", "--dir %s: no such directory", a.flags.dir)
+		}
+	}
+	if a.flags.config != "" {
+		if _, err := os.Stat(a.path(a.flags.config)); err != nil {
+			return &problem{kind: kindConfig, err: fmt.Errorf("--config: %w", err),
+				fix: "name a file that exists, or leave --config out to use the default one"}
+		}
+	}
+	return nil
+}
+
+// withHost opens a host, lets use work with it, and stops its plugins again.
+func (a *app) withHost(ctx context.Context, n needs, use func(*patchbay.Host) error) error {
+	return a.withOptions(ctx, a.options(n), use)
+}
+
+func (a *app) withOptions(ctx context.Context, opts *patchbay.Options, use func(*patchbay.Host) error) error {
+	host, err := a.open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := host.Close(); err != nil { // the command's own result stands
+			opts.Logger.Warn("plugins did not end well", "err", err)
+		}
+	}()
+	return use(host)
+}
+
+// withPlugin is withHost for a command about one plugin, by its name. Those
+// whose names are known, or guessed from their files, come first; only where
+// none of them is the one, the others are started and asked for theirs.
+func (a *app) withPlugin(ctx context.Context, name string, use func(*patchbay.Host) error) error {
+	var known []string
+	guess := func(c patchbay.Candidate) bool {
+		known = append(known, c.Name)
+		return c.Name == name || c.Dialect+":"+c.Name == name || trimExt(filepath.Base(c.Path)) == name
+	}
+	asked := false
+	err := a.withHost(ctx, guess, func(h *patchbay.Host) error {
+		if asked = hasPlugin(h, name); !asked {
+			return nil
+		}
+		return use(h)
+	})
+	if err != nil || asked {
+		return err
+	}
+	return a.withHost(ctx, func(c patchbay.Candidate) bool { return !c.Known }, func(h *patchbay.Host) error {
+		if !hasPlugin(h, name) {
+			return noPlugin(name, known)
+		}
+		return use(h)
+	})
+}
+
+// hasPlugin: an ambiguous name is there, more than once.
+func hasPlugin(h *patchbay.Host, name string) bool {
+	_, err := h.Plugin(name)
+	return !errors.Is(err, patchbay.ErrNotFound)
+}
+
+func trimExt(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
+
+func noPlugin(name string, known []string) error {
+	return withFix(fmt.Errorf("plugin %s: %w", name, patchbay.ErrNotFound),
+		meant(name, known, "`patchbay plugin list` lists the plugins there are"))
+}
+
+// needTool is what a command about one tool needs: the plugins that have it, and
+// those that do not say before they run. It notes the tools it passes over.
+func needTool(name string, passed *[]string) needs {
+	return func(c patchbay.Candidate) bool {
+		if c.Known && !slices.Contains(c.Tools, name) {
+			*passed = append(*passed, c.Tools...)
+			return false
+		}
+		return true
+	}
+}
+
+// needHooks is what firing an event needs: the plugins with hooks. Which hook is
+// at which point is known only when the plugin is open.
+func needHooks(c patchbay.Candidate) bool { return !c.Known || len(c.Hooks) > 0 }

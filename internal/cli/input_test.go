@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSyntaxMessage(t *testing.T) {
+	long := `{"text":"` + strings.Repeat("x", 200) + `",,"more":"` + strings.Repeat("y", 200) + `"}`
+	tests := map[string]struct{ data, want string }{
+		"the first line": {`{"a":x}`, "line 1, column 6: invalid character 'x' looking for beginning of value\n" +
+			"  {\"a\":x}\n" +
+			"       ^"},
+		"a later line": {"{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: invalid character '\"' after object key:value pair\n" +
+			"    \"b\": 2\n" +
+			"    ^"},
+		"the end": {`{"a":1`, "line 1, column 7: unexpected end of JSON input\n" +
+			"  {\"a\":1\n" +
+			"        ^"},
+		"nothing at all":        {"", "line 1, column 1: unexpected end of JSON input\n  \n  ^"},
+		"wide characters count": {`{"世界":x}`, "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\"世界\":x}\n          ^"},
+		"a tab is shown":        {"{\t\"a\":x}", "line 1, column 7: invalid character 'x' looking for beginning of value\n  {\\t\"a\":x}\n         ^"},
+		"a long line is cut around the fault": {long, "line 1, column 212: invalid character ',' looking for beginning of object key string\n" +
+			"  …" + strings.Repeat("x", 32) + `",,"more":"` + strings.Repeat("y", 25) + "…\n" +
+			"  " + strings.Repeat(" ", 35) + "^"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := syntaxMessage("it", []byte(tt.data), errors.New("bad"))
+			if want := "it is not JSON: " + tt.want; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func FuzzSyntaxMessage(f *testing.F) {
+	f.Add("{\"a\":\n\x1b}")
+	f.Add("\xff")
+	f.Fuzz(func(t *testing.T, data string) {
+		for _, r := range syntaxMessage("it", []byte(data), errors.New("bad")) {
+			if r < 0x20 && r != '\n' && r != '\t' {
+				t.Fatalf("control character %q passed", r)
+			}
+		}
+	})
+}

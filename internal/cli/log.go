@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// logger writes for a person, on stderr: warnings, and everything with -v.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(&logHandler{sink: &logSink{w: a.Err}, level: level, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose})
+}
+
+// leftOut is the host's warning of a plugin that does not start.
+const leftOut = "plugin left out"
+
+// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value)".
+type logHandler struct {
+	sink   *logSink
+	level  slog.Level
+	screen render.Options
+	attrs  []slog.Attr // from With
+
+	reported bool // the command itself says which plugins do not start, and why
+}
+
+// A logSink is the writer that a handler shares with all made from it.
+type logSink struct {
+	mu sync.Mutex // serialises writes
+	w  io.Writer
+}
+
+func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+
+// WithGroup keeps the keys as they are: the module's log has no groups.
+func (h *logHandler) WithGroup(string) slog.Handler { return h }
+
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *h
+	c.attrs = append(append([]slog.Attr{}, h.attrs...), attrs...)
+	return &c
+}
+
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
+	if h.reported && r.Message == leftOut {
+		return nil
+	}
+	line := h.line(r)
+	h.sink.mu.Lock()
+	defer h.sink.mu.Unlock()
+	_, err := io.WriteString(h.sink.w, line+"\n")
+	return err
+}
+
+func (h *logHandler) line(r slog.Record) string {
+	p := parts{message: r.Message}
+	for _, a := range h.attrs {
+		p.add(a)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		p.add(a)
+		return true
+	})
+	if p.stderr != nil {
+		return h.screen.Paint(render.StyleDim, p.plugin+" │") + " " + render.Line(*p.stderr)
+	}
+	word, style := levelWord(r.Level)
+	return h.screen.Paint(style, word+":") + " " + render.Line(p.text())
+}
+
+func levelWord(l slog.Level) (string, render.Style) {
+	switch {
+	case l >= slog.LevelError:
+		return "error", render.StyleRed
+	case l >= slog.LevelWarn:
+		return "warning", render.StyleYellow
+	case l >= slog.LevelInfo:
+		return "info", render.StyleBlue
+	}
+	return "debug", render.StyleDim
+}
+
+// parts are a record sorted by what a reader wants first.
+type parts struct {
+	plugin  string
+	message string
+	err     string
+	stderr  *string // a line the plugin wrote there
+	rest    []string
+}
+
+func (p *parts) add(a slog.Attr) {
+	value := attrText(a.Value.Resolve())
+	switch {
+	case a.Key == "plugin":
+		p.plugin = value
+	case a.Key == "err":
+		p.err = value
+	case a.Key == "line" && p.message == "stderr":
+		p.stderr = &value
+	case a.Key == "dialect": // the plugin's name says enough
+	default:
+		p.rest = append(p.rest, fmt.Sprintf("%s %s", a.Key, value))
+	}
+}
+
+func attrText(v slog.Value) string {
+	if v.Kind() == slog.KindDuration {
+		return render.Duration(v.Duration())
+	}
+	return v.String()
+}
+
+func (p *parts) text() string {
+	var b strings.Builder
+	if p.plugin != "" {
+		b.WriteString("plugin " + p.plugin + ": ")
+	}
+	b.WriteString(p.message)
+	if p.err != "" {
+		b.WriteString(": " + p.err)
+	}
+	if len(p.rest) > 0 {
+		b.WriteString(" (" + strings.Join(p.rest, ", ") + ")")
+	}
+	return b.String()
+}

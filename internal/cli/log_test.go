@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"testing"
+)
+
+func TestLog(t *testing.T) {
+	tests := map[string]struct {
+		verbose bool
+		write   func(*slog.Logger)
+		want    string
+	}{
+		"a warning names its plugin and error": {false, func(l *slog.Logger) {
+			l.With("plugin", "git-context", "dialect", "scaffold").Warn("plugin left out", "err", errors.New("no answer"))
+		}, "warning: plugin git-context: plugin left out: no answer\n"},
+		"other keys follow": {false, func(l *slog.Logger) {
+			l.Warn("odd", "count", 2, "what", "x y")
+		}, "warning: odd (count 2, what x y)\n"},
+		"less than a warning is not shown": {false, func(l *slog.Logger) { l.Info("hello"); l.Debug("hello") }, ""},
+		"but verbosely it is":              {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
+		"a plugin's stderr is its own line": {true, func(l *slog.Logger) {
+			l.With("plugin", "chatty").Info("stderr", "line", "good morning")
+		}, "chatty │ good morning\n"},
+		"control characters are shown": {false, func(l *slog.Logger) {
+			l.With("plugin", "e\x1bvil").Warn("odd", "err", errors.New("a\nb\x1b[2J"))
+		}, "warning: plugin e\\x1bvil: odd: a\\nb\\x1b[2J\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			a := &app{IO: IO{Err: &b}}
+			a.flags.verbose = tt.verbose
+			tt.write(a.logger())
+			if b.String() != tt.want {
+				t.Errorf("got %q, want %q", b.String(), tt.want)
+			}
+		})
+	}
+}

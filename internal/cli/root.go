@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// The groups of the command list.
+const (
+	groupPlugins = "plugins"
+	groupEvents  = "events"
+	groupMore    = "more"
+)
+
+// newRootCommand is the whole tree. Everything a command keeps between its flags
+// and its run is in the app, so a tree can be made at any time, and twice.
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "patchbay",
+		Short:         "Plugins of any dialect, in any program",
+		Long:          "Patchbay finds the plugins you already have, whatever protocol they speak, and lets you list, try, test and debug them.",
+		Version:       patchbay.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(*cobra.Command, []string) error { return a.overview() },
+	}
+	root.AddGroup(
+		&cobra.Group{ID: groupPlugins, Title: "plugins"},
+		&cobra.Group{ID: groupEvents, Title: "events"},
+		&cobra.Group{ID: groupMore, Title: "more"})
+	root.AddCommand(
+		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
+		newFireCommand(a),
+		newDoctorCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
+	root.SetHelpCommandGroupID(groupMore)
+	root.SetCompletionCommandGroupID(groupMore)
+	root.SetVersionTemplate("patchbay {{.Version}}\n")
+	root.SetIn(a.In)
+	root.SetOut(a.out)
+	root.SetErr(a.Err)
+	root.SetHelpFunc(a.help)
+	root.SetFlagErrorFunc(badFlag)
+	a.addGlobalFlags(root.PersistentFlags())
+	if err := root.RegisterFlagCompletionFunc("dialect", a.completeDialects); err != nil {
+		panic(err) // a flag that was added a line above
+	}
+	return root
+}
+
+func (a *app) addGlobalFlags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.BoolVar(&a.flags.json, "json", a.flags.json, "print the result, and errors, as JSON")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and a debug log")
+	f.StringVar(&a.flags.config, "config", "", "read this configuration file instead of the default one")
+	f.StringVar(&a.flags.dir, "dir", "", "work in this directory instead of the current one")
+	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "look at plugins of this dialect only (may be repeated)")
+	f.Lookup("json").DefValue = "false" // whatever the command line at hand says
+}
+
+// overview is what patchbay alone prints: where to begin.
+func (a *app) overview() error {
+	o := a.screen()
+	a.printf("%s %s: plugins of any dialect, in any program\n\n", o.Paint(render.StyleBold, "patchbay"), patchbay.Version)
+	rows := [][]render.Cell{}
+	for _, line := range [][2]string{
+		{"patchbay demo", "see it work, without installing anything"},
+		{"patchbay plugin list", "the plugins you have"},
+		{"patchbay tool list", "the tools they offer"},
+		{"patchbay fire --list", "the moments they can hook"},
+		{"patchbay doctor", "what is wrong, and how to mend it"},
+	} {
+		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})
+	}
+	if err := render.Table(a.out, rows, o); err != nil {
+		return err
+	}
+	a.printf("\nAll commands: patchbay help. One of them: patchbay help COMMAND.\n")
+	return nil
+}
+
+// knownCommand refuses arguments to a command that only has subcommands.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usage(meant(args[0], names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
+		"unknown command %q for %q", args[0], cmd.CommandPath())
+}
+
+// badFlag says which flag was probably meant.
+func badFlag(cmd *cobra.Command, err error) error {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	word := ""
+	if _, flag, ok := strings.Cut(err.Error(), "unknown flag: "); ok {
+		word = flag
+	}
+	return usage(meant(word, names, fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())), "%w", err)
+}
+
+// arguments wants exactly the named arguments.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		fix := "usage: " + cmd.UseLine()
+		switch {
+		case len(args) < len(names):
+			return usage(fix, "%s: missing %s", cmd.CommandPath(), names[len(args)])
+		case len(args) > len(names):
+			return usage(fix, "%s: too many arguments: %q", cmd.CommandPath(), args[len(names)])
+		}
+		return nil
+	}
+}
+
+// newGroupCommand is a command that only has subcommands; alone it shows its help.
+func newGroupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     use,
+		Short:   short,
+		GroupID: groupPlugins,
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}

@@ -1,0 +1,110 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// Options say how the demo is shown.
+type Options struct {
+	Out    io.Writer
+	Color  bool
+	Width  int  // columns; 0: 80
+	JSON   bool // one JSON line a scene instead of the drawing
+	Logger *slog.Logger
+}
+
+// Run plays the demo. It leaves nothing behind.
+func Run(ctx context.Context, o Options) error {
+	home, err := furnish()
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer os.RemoveAll(home.root)
+	host, err := patchbay.Open(ctx, &patchbay.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger})
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer host.Close()
+	s := &show{Options: o, host: host}
+	if err := s.cast(); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if err := s.turn(ctx); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	s.curtain()
+	return nil
+}
+
+// A show is a demo under way.
+type show struct {
+	Options
+	host  *patchbay.Host
+	scene int
+}
+
+// cast introduces the plugins. One that is not ready is an error: they are ours.
+func (s *show) cast() error {
+	plugins := s.host.Plugins()
+	s.say("Patchbay found %d plugins, started them side by side and shook hands:\n\n", len(plugins))
+	for _, p := range plugins {
+		if p.Error != nil {
+			return fmt.Errorf("sample plugin %s: %s", p.Name, *p.Error)
+		}
+		s.say("  %-14s %-9s %s\n", p.Name, p.Dialect, p.Description)
+	}
+	s.say("\nNow one turn of an agent passes through them. The model is scripted; everything else is real.\n")
+	return nil
+}
+
+// fire plays one scene: an event at a point, drawn as its trace.
+func (s *show) fire(ctx context.Context, caption string, p hook.Point, payload any) (*hook.Outcome, error) {
+	out, err := s.host.Fire(ctx, p, payload)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.draw(caption, out)
+}
+
+func (s *show) draw(caption string, out *hook.Outcome) error {
+	if s.JSON {
+		return json.NewEncoder(s.Out).Encode(out.Trace())
+	}
+	s.title(caption)
+	return render.Trace(s.Out, out, render.Options{Color: s.Color, Width: s.Width})
+}
+
+func (s *show) title(caption string) {
+	s.scene++
+	s.say("\n%s\n", render.Bold(fmt.Sprintf("%d. %s", s.scene, caption), s.Color))
+}
+
+func (s *show) say(format string, args ...any) {
+	if !s.JSON {
+		fmt.Fprintf(s.Out, format, args...)
+	}
+}
+
+func (s *show) curtain() {
+	s.say("\nThat was %d plugins in %d dialects, none of which knows the other exists. Next:\n\n", len(s.host.Plugins()), s.dialects())
+	s.say("  patchbay plugin list      the plugins you already have\n")
+	s.say("  patchbay fire --list      every point a plugin can hook\n")
+	s.say("  patchbay doctor           what is wrong, and how to mend it\n")
+}
+
+func (s *show) dialects() int {
+	seen := make(map[string]bool)
+	for _, p := range s.host.Plugins() {
+		seen[p.Dialect] = true
+	}
+	return len(seen)
+}

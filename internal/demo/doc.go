@@ -1,0 +1,14 @@
+// Package demo shows what Patchbay does, on a machine with nothing but the
+// patchbay binary: one agent turn through plugins of several dialects, each step
+// drawn with who changed what.
+//
+// Nothing is faked but the model. The sample plugins are real processes: the
+// patchbay binary itself, linked under their names into a temporary home and
+// found there like anybody's. They are also the smallest complete plugins to
+// read.
+//
+//	Run                demo.go     a home, a host, the scenes
+//	  furnish          home.go     links the samples into their dialects' folders
+//	  turn             turn.go     the scripted turn, one scene a point
+//	Sample             sample.go   the other side: which plugin this process is
+package demo

@@ -1,0 +1,31 @@
+package demo
+
+import "encoding/json"
+
+// notebook remembers where a session left off.
+var notebook = sample{
+	name:   "notebook",
+	folder: kagedFolder + "notebook",
+	manifest: `name: notebook
+version: 1.0.0
+kaged_api: 1
+description: Remembers where you left off
+command: ["./` + prefix + `notebook"]
+hooks: [on_session_start]
+methods: [notebook.page.count]
+`,
+	serve: func(method string, _ json.RawMessage) (any, error) {
+		switch method {
+		case "initialize":
+			return map[string]any{"name": "notebook", "version": "1.0.0", "api_version": 1,
+				"methods": []string{"notebook.page.count"}, "notifications": []string{}, "capabilities_used": []string{}}, nil
+		case "health.check", "shutdown":
+			return map[string]any{"ok": true}, nil
+		case "kaged.hook.on_session_start":
+			return map[string]any{"inject": "Last time: you were counting words in notes.md."}, nil
+		case "notebook.page.count":
+			return map[string]any{"pages": 1}, nil
+		}
+		return nil, unknown(method)
+	},
+}

@@ -1,0 +1,86 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// reply is what a scaffold hook or tool answers.
+type reply map[string]any
+
+// scaffoldPlugin answers what every scaffold plugin must, and leaves the rest to handle.
+func scaffoldPlugin(manifest reply, handle func(method string, params map[string]any) reply) func(string, json.RawMessage) (any, error) {
+	return func(method string, raw json.RawMessage) (any, error) {
+		switch method {
+		case "initialize":
+			return manifest, nil
+		case "shutdown":
+			return reply{"ok": true}, nil
+		}
+		var params map[string]any
+		if err := json.Unmarshal(raw, &params); err != nil {
+			return nil, err
+		}
+		if answer := handle(method, params); answer != nil {
+			return answer, nil
+		}
+		return nil, unknown(method)
+	}
+}
+
+func str(params map[string]any, name string) string {
+	s, _ := params[name].(string)
+	return s
+}
+
+// tidy squeezes the blanks out of what the user typed.
+var tidy = sample{name: "tidy", folder: scaffoldFolder, serve: scaffoldPlugin(
+	reply{"name": "tidy", "version": "1.0.0", "description": "Tidies what you type", "hooks": []string{"post_user_input"}, "priority": 100},
+	func(method string, p map[string]any) reply {
+		text := strings.Join(strings.Fields(str(p, "message")), " ")
+		if rest, ok := strings.CutPrefix(text, "pls "); ok {
+			text = "please " + rest
+		}
+		return reply{"action": "continue", "message": text}
+	})}
+
+// almanac tells the model where it is.
+var almanac = sample{name: "almanac", folder: scaffoldFolder, serve: scaffoldPlugin(
+	reply{"name": "almanac", "version": "1.0.0", "description": "Adds project context to prompts", "hooks": []string{"context_enhance"}, "priority": 600},
+	func(method string, p map[string]any) reply {
+		return reply{"dynamic_context": str(p, "dynamic_context") + "Branch: main\nOpen files: notes.md\n"}
+	})}
+
+// guard answers in the place of a tool that would do harm.
+var guard = sample{name: "guard", folder: scaffoldFolder, serve: scaffoldPlugin(
+	reply{"name": "guard", "version": "1.0.0", "description": "Blocks dangerous shell commands", "hooks": []string{"pre_tool_execute"}, "priority": 100},
+	func(method string, p map[string]any) reply {
+		if str(p, "tool_name") == "shell" && strings.Contains(str(p, "arguments"), "rm -rf") {
+			return reply{"action": "stop", "result": `{"error":"blocked by guard: this deletes files"}`}
+		}
+		return reply{"action": "continue"}
+	})}
+
+// words has a tool, and a hook that watches results.
+var words = sample{name: "words", folder: scaffoldFolder, serve: scaffoldPlugin(
+	reply{"name": "words", "version": "1.0.0", "description": "Counts words, and says what was counted", "hooks": []string{"post_tool_execute"},
+		"tools": []reply{{"name": "count", "description": "Counts the words of a text",
+			"parameters": []reply{{"name": "text", "type": "string", "description": "What to count", "required": true}}}}},
+	func(method string, p map[string]any) reply {
+		if method != "tool/execute" {
+			return reply{"action": "continue", "result": str(p, "result") + " words"}
+		}
+		arguments, _ := p["arguments"].(map[string]any)
+		return reply{"success": true, "result": strconv.Itoa(len(strings.Fields(str(arguments, "text"))))}
+	})}
+
+var secret = regexp.MustCompile(`sk-[A-Za-z0-9-]{8,}`)
+
+// redact keeps what looks like a secret off the screen.
+var redact = sample{name: "redact", folder: scaffoldFolder, serve: scaffoldPlugin(
+	reply{"name": "redact", "version": "1.0.0", "description": "Blacks out what looks like a secret", "hooks": []string{"post_llm_response"}, "priority": 900},
+	func(method string, p map[string]any) reply {
+		return reply{"action": "continue", "text": secret.ReplaceAllString(str(p, "text"), "[redacted]")}
+	})}

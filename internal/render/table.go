@@ -1,0 +1,127 @@
+package render
+
+import (
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A Cell is one field of a table: one line of text, which may be foreign.
+type Cell struct {
+	Text  string
+	Style Style
+	Right bool // aligned to the right, for numbers
+}
+
+// Cells are plain texts as a row.
+func Cells(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, t := range texts {
+		row[i].Text = t
+	}
+	return row
+}
+
+// Head is the first row of a table.
+func Head(texts ...string) []Cell {
+	row := Cells(texts...)
+	for i := range row {
+		row[i].Style = StyleBold
+	}
+	return row
+}
+
+// columnGap stands between two columns.
+const columnGap = "  "
+
+// Table writes rows in aligned columns. Where the screen is too narrow the widest
+// columns are cut; where there is no screen none is, so that scripts see all.
+func Table(w io.Writer, rows [][]Cell, o Options) error {
+	var b strings.Builder
+	for _, line := range tableLines(rows, o, o.Width) {
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// tableLines lays a table out; a width of 0 cuts nothing.
+func tableLines(rows [][]Cell, o Options, width int) []string {
+	rows = fitRows(rows)
+	widths := columnWidths(rows)
+	if width > 0 {
+		narrow(widths, width)
+	}
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = tableLine(row, widths, o)
+	}
+	return out
+}
+
+// minColumn is as narrow as a column is made: less is not read but guessed.
+const minColumn = 8
+
+// narrow takes columns away from the widest until all fit, as far as that goes.
+func narrow(widths []int, width int) {
+	over := len(columnGap)*(len(widths)-1) - width
+	for _, w := range widths {
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := len(widths) - 1 // of two, the later: what comes first matters most
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= minColumn {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// fitRows makes every text fit to be shown, once, before it is measured.
+func fitRows(rows [][]Cell) [][]Cell {
+	out := make([][]Cell, len(rows))
+	for i, row := range rows {
+		out[i] = make([]Cell, len(row))
+		for j, c := range row {
+			c.Text = Line(c.Text)
+			out[i][j] = c
+		}
+	}
+	return out
+}
+
+func columnWidths(rows [][]Cell) []int {
+	var widths []int
+	for _, row := range rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(c.Text))
+		}
+	}
+	return widths
+}
+
+func tableLine(row []Cell, widths []int, o Options) string {
+	var b strings.Builder
+	for i, c := range row {
+		text := Cut(c.Text, widths[i])
+		pad := strings.Repeat(" ", max(widths[i]-ansi.StringWidth(text), 0))
+		if i > 0 {
+			b.WriteString(columnGap)
+		}
+		if c.Right {
+			b.WriteString(pad + o.paint(c.Style, text))
+		} else {
+			b.WriteString(o.paint(c.Style, text) + pad)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
