@@ -72,7 +72,7 @@ func (f *fake) play() {
 // end is the end of stdin.
 func (f *fake) end() {
 	if f.behaviour == "ignores-shutdown" {
-		select {} // until a signal
+		time.Sleep(time.Hour) // until a signal
 	}
 }
 
@@ -169,7 +169,7 @@ func (f *fake) behave(m *fakeMessage) {
 		f.write(`{"jsonrpc":"2.0","method":"fake.tick","params":{"n":1}}` + "\n" + `{"jsonrpc":"2.0","method":"fake.rumour"}`)
 		f.result(m, nil)
 	case "fake.ask":
-		go f.result(m, f.ask(m.Params)) // the answer comes in on the reading goroutine
+		go func() { f.result(m, f.ask(m.Params)) }() // the answer comes in on the reading goroutine
 	case "fake.text":
 		f.result(m, "plain text")
 	default:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // A heart pings a plugin at intervals (seed 002: "Daemon pings plugin at
@@ -13,7 +15,7 @@ type heart struct {
 	every  time.Duration                   // between pings
 	within time.Duration                   // for the answer
 	ping   func(ctx context.Context) error // returns when the plugin answered, or with why it did not
-	lost   func()                          // the plugin did not answer in time
+	lost   func(err error)                 // the plugin did not answer
 }
 
 // beat pings until ctx ends.
@@ -26,18 +28,24 @@ func (h *heart) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if !h.alive(ctx) {
-			h.lost()
+		pingCtx, cancel := context.WithTimeout(ctx, h.within)
+		err := h.ping(pingCtx)
+		cancel()
+		if ctx.Err() == nil && !alive(err) {
+			h.lost(err)
 		}
 	}
 }
 
 // alive: "any reply to health.check, an error included, is a sign of life; no
-// reply within 5 s is not". A plugin that is not there to be asked has died
-// already, which its keeper knows.
-func (h *heart) alive(ctx context.Context) bool {
-	pingCtx, cancel := context.WithTimeout(ctx, h.within)
-	defer cancel()
-	err := h.ping(pingCtx)
-	return ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)
+// reply within 5 s is not". A plugin that was not there to be asked is not lost
+// either: its keeper is about to start it again.
+func alive(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, hook.Refused), errors.Is(err, hook.Garbled), errors.Is(err, hook.TooLarge):
+		return true // a reply
+	case errors.Is(err, hook.Crash), errors.Is(err, hook.Unavailable):
+		return true // its keeper's matter
+	}
+	return false
 }

@@ -21,7 +21,7 @@ func beating(t *testing.T, ping func(ctx context.Context) error) (pinged, lost [
 	defer cancel()
 	h := heart{every: 20 * time.Second, within: healthTimeout,
 		ping: func(ctx context.Context) error { pinged = append(pinged, now()); return ping(ctx) },
-		lost: func() { lost = append(lost, now()) }}
+		lost: func(error) { lost = append(lost, now()) }}
 	h.beat(ctx)
 	return pinged, lost
 }
@@ -29,16 +29,21 @@ func beating(t *testing.T, ping func(ctx context.Context) error) (pinged, lost [
 func silence(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
 func TestHealth(t *testing.T) {
+	fails := func(kind hook.Kind) func(context.Context) error {
+		return func(context.Context) error { return hook.Failure(kind, errors.New("a cause")) }
+	}
 	for _, tc := range []struct {
 		rule  string
 		ping  func(ctx context.Context) error
 		alive bool
 	}{
 		{"an answer is a sign of life", func(context.Context) error { return nil }, true},
-		{"an error answer is a sign of life", func(context.Context) error { return &wire.RPCError{Code: codeNoMethod} }, true},
-		{"an oversized answer is a sign of life", func(context.Context) error { return wire.ErrTooLarge }, true},
-		{"a plugin that is being restarted is its keeper's matter",
-			func(context.Context) error { return hook.Failure(hook.Unavailable, errors.New("restarting")) }, true},
+		{"an error answer is a sign of life", fails(hook.Refused), true},
+		{"a malformed answer is a sign of life", fails(hook.Garbled), true},
+		{"an oversized answer is a sign of life", fails(hook.TooLarge), true},
+		{"a plugin that is being restarted is its keeper's matter", fails(hook.Unavailable), true},
+		{"a plugin that died is its keeper's matter", fails(hook.Crash), true},
+		{"a plugin that does not read is lost", func(context.Context) error { return wire.ErrBacklog }, false},
 		{"silence is none", silence, false},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
@@ -74,7 +79,7 @@ func TestHealthEndsWithItsContextAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := heart{every: time.Second, within: healthTimeout, ping: silence,
-			lost: func() { t.Error("a plugin that is being closed was called lost") }}
+			lost: func(error) { t.Error("a plugin that is being closed was called lost") }}
 		done := make(chan struct{})
 		go func() { h.beat(ctx); close(done) }()
 		time.Sleep(2 * time.Second) // fake time: the ping is under way

@@ -39,6 +39,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log,
 		notifications: &notifications{log: rt.Log, declared: m.Notifications},
 		storage: &storage{
+			log:   rt.Log,
 			read:  slices.Contains(capabilityNames(m), storageRead),
 			write: slices.Contains(capabilityNames(m), storageWrite),
 		},
@@ -81,9 +82,9 @@ func (p *plugin) ping(ctx context.Context) error {
 }
 
 // lost restarts a plugin that lives but does not answer.
-func (p *plugin) lost() {
+func (p *plugin) lost(err error) {
 	reason := fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
-	p.log.Warn("plugin is restarted", "reason", reason)
+	p.log.Warn("plugin is restarted", "reason", reason, "err", err)
 	p.kept.Restart(reason)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -24,6 +25,7 @@ const maxKey = 1024
 // A storage answers a plugin's kaged.storage.* requests, in a namespace of the
 // plugin's own, as far as its capabilities go.
 type storage struct {
+	log   *slog.Logger
 	store dialect.Storage // nil: the host keeps none
 	read  bool            // kaged:storage:read is declared
 	write bool            // kaged:storage:write is declared
@@ -79,7 +81,7 @@ func (s *storage) get(ctx context.Context, params rawjson.Object) (json.RawMessa
 	}
 	value, ok, err := s.store.Get(ctx, key)
 	if err != nil {
-		return nil, storeError("get", err)
+		return nil, s.failed("get", err)
 	}
 	if !ok {
 		value = nil // absent is null
@@ -97,7 +99,7 @@ func (s *storage) put(ctx context.Context, params rawjson.Object) (json.RawMessa
 		return nil, rpcErrorf(codeBadParams, "value is missing")
 	}
 	if err := s.store.Put(ctx, key, value); err != nil {
-		return nil, storeError("put", err)
+		return nil, s.failed("put", err)
 	}
 	return emptyObject, nil
 }
@@ -108,7 +110,7 @@ func (s *storage) delete(ctx context.Context, params rawjson.Object) (json.RawMe
 		return nil, err
 	}
 	if err := s.store.Delete(ctx, key); err != nil {
-		return nil, storeError("delete", err)
+		return nil, s.failed("delete", err)
 	}
 	return emptyObject, nil
 }
@@ -120,7 +122,7 @@ func (s *storage) list(ctx context.Context, params rawjson.Object) (json.RawMess
 	}
 	keys, err := s.store.List(ctx, prefix)
 	if err != nil {
-		return nil, storeError("list", err)
+		return nil, s.failed("list", err)
 	}
 	out := []byte(`{"keys":[`)
 	for i, key := range keys {
@@ -145,7 +147,9 @@ func keyOf(params rawjson.Object) (string, error) {
 	return key, nil
 }
 
-func storeError(what string, err error) error {
+// failed is a fault of the host, not of the plugin: both are told.
+func (s *storage) failed(what string, err error) error {
+	s.log.Warn("plugin storage does not work", "op", what, "err", err)
 	return rpcErrorf(codeStorage, "storage %s: %v", what, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -101,6 +102,7 @@ func TestStorageRefusals(t *testing.T) {
 			"kaged.storage.put", `{"key":"a","value":1}`, codeStorage, "disk full"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
+			tc.storage.log = slog.New(slog.DiscardHandler)
 			_, err := tc.storage.serve(t.Context(), tc.method, json.RawMessage(tc.params))
 			rpc, ok := errors.AsType[*wire.RPCError](err)
 			if !ok || rpc.Code != tc.code || !strings.Contains(rpc.Message, tc.says) {

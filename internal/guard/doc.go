@@ -7,7 +7,7 @@
 // pipe that only the host holds open. When the host is gone, however it went, the guardian kills what bears the mark.
 //
 //	host                              guardian
-//	  proc.Group ── pipe (stdin) ──►  init → watch        blocks in read; lines "+pid", "-pid" name process groups
+//	  proc.Group ── pipe (stdin) ──►  init → watch        blocks in read; lines "pid" and "-pid" name groups, and take them back
 //	  killed, exits, crashes    EOF   → killGroups        the groups named and not taken back
 //	                                  → Sweep             whatever bears the mark, until nothing does
 //	                                  → exit

@@ -27,18 +27,21 @@ func init() {
 	groups := watch(os.Stdin)
 	killGroups(groups)
 	Sweep(mark)
-	os.Exit(0)
+	syscall.Exit(0) // not os.Exit: reports of coverage or races are not this process's to write
 }
 
 // watch reads the host's lines until the host is gone, and returns the process groups that were named last.
 // The lines come from the host alone, which holds the only other end of the pipe; one that is not understood is
-// passed over.
+// passed over, and so is one that the host did not live to finish: half a number names somebody else.
 func watch(host io.Reader) map[int]bool {
 	groups := make(map[int]bool)
-	lines := bufio.NewScanner(host)
-	lines.Buffer(make([]byte, 64), 64)
-	for lines.Scan() {
-		pid, err := strconv.Atoi(lines.Text())
+	lines := bufio.NewReaderSize(host, 64)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return groups
+		}
+		pid, err := strconv.Atoi(line[:len(line)-1])
 		switch {
 		case err != nil || pid == 0 || pid == 1 || pid == -1: // kill(-1) would mean everybody
 		case pid > 0:
@@ -47,7 +50,6 @@ func watch(host io.Reader) map[int]bool {
 			delete(groups, -pid)
 		}
 	}
-	return groups
 }
 
 // killGroups kills the groups whose leader the host had not reaped when it died. A leader may be reaped by init

@@ -5,6 +5,7 @@ package proc
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -75,4 +76,46 @@ func timed(f func()) time.Duration {
 func median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
+}
+
+// The bar: a call to a Python plugin that waits already is at least five times as fast as one to a cold one. "resting" leaves
+// time between the calls for the replacement to boot; "in a row" does not.
+func BenchmarkStandby(b *testing.B) {
+	python := inPath("python3", []string{"PATH=/usr/bin:/bin:/usr/local/bin"})
+	if python == "" {
+		b.Skip("no python3")
+	}
+	script := filepath.Join(b.TempDir(), "plug.py")
+	writeFile(b, script, "import sys, json\njson.dump(json.load(sys.stdin), sys.stdout)\n", 0o644)
+	s := Spec{Path: python, Args: []string{script}}
+	payload := Call{Stdin: []byte(`{"kind":"sink"}`)}
+	g := NewGroup(nil)
+	defer g.Close()
+	check := func(result *Result, err error) {
+		if err != nil || string(result.Stdout) != `{"kind": "sink"}` {
+			b.Fatalf("%+v, %v", result, err)
+		}
+	}
+	b.Run("cold", func(b *testing.B) {
+		for b.Loop() {
+			check(g.Run(b.Context(), s, payload))
+		}
+	})
+	b.Run("in a row", func(b *testing.B) {
+		standby := g.Standby(s, 1)
+		defer standby.Close()
+		for b.Loop() {
+			check(standby.Run(b.Context(), payload))
+		}
+	})
+	b.Run("resting", func(b *testing.B) {
+		standby := g.Standby(s, 1)
+		defer standby.Close()
+		var times []time.Duration
+		for b.Loop() {
+			time.Sleep(150 * time.Millisecond)
+			times = append(times, timed(func() { check(standby.Run(b.Context(), payload)) }))
+		}
+		b.ReportMetric(float64(median(times).Nanoseconds()), "ns/op")
+	})
 }

@@ -40,14 +40,21 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 	switch {
 	case line.path == "":
 		return "its #! line names no interpreter", "begin the file with a line like #!/bin/sh"
-	case !executable(line.path):
+	case !exists(line.path):
 		return "its interpreter " + line.path + " does not exist", "install it, or change the #! line"
+	case !executable(line.path):
+		return "its interpreter " + line.path + " is not executable", "chmod +x " + quote(line.path)
 	case strings.Contains(line.via, " "):
 		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + line.via
 	case line.via != "" && line.find(d.env) == "":
 		return "its interpreter " + line.via + " is not in the PATH " + lookup(d.env, "PATH"), "install " + line.via + ", or extend the PATH given to the plugin"
 	}
 	return "", ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // elf: is it a program for this machine, and is its loader there?
@@ -66,7 +73,7 @@ func (d *diagnosis) elf() (why, fix string) {
 		return fmt.Sprintf("is a program for %s, this machine is %s", strings.TrimPrefix(file.Machine.String(), "EM_"), here), build + here
 	}
 	loader := loaderOf(file)
-	if _, err := os.Stat(loader); loader == "" || err == nil {
+	if loader == "" || exists(loader) {
 		return "", ""
 	}
 	if strings.Contains(loader, "musl") {

@@ -28,6 +28,7 @@ var fakes = map[string]func(args []string) int{
 	"hang":              fakeHang,
 	"speaks-then-hangs": fakeSpeaksThenHangs,
 	"ignores-sigterm":   fakeIgnoresSigterm,
+	"leaves-group":      fakeLeavesGroup,
 	"closes-stdin":      fakeClosesStdin,
 	"huge":              fakeHuge,
 	"stderr-flood":      fakeStderrFlood,
@@ -106,6 +107,18 @@ func fakeSpeaksThenHangs([]string) int {
 
 func fakeIgnoresSigterm([]string) int {
 	signal.Ignore(syscall.SIGTERM)
+	return fakeHang(nil)
+}
+
+// leaves-group joins its parent's process group.
+func fakeLeavesGroup([]string) int {
+	group, err := syscall.Getpgid(os.Getppid())
+	if err != nil {
+		return 1
+	}
+	if err := syscall.Setpgid(0, group); err != nil {
+		return 1
+	}
 	return fakeHang(nil)
 }
 
@@ -294,9 +307,4 @@ func fakeDiagnose(args []string) int {
 	d := Diagnose(args[0], nil, syscall.EACCES)
 	fmt.Printf("%s|%s", d.Why, d.Fix)
 	return 0
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -236,4 +237,16 @@ func TestMarkRefused(t *testing.T) {
 	if n := len(log.list()); n != 1 || len(g.marks.live) != 0 {
 		t.Errorf("logged %d times, %d values lost", n, len(g.marks.live))
 	}
+}
+
+// Write makes lines the target of a logger.
+func (l *lines) Write(p []byte) (int, error) {
+	l.add(string(p))
+	return len(p), nil
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func (l *lines) contain(text string) bool {
+	return strings.Contains(strings.Join(l.list(), "\n"), text)
 }

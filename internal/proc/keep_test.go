@@ -170,6 +170,7 @@ func TestKeep(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var n nursery
 			k := n.keep(t)
+			n.fail = 1
 			n.youngest().die(crash)
 			_, early := k.Get() // before the loop has noticed
 			synctest.Wait()
@@ -180,7 +181,6 @@ func TestKeep(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 			}
-			n.fail = 1
 			time.Sleep(minBackoff)
 			synctest.Wait()
 			if _, err := k.Get(); !errors.Is(err, errNotYet) {

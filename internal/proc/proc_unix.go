@@ -34,10 +34,14 @@ func guardianAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
 
-// sendGroup signals the group. The caller holds p.mu and has seen that the leader is not reaped. An error means that
-// no member is left to take the signal.
+// sendGroup signals the group. The caller holds p.mu and has seen that the leader is not reaped. A leader can move to
+// another group, even the host's own; it is reached by its handle then. An error means that nobody is left to take
+// the signal.
 func (p *Process) sendGroup(s sig) {
-	_ = syscall.Kill(-p.Pid(), s)
+	err := syscall.Kill(-p.Pid(), s)
+	if err != nil || s == sigKill { // but no second SIGTERM, which some programs take for impatience
+		_ = p.os.Signal(s)
+	}
 }
 
 // exitOf translates what wait returned; nil stands for an exit nobody knows.

@@ -16,15 +16,16 @@ const replaceAfter = 20 * time.Millisecond
 type Standby struct {
 	group  *Group
 	spec   Spec
-	n      int
 	ctx    context.Context // ended by Close
 	cancel context.CancelFunc
-	wake   chan struct{} // the stock may be short; capacity 1
+	wake   chan struct{} // something may be due; capacity 1
 	ended  chan struct{} // closed when the stocking goroutine is gone
 
-	mu     sync.Mutex // protects the fields below
-	ready  []*Process // the oldest first: it has had the most time to boot
-	failed int        // processes in a row that died waiting, or did not start
+	mu     sync.Mutex    // protects the fields below
+	ready  []*Process    // the oldest first: it has had the most time to boot
+	due    int           // to be started; n are ready, due, or handed out and not yet to be replaced
+	failed int           // processes in a row that died waiting, or did not start
+	tried  chan struct{} // closed, and made anew, with each start
 }
 
 // Standby keeps n processes waiting for calls. The first ones start in the background. On a closed group it is born
@@ -32,10 +33,11 @@ type Standby struct {
 func (g *Group) Standby(s Spec, n int) *Standby {
 	ctx, cancel := context.WithCancel(context.Background())
 	sb := &Standby{
-		group: g, spec: s, n: n,
+		group: g, spec: s, due: n,
 		ctx: ctx, cancel: cancel,
 		wake:  make(chan struct{}, 1),
 		ended: make(chan struct{}),
+		tried: make(chan struct{}),
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,21 +51,36 @@ func (g *Group) Standby(s Spec, n int) *Standby {
 
 // Run is [Group.Run] on a process that waits already, or on a new one where none does.
 func (s *Standby) Run(ctx context.Context, c Call) (*Result, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if s.ctx.Err() != nil {
+			return nil, ErrClosed
+		}
+		p, coming := s.take()
+		if p != nil {
+			return s.use(ctx, p, c)
+		}
+		if coming == nil {
+			return s.group.Run(ctx, s.spec, c)
+		}
+		select { // it is a fork away: a cold start would only compete with it
+		case <-coming:
+		case <-ctx.Done():
+		case <-s.ctx.Done():
+		}
 	}
-	if s.ctx.Err() != nil {
-		return nil, ErrClosed
+}
+
+// use makes the call, and has the process replaced once.
+func (s *Standby) use(ctx context.Context, p *Process, c Call) (*Result, error) {
+	late := time.AfterFunc(replaceAfter, s.replace)
+	result, err := p.call(ctx, c)
+	if late.Stop() {
+		s.replace()
 	}
-	p := s.take()
-	if p == nil {
-		s.nudge()
-		return s.group.Run(ctx, s.spec, c)
-	}
-	late := time.AfterFunc(replaceAfter, s.nudge)
-	defer s.nudge()
-	defer late.Stop()
-	return p.call(ctx, c)
+	return result, err
 }
 
 // Close kills the waiting processes and returns when they are gone. Calls under way are not disturbed.
@@ -73,14 +90,14 @@ func (s *Standby) Close() error {
 	return nil
 }
 
-// stock is the goroutine that keeps the stock full, with growing pauses while that fails.
+// stock is the goroutine that starts what is due, with growing pauses while that fails.
 func (s *Standby) stock() {
 	defer close(s.ended)
 	defer s.clear()
 	for s.ctx.Err() == nil {
-		short, failed := s.state()
+		due, failed := s.state()
 		switch {
-		case !short:
+		case !due:
 			s.await(s.wake, nil)
 		case failed > 0:
 			s.await(nil, time.After(Backoff{}.after(failed)))
@@ -100,13 +117,13 @@ func (s *Standby) await(nudge <-chan struct{}, pause <-chan time.Time) {
 	}
 }
 
-func (s *Standby) state() (short bool, failed int) {
+func (s *Standby) state() (due bool, failed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.ready) < s.n, s.failed
+	return s.due > 0, s.failed
 }
 
-// add starts one more. That it does not start is for Run to report, which then tries itself.
+// add starts one. That it does not start is for Run to report, which then tries itself.
 func (s *Standby) add() {
 	p, err := s.group.start(s.ctx, s.spec, birth{perCall: true, onLeft: s.lost})
 	s.mu.Lock()
@@ -119,12 +136,16 @@ func (s *Standby) add() {
 		p.release()
 	default:
 		s.ready = append(s.ready, p)
+		s.due--
 	}
+	close(s.tried)
+	s.tried = make(chan struct{})
 }
 
 // take hands out the oldest process that is alive. Whether it is, the kernel is asked: one that died before the payload
-// was offered must not be blamed for not answering.
-func (s *Standby) take() *Process {
+// was offered must not be blamed for not answering. Where there is none but one is about to be, take returns a channel
+// that is closed then.
+func (s *Standby) take() (p *Process, coming <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ready) > 0 {
@@ -132,25 +153,39 @@ func (s *Standby) take() *Process {
 		s.ready = slices.Delete(s.ready, 0, 1)
 		if !p.hasLeft() && !hasExited(p.os) {
 			s.failed = 0
-			return p
+			return p, nil
 		}
-		s.failed++
-		p.release()
+		s.miss(p)
 	}
-	return nil
+	if s.due > 0 && s.failed == 0 {
+		return nil, s.tried
+	}
+	return nil, nil
 }
 
 // lost is told of each process that ends. One that was still waiting is missed.
 func (s *Standby) lost(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.ready, p)
-	if i < 0 {
-		return // handed out
+	if i := slices.Index(s.ready, p); i >= 0 { // else it was handed out
+		s.ready = slices.Delete(s.ready, i, i+1)
+		s.miss(p)
 	}
-	s.ready = slices.Delete(s.ready, i, i+1)
+}
+
+// miss notes that a process died waiting. The caller holds mu.
+func (s *Standby) miss(p *Process) {
 	s.failed++
+	s.due++
+	s.nudge()
 	p.release()
+}
+
+// replace orders a process for one that was handed out.
+func (s *Standby) replace() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due++
 	s.nudge()
 }
 

@@ -110,6 +110,12 @@ func TestStopReachesTheWholeGroup(t *testing.T) {
 			t.Errorf("alive: %v", left)
 		}
 	})
+	t.Run("and a leader that joined another", func(t *testing.T) {
+		p := started(t, g, fake(t, "leaves-group"))
+		if exit := p.Stop(t.Context(), Ladder{Term: patience}); exit.Signal != "SIGTERM" {
+			t.Errorf("%v", exit)
+		}
+	})
 	t.Run("a leader that ends by itself takes its group along", func(t *testing.T) {
 		tok := token(t)
 		p, err := g.Start(t.Context(), fake(t, "fork-and-exit", tok))

@@ -5,7 +5,6 @@ package proc
 import (
 	"bufio"
 	"bytes"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -120,16 +119,4 @@ func (l *lines) list() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.all...)
-}
-
-// Write makes lines the target of a logger.
-func (l *lines) Write(p []byte) (int, error) {
-	l.add(string(p))
-	return len(p), nil
-}
-
-func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
-func (l *lines) contain(text string) bool {
-	return strings.Contains(strings.Join(l.list(), "\n"), text)
 }

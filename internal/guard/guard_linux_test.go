@@ -1,0 +1,172 @@
+package guard
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ours is a mark for the processes of one test, of the shape a host makes.
+func ours(t *testing.T) Mark {
+	t.Helper()
+	return Mark{Value: 1<<61 | uint64(os.Getpid())<<20, Mask: ^uint64(0xfffff)}
+}
+
+// shell starts a shell with a mark; 0 is none. It leads a group of its own.
+func shell(t *testing.T, script string, mark uint64) *os.Process {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	// The script waits for the line that says it is marked.
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "read go\n" + script}, &os.ProcAttr{
+		Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{read, null, null}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	read.Close()
+	defer write.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mark != 0 {
+		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}, nil); err != nil {
+			t.Skip("marks cannot be set:", err)
+		}
+	}
+	if _, err := write.WriteString("go\n"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Kill()
+		_, _ = p.Wait()
+	})
+	return p
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); {
+		if time.Now().After(end) {
+			t.Fatalf("still not so: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// marked counts the living processes with a mark.
+func marked(m Mark) int {
+	n := 0
+	for _, pid := range processes() {
+		if limit, ok := limitOf(pid); ok && m.On(limit) && !finished(pid) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSweep(t *testing.T) {
+	m := ours(t)
+
+	t.Run("kills what bears the mark, and its offspring", func(t *testing.T) {
+		shell(t, "trap '' TERM; setsid sleep 60 & env -i sleep 60 & wait", m.Value|1)
+		eventually(t, "three processes are up", func() bool { return marked(m) == 3 })
+		if left := Sweep(m); left != 0 || marked(m) != 0 {
+			t.Errorf("%d left, %d alive", left, marked(m))
+		}
+	})
+	t.Run("and nobody else", func(t *testing.T) {
+		p := shell(t, "sleep 60", 0)
+		other := shell(t, "sleep 60", m.Value|2)
+		Sweep(Mark{Value: m.Value | 1, Mask: ^uint64(0)})
+		if finished(p.Pid) || finished(other.Pid) {
+			t.Error("a stranger was killed")
+		}
+		Sweep(m)
+	})
+	t.Run("catches those that flee by forking", func(t *testing.T) {
+		// Each subshell starts the next and exits; left alone they would go on for half a second.
+		shell(t, "flee() { [ $1 -gt 0 ] && (flee $(($1-1))) & }; flee 900", m.Value|3)
+		if left := Sweep(m); left != 0 || marked(m) != 0 {
+			t.Errorf("%d left, %d alive", left, marked(m))
+		}
+	})
+	t.Run("does not wait for zombies", func(t *testing.T) {
+		p := shell(t, "exit 0", m.Value|4)
+		eventually(t, "it has ended", func() bool { return finished(p.Pid) })
+		if _, ok := limitOf(p.Pid); !ok {
+			t.Fatal("it is not a zombie")
+		}
+		if left := Sweep(m); left != 0 {
+			t.Errorf("%d left", left)
+		}
+	})
+	t.Run("of the zero mark kills nobody", func(t *testing.T) {
+		p := shell(t, "sleep 60", 0)
+		if left := Sweep(Mark{}); left != 0 || finished(p.Pid) {
+			t.Errorf("%d left", left)
+		}
+	})
+}
+
+func TestLimitIsReadFromTheFileToo(t *testing.T) {
+	m := ours(t)
+	p := shell(t, "sleep 60", m.Value|9)
+	if limit, ok := readLimit(p.Pid); !ok || limit != m.Value|9 {
+		t.Errorf("%x, %v", limit, ok)
+	}
+	if limit, ok := readLimit(1 << 30); ok {
+		t.Errorf("%x of nobody", limit)
+	}
+}
+
+func TestGroupAlive(t *testing.T) {
+	p := shell(t, "sleep 60 & exit 0", 0)
+	eventually(t, "the leader has ended", func() bool { return finished(p.Pid) })
+	if !GroupAlive(p.Pid) {
+		t.Error("the member left behind is not seen")
+	}
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+	eventually(t, "the group is dead", func() bool { return !GroupAlive(p.Pid) })
+}
+
+func TestWatch(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       []int
+	}{
+		{"groups are named", "12\n34\n", []int{12, 34}},
+		{"and taken back", "12\n34\n-12\n", []int{34}},
+		{"nonsense is passed over", "x\n0\n1\n-1\n\n12\n", []int{12}},
+		{"half a line is no name", "12\n3", []int{12}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := slices.Sorted(maps.Keys(watch(strings.NewReader(test.text))))
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// The test binary imports this package, so it can be its own guardian.
+func TestGuardianRefusesNonsense(t *testing.T) {
+	p, err := os.StartProcess("/proc/self/exe", []string{Name, "no mark"}, &os.ProcAttr{Env: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := p.Wait()
+	if err != nil || state.ExitCode() != 2 {
+		t.Errorf("%v, %v", state, err)
+	}
+}
