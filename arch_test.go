@@ -21,7 +21,7 @@ import (
 const module = "github.com/patchbay-dev/patchbay"
 
 // notYet are folders that rules speak of and that are still to come. A folder that has come must leave the list.
-var notYet = []string{"adapter", "internal/daemon"}
+var notYet = []string{"internal/daemon"}
 
 // leaves may import of the module what is listed, and nothing else.
 var leaves = map[string]struct {
