@@ -2,12 +2,14 @@ package patchbay
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -46,6 +48,7 @@ type Candidate struct {
 	Known   bool     // whether the lists below are known before the plugin runs
 	Hooks   []string // the dialect's own names
 	Tools   []string
+	Methods []string
 }
 
 // setup is what Open works with: the options, made whole.
@@ -138,19 +141,36 @@ func projectRoot(dir string) string {
 	}
 }
 
+// ErrNoDialect is returned for a dialect that Patchbay does not speak.
+var ErrNoDialect = errors.New("no such dialect")
+
+// Dialects lists the protocols that Patchbay speaks.
+func Dialects() []string {
+	var names []string
+	for _, d := range dialects() {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+// Places lists where plugins are looked for in this environment.
+func Places(environ []string) []dialect.Place {
+	var places []dialect.Place
+	for _, d := range dialects() {
+		places = append(places, d.Places(dialect.Env{Vars: environ})...)
+	}
+	return places
+}
+
 // chosen are the dialects the options ask for.
 func (s *setup) chosen() ([]dialect.Dialect, error) {
 	all := dialects()
 	if s.Dialects == nil {
 		return all, nil
 	}
-	var names []string
-	for _, d := range all {
-		names = append(names, d.Name())
-	}
 	for _, name := range s.Dialects {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("no dialect %q; there are %v", name, names)
+		if !slices.Contains(Dialects(), name) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrNoDialect, name, strings.Join(Dialects(), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(d dialect.Dialect) bool {

@@ -73,7 +73,7 @@ func (h *Host) needed(e *entry) bool {
 		return true
 	}
 	c := Candidate{Name: e.info.Name, Dialect: e.found.Dialect, Path: e.found.Path,
-		Known: e.found.Info != nil, Hooks: e.info.Hooks}
+		Known: e.found.Info != nil, Hooks: e.info.Hooks, Methods: e.info.Methods}
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
 	}

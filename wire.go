@@ -73,6 +73,9 @@ func (h *Host) connection(c config.Connect) ([]hook.Hook, error) {
 		return nil, fmt.Errorf("no point %q", c.Point)
 	}
 	position := slices.IndexFunc(h.entries, func(e *entry) bool { return e.info.Name == c.Plugin })
+	if position < 0 && h.setup.Needs != nil {
+		return nil, nil // not asked for
+	}
 	if position < 0 || h.entries[position].plugin == nil {
 		h.setup.Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
 		return nil, nil

@@ -15,6 +15,8 @@ import (
 type Dialect interface {
 	// Name is the word users know it by, e.g. "scaffold".
 	Name() string
+	// Places says where Find looks, for people who want to put a plugin there.
+	Places(env Env) []Place
 	// Find lists the plugins in the places where this protocol's plugins live,
 	// in the order in which they are to be opened. It starts nothing. A place
 	// that does not exist is not an error.
@@ -25,6 +27,13 @@ type Dialect interface {
 	// Open brings a found plugin to life. It returns when the plugin is ready
 	// for calls; ctx bounds only that.
 	Open(ctx context.Context, f Found, s Settings, rt *Runtime) (Plugin, error)
+}
+
+// A Place is a directory in which the plugins of a dialect live.
+type Place struct {
+	Dialect string `json:"dialect"`
+	Dir     string `json:"dir"`
+	Form    string `json:"form"` // what a plugin looks like there, e.g. "NAME/manifest.yaml"
 }
 
 // A State is what became of a plugin.

@@ -261,7 +261,7 @@ func TestFailure(t *testing.T) {
 			if !errors.Is(err, Timeout) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v is no timeout", err)
 			}
-			want := "plugin slow (scaffold) post_user_input at turn.input: timed out after 5s: context deadline exceeded"
+			want := "plugin slow (scaffold) post_user_input at turn.input: timed out after 5s"
 			if err.Error() != want {
 				t.Errorf("error\n%s\nwant\n%s", err, want)
 			}

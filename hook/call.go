@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -41,10 +40,18 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 		return answer, nil
 	}
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = Failure(Timeout, fmt.Errorf("timed out after %s: %w", c.Timeout, context.DeadlineExceeded))
+		err = Failure(Timeout, timedOut(c.Timeout))
 	}
 	return answer, stamp(err, c)
 }
+
+// timedOut is a call that took longer than it may.
+type timedOut time.Duration
+
+func (t timedOut) Error() string { return "timed out after " + time.Duration(t).String() }
+
+// Unwrap makes it what contexts return as well.
+func (timedOut) Unwrap() error { return context.DeadlineExceeded }
 
 func (c *Counters) count(err error) {
 	if c == nil {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
@@ -63,20 +64,25 @@ func (s *Step) Diff() []Change {
 
 // stepJSON is a step as other programs see it.
 type stepJSON struct {
-	Plugin     string          `json:"plugin"`
-	Dialect    string          `json:"dialect"`
-	Hook       string          `json:"hook"`
-	Connected  bool            `json:"connected,omitempty"`
-	Verdict    Verdict         `json:"verdict"`
-	Changed    bool            `json:"changed"`
-	DurationUS int64           `json:"duration_us"`
-	Error      *string         `json:"error"`
-	ErrorKind  Kind            `json:"error_kind,omitempty"`
-	OnFailure  Action          `json:"on_failure,omitempty"`
-	Notes      []string        `json:"notes,omitempty"`
-	Sent       json.RawMessage `json:"sent,omitempty"`
-	Received   json.RawMessage `json:"received,omitempty"`
-	Diff       []Change        `json:"diff,omitempty"`
+	Plugin     string   `json:"plugin"`
+	Dialect    string   `json:"dialect"`
+	Hook       string   `json:"hook"`
+	Connected  bool     `json:"connected,omitempty"`
+	Verdict    Verdict  `json:"verdict"`
+	Changed    bool     `json:"changed"`
+	DurationUS int64    `json:"duration_us"`
+	Error      *string  `json:"error"`
+	ErrorKind  Kind     `json:"error_kind,omitempty"`
+	OnFailure  Action   `json:"on_failure,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	*traceJSON
+}
+
+// traceJSON is what a trace adds to a step. Nothing sent or received is null.
+type traceJSON struct {
+	Sent     json.RawMessage `json:"sent"`
+	Received json.RawMessage `json:"received"`
+	Diff     []Change        `json:"diff"`
 }
 
 type outcomeJSON struct {
@@ -90,7 +96,7 @@ type outcomeJSON struct {
 }
 
 // MarshalJSON gives the outcome without its trace; see [Outcome.Trace].
-func (o *Outcome) MarshalJSON() ([]byte, error) { return json.Marshal(o.view(false)) }
+func (o *Outcome) MarshalJSON() ([]byte, error) { return marshal(o.view(false)) }
 
 // A Trace is an outcome whose JSON has what each plugin was sent, what it
 // received and what it changed.
@@ -100,7 +106,16 @@ type Trace struct{ *Outcome }
 func (o *Outcome) Trace() Trace { return Trace{o} }
 
 // MarshalJSON gives the outcome with sent, received and diff in each step.
-func (t Trace) MarshalJSON() ([]byte, error) { return json.Marshal(t.view(true)) }
+func (t Trace) MarshalJSON() ([]byte, error) { return marshal(t.view(true)) }
+
+// marshal leaves <, > and & as they are: a trace is read by people and compared by programs.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
 
 func (o *Outcome) view(trace bool) outcomeJSON {
 	v := outcomeJSON{Point: o.Point, Verdict: o.Verdict, Reason: o.Reason, Suggest: o.Suggest,
@@ -119,7 +134,7 @@ func (s *Step) view(trace bool) stepJSON {
 		v.Error, v.ErrorKind, v.OnFailure = &text, s.Err.Kind, s.Action
 	}
 	if trace {
-		v.Sent, v.Received, v.Diff = s.Sent, s.Received, s.Diff()
+		v.traceJSON = &traceJSON{Sent: s.Sent, Received: s.Received, Diff: append([]Change{}, s.Diff()...)}
 	}
 	return v
 }

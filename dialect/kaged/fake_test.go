@@ -2,6 +2,7 @@ package kaged
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -133,6 +134,9 @@ func (f *fake) request(m *fakeMessage) {
 	case "health-error health.check":
 		f.fail(m, codeNoMethod, "what is that?")
 		return
+	case "refuses-shutdown shutdown":
+		f.fail(m, codeNoMethod, "what is that?")
+		return
 	case "ignores-shutdown shutdown":
 		return
 	case "answers-shutdown-and-stays shutdown":
@@ -238,17 +242,21 @@ var fakeMethods = []string{"fake.echo", "fake.environment", "fake.hang", "fake.c
 // fakeManifest is the manifest of a fake; more is added at its end.
 func fakeManifest(name, behaviour, more string) string {
 	self := must(json.Marshal(must(os.Executable())))
+	env := fakeVariable + ": " + behaviour
+	if testing.CoverMode() != "" {
+		env += ", GOCOVERDIR: ." // else each exit ends in a complaint on stderr
+	}
 	return fmt.Sprintf(`name: %s
 version: 1.0.0
 kaged_api: 1
 description: a fake
 command: [%s]
-env: {%s: %s}
+env: {%s}
 methods: [%s]
 notifications: [fake.tick]
 shutdown_timeout_sec: 1
 %s
-`, name, self, fakeVariable, behaviour, strings.Join(fakeMethods, ", "), more)
+`, name, self, env, strings.Join(fakeMethods, ", "), more)
 }
 
 // A rig is a host for one fake.
@@ -286,7 +294,7 @@ func (r *rig) open() *plugin {
 		r.t.Fatalf("open: %v\nlog:\n%s", err, r.log)
 	}
 	r.t.Cleanup(func() {
-		if err := p.Close(r.t.Context()); err != nil {
+		if err := p.Close(context.Background()); err != nil { // the test's own context has ended by now
 			r.t.Errorf("close: %v", err)
 		}
 		if r.t.Failed() {

@@ -30,6 +30,11 @@ func pluginsDir(env dialect.Env) string {
 	return filepath.Join(data, Name, "plugins")
 }
 
+// Places is the one directory of plugins.
+func (d *Dialect) Places(env dialect.Env) []dialect.Place {
+	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
+}
+
 // Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each,
 // in the order of their names.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {

@@ -110,6 +110,7 @@ func TestFindOddities(t *testing.T) {
 	place(t, home, "dirname", "manifest.yaml", minimal("othername"))
 	place(t, home, "bare", "README", "no manifest here")
 	place(t, home, "bad", "manifest.yaml", "name: Bad_Name\nversion: 1.0.0\nkaged_api: 0\n")
+	place(t, home, "nameless", "manifest.yaml", strings.Replace(minimal("x"), "name: x\n", "", 1))
 	place(t, home, "future", "manifest.yaml", strings.Replace(minimal("future"), "kaged_api: 1", "kaged_api: 2", 1))
 	place(t, home, ".hidden", "manifest.yaml", minimal("hidden"))
 	place(t, home, "a-twin", "manifest.yaml", minimal("twin"))
@@ -161,6 +162,11 @@ func TestFindOddities(t *testing.T) {
 		}
 		if text := f.Err.Error(); !strings.Contains(text, "manifest.yaml:1:") || !strings.Contains(text, "more problems") {
 			t.Errorf("error %s", text)
+		}
+	})
+	t.Run("without a name in the manifest it goes by its directory's", func(t *testing.T) {
+		if f := foundAs(t, all, "nameless"); f.State != dialect.Broken || len(f.Problems) != 1 || strings.Contains(f.Err.Error(), "more problem") {
+			t.Errorf("found %+v", f)
 		}
 	})
 	t.Run("another version of the API is broken", func(t *testing.T) {

@@ -12,7 +12,9 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // TestACrashDuringACall: the error says how it ended; then it is restarted and shakes hands again.
@@ -153,6 +155,20 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestARefusalOfShutdownIsAnAnswer: the end of stdin follows at once, and with it the end of the plugin.
+func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
+	r := newRig(t, "refuses-shutdown", "")
+	r.manifest().ShutdownTimeout = time.Hour
+	p := r.open()
+	process := must(p.kept.Get()).process
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if exit := process.Exit(); exit != (proc.Exit{}) || strings.Contains(r.log.String(), "WARN") {
+		t.Errorf("exit %s, log:\n%s", exit, r.log)
+	}
+}
+
 // TestAPluginThatWillNotGo: after shutdown_timeout_sec comes the stop ladder, whether it answered or not.
 func TestAPluginThatWillNotGo(t *testing.T) {
 	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
@@ -240,6 +256,18 @@ func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	}
 	if st := p.Status(); st.Restarts != 0 {
 		t.Errorf("status %+v", st)
+	}
+}
+
+// TestNoiseIsLoggedUpToAPoint: a plugin that prints to stdout prints a lot.
+func TestNoiseIsLoggedUpToAPoint(t *testing.T) {
+	log := &plugtest.Log{}
+	n := &noise{log: newLogger(log)}
+	for range 10 * loggedNoise {
+		n.take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG hello"})
+	}
+	if lines := strings.Count(log.String(), "DEBUG hello"); lines != loggedNoise || !strings.Contains(log.String(), "what follows is not logged") {
+		t.Errorf("%d lines:\n%s", lines, log)
 	}
 }
 

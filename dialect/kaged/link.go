@@ -124,7 +124,7 @@ func (p *plugin) hello() *hello {
 // shutdown_timeout_sec", and the rulings: "After shutdown is answered the host
 // closes stdin, then waits out shutdown_timeout_sec, then the stop ladder". The
 // answer and the exit share one allowance.
-func (l *link) farewell(ctx context.Context, allowance time.Duration) (answer error, exit proc.Exit) {
+func (l *link) farewell(ctx context.Context, allowance time.Duration) (exit proc.Exit, answer error) {
 	deadline := time.Now().Add(allowance)
 	callCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -133,7 +133,7 @@ func (l *link) farewell(ctx context.Context, allowance time.Duration) (answer er
 		answer = nil // an answer all the same
 	}
 	exit = l.process.Stop(ctx, proc.Ladder{Stdin: max(time.Until(deadline), stdinGrace), Term: termGrace})
-	return answer, exit
+	return exit, answer
 }
 
 // close ends the reading; the process is gone already.

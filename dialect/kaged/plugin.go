@@ -167,7 +167,7 @@ func (p *plugin) Close(ctx context.Context) error {
 	p.beating.Wait()
 	p.kept.Stop(func(l *link, _ *proc.Process) {
 		began := time.Now()
-		answer, exit := l.farewell(ctx, p.manifest.ShutdownTimeout)
+		exit, answer := l.farewell(ctx, p.manifest.ShutdownTimeout)
 		if answer != nil {
 			p.log.Warn("plugin did not answer shutdown", "err", answer, "exit", exit.String(), "dur", time.Since(began))
 		}

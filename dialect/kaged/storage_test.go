@@ -77,6 +77,7 @@ func TestStorage(t *testing.T) {
 
 func TestStorageRefusals(t *testing.T) {
 	both := storage{store: &memory{}, read: true, write: true}
+	full := storage{store: &memory{err: errors.New("disk full")}, read: true, write: true}
 	for _, tc := range []struct {
 		rule           string
 		storage        storage
@@ -98,8 +99,10 @@ func TestStorageRefusals(t *testing.T) {
 		{"a key must not be long", both, "kaged.storage.put", `{"key":"` + strings.Repeat("k", maxKey+1) + `","value":1}`, codeBadParams, "over 1024"},
 		{"a value is needed", both, "kaged.storage.put", `{"key":"a"}`, codeBadParams, "value is missing"},
 		{"a prefix must be a string", both, "kaged.storage.list", `{"prefix":1}`, codeBadParams, "prefix"},
-		{"the store's error is passed on", storage{store: &memory{err: errors.New("disk full")}, read: true, write: true},
-			"kaged.storage.put", `{"key":"a","value":1}`, codeStorage, "disk full"},
+		{"get passes the store's error on", full, "kaged.storage.get", `{"key":"a"}`, codeStorage, "disk full"},
+		{"put passes the store's error on", full, "kaged.storage.put", `{"key":"a","value":1}`, codeStorage, "disk full"},
+		{"delete passes the store's error on", full, "kaged.storage.delete", `{"key":"a"}`, codeStorage, "disk full"},
+		{"list passes the store's error on", full, "kaged.storage.list", `{}`, codeStorage, "disk full"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			tc.storage.log = slog.New(slog.DiscardHandler)

@@ -24,6 +24,11 @@ func New() *Dialect { return &Dialect{} }
 // Name is "scaffold".
 func (*Dialect) Name() string { return Name }
 
+// Places is the one folder.
+func (*Dialect) Places(env dialect.Env) []dialect.Place {
+	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
+}
+
 // Find lists the executables in the plugins folder by name. Seed 003: "Scaffold
 // scans ~/.local/scaffold/plugins/ for executable files (hidden files are
 // skipped)" and "Maximum 16 plugins": the surplus is listed as skipped.

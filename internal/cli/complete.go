@@ -34,8 +34,8 @@ func completePoints(context.Context) []cobra.Completion {
 
 func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
-	for _, p := range a.places() {
-		out = append(out, cobra.CompletionWithDesc(p.dialect, p.dir))
+	for _, name := range patchbay.Dialects() {
+		out = append(out, name)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -46,7 +46,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 	switch k := statedKind(err); {
 	case ctx.Err() != nil:
 		return kindInterrupted, exitInterrupted
-	case k == kindUsage, errors.Is(err, hook.ErrBadPayload):
+	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, patchbay.ErrNoDialect):
 		return kindUsage, exitUsage
 	case k == kindConfig, is[*config.Error](err), errors.Is(err, config.ErrNoHome):
 		return kindConfig, exitConfig

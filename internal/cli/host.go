@@ -35,7 +35,7 @@ func (a *app) open(ctx context.Context, opts *patchbay.Options) (*patchbay.Host,
 		return nil, err
 	}
 	host, err := patchbay.Open(ctx, opts)
-	if err != nil && !errors.Is(err, patchbay.ErrNotFound) && !is[*config.Error](err) {
+	if err != nil && !errors.Is(err, patchbay.ErrNotFound) && !errors.Is(err, patchbay.ErrNoDialect) && !is[*config.Error](err) {
 		return nil, &problem{kind: kindConfig, err: err}
 	}
 	return host, err

@@ -72,8 +72,8 @@ type message struct {
 // player is a fake at work. One goroutine owns it.
 type player struct {
 	Fake
-	name  string
-	late  string // a reply held back until the next request
+	name string
+	late string // a reply held back until the next request
 }
 
 func (f Fake) play(name string) {
