@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
@@ -45,8 +46,9 @@ type Candidate struct {
 	Name    string // as far as it is known: a scaffold plugin's file name
 	Dialect string
 	Path    string
-	Known   bool     // whether the lists below are known before the plugin runs
-	Hooks   []string // the dialect's own names
+	Points  []hook.Point // where it may be asked: natively, and by connections
+	Known   bool         // whether the lists below are known before the plugin runs
+	Hooks   []string     // the dialect's own names
 	Tools   []string
 	Methods []string
 }

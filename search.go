@@ -72,12 +72,27 @@ func (h *Host) needed(e *entry) bool {
 	if h.setup.Needs == nil {
 		return true
 	}
-	c := Candidate{Name: e.info.Name, Dialect: e.found.Dialect, Path: e.found.Path,
+	c := Candidate{Points: h.points(e), Name: e.info.Name, Dialect: e.found.Dialect, Path: e.found.Path,
 		Known: e.found.Info != nil, Hooks: e.info.Hooks, Methods: e.info.Methods}
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
 	}
 	return h.setup.Needs(c)
+}
+
+// points are where a plugin may be asked, before it is known who it is: a
+// connection may name any plugin whose name is not known yet.
+func (h *Host) points(e *entry) []hook.Point {
+	points := e.dialect.Points()
+	if e.found.Info != nil && len(e.info.Hooks) == 0 {
+		points = nil
+	}
+	for _, c := range h.setup.config.Connect {
+		if c.Plugin == e.info.Name || e.found.Info == nil {
+			points = append(points, hook.Point(c.Point))
+		}
+	}
+	return points
 }
 
 // configure gives an entry what the configuration says under a name.

@@ -17,6 +17,8 @@ type Dialect interface {
 	Name() string
 	// Places says where Find looks, for people who want to put a plugin there.
 	Places(env Env) []Place
+	// Points are the points at which its plugins can natively be asked.
+	Points() []hook.Point
 	// Find lists the plugins in the places where this protocol's plugins live,
 	// in the order in which they are to be opened. It starts nothing. A place
 	// that does not exist is not an error.

@@ -35,6 +35,15 @@ func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
 }
 
+// Points are those of the four hooks.
+func (d *Dialect) Points() []hook.Point {
+	var points []hook.Point
+	for i := range natively {
+		points = append(points, natively[i].point)
+	}
+	return points
+}
+
 // Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each,
 // in the order of their names.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // Name is the dialect's name.
@@ -27,6 +28,15 @@ func (*Dialect) Name() string { return Name }
 // Places is the one folder.
 func (*Dialect) Places(env dialect.Env) []dialect.Place {
 	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
+}
+
+// Points are those of the six hooks.
+func (*Dialect) Points() []hook.Point {
+	var points []hook.Point
+	for i := range native {
+		points = append(points, native[i].point)
+	}
+	return points
 }
 
 // Find lists the executables in the plugins folder by name. Seed 003: "Scaffold

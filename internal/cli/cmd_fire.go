@@ -83,7 +83,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	if err != nil {
 		return err
 	}
-	return a.withHost(ctx, needHooks, func(host *patchbay.Host) error {
+	return a.withHost(ctx, needPoints(point), func(host *patchbay.Host) error {
 		out, err := host.Fire(ctx, point, data)
 		if out == nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -43,6 +44,9 @@ const (
 
 // classify is THE switch from errors to kinds and exit codes.
 func classify(ctx context.Context, err error) (kind, int) {
+	if p, ok := errors.AsType[*programExit](err); ok {
+		return kindFailed, p.code // whatever happened on the way, it is the program's to say
+	}
 	switch k := statedKind(err); {
 	case ctx.Err() != nil:
 		return kindInterrupted, exitInterrupted
@@ -50,7 +54,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindUsage, exitUsage
 	case k == kindConfig, is[*config.Error](err), errors.Is(err, config.ErrNoHome):
 		return kindConfig, exitConfig
-	case k == kindRefused:
+	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
 	case k == kindFailed:
 		return kindFailed, exitFailed
@@ -113,6 +117,9 @@ func fixOf(err error) string {
 	if start, ok := errors.AsType[*proc.StartError](err); ok {
 		return start.Fix
 	}
+	if refused, ok := errors.AsType[*command.Refused](err); ok {
+		return refused.Suggest
+	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
 	}
@@ -149,7 +156,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	k, code := classify(ctx, err)
 	p, ok := errors.AsType[*problem](err)
 	switch {
-	case code == exitPipe:
+	case code == exitPipe, is[*programExit](err):
 	case a.flags.json:
 		a.reportJSON(k, err)
 	case !ok || !p.told:

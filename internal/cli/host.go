@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
@@ -127,6 +128,12 @@ func needTool(name string, passed *[]string) needs {
 	}
 }
 
-// needHooks is what firing an event needs: the plugins with hooks. Which hook is
-// at which point is known only when the plugin is open.
-func needHooks(c patchbay.Candidate) bool { return !c.Known || len(c.Hooks) > 0 }
+// needHooks is what firing any event needs: the plugins with hooks.
+func needHooks(c patchbay.Candidate) bool { return len(c.Points) > 0 }
+
+// needPoints is what firing events at these points needs.
+func needPoints(points ...hook.Point) needs {
+	return func(c patchbay.Candidate) bool {
+		return slices.ContainsFunc(points, func(p hook.Point) bool { return slices.Contains(c.Points, p) })
+	}
+}

@@ -37,7 +37,7 @@ func newRootCommand(a *app) *cobra.Command {
 		&cobra.Group{ID: groupMore, Title: "more"})
 	root.AddCommand(
 		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
-		newFireCommand(a),
+		newFireCommand(a), newRunCommand(a),
 		newDoctorCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)

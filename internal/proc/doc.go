@@ -23,8 +23,8 @@
 //
 //	Start ─► start ─► guardian.stand      once: the guardian, beside the child, not before it
 //	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run
-//	              └─► spawn ─► fork       os.StartProcess, again while the file is busy
-//	                       ├─► mark       one prlimit: from here on the guardian can find it and all its offspring
+//	              └─► spawn ─► startHeld  os.StartProcess, again while the file is busy
+//	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring
 //	                       ├─► stderr.run goroutine: lines to the log, the tail kept
 //	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
 //

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
@@ -21,6 +22,7 @@ type Group struct {
 	guardian guardian       // who kills them all should the host die
 	shims    shimCache      // interpreters found behind shims
 	inherit  sync.Once      // close-on-exec on what the host itself inherited
+	holdless atomic.Bool    // processes cannot be held before their first instruction
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
 	work     sync.WaitGroup // every goroutine of every process

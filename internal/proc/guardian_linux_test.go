@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
 )
@@ -204,33 +203,12 @@ func TestGuardianThatCannotStay(t *testing.T) {
 	}
 }
 
-func TestMarkOfLateStart(t *testing.T) {
-	onlyWithMarks(t)
-	// As if the machine had been too busy to mark the leader before it forked.
-	cmd := exec.Command("/bin/sh", "-c", "sleep 120 & wait")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it has forked", func() bool { return len(childrenOf(cmd.Process.Pid)) == 1 })
-	child := childrenOf(cmd.Process.Pid)[0]
-	m := newMarks()
-	if err := setMark(cmd.Process.Pid, m.next(), time.Now().Add(-2*slowStart)); err != nil {
-		t.Fatal(err)
-	}
-	if left := guard.Sweep(m.all()); left != 0 {
-		t.Errorf("%d left", left)
-	}
-	_ = cmd.Wait()
-	eventually(t, "the child is gone", func() bool { return gone(child) })
-}
-
 func TestMarkRefused(t *testing.T) {
 	var log lines
 	g := NewGroup(log.logger())
 	defer g.Close()
 	for range 2 {
-		if value := g.mark(1<<30, time.Now()); value != 0 { // there is no such process
+		if value := g.mark(1 << 30); value != 0 { // there is no such process
 			t.Errorf("%x", value)
 		}
 	}

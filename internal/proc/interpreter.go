@@ -17,9 +17,10 @@ const headSize = 256
 
 // command is a Spec made ready for the kernel.
 type command struct {
-	path string   // what to execute
-	argv []string // with argv[0]
-	file string   // the program as found from here, for messages
+	path  string   // what to execute
+	argv  []string // with argv[0]
+	file  string   // the program as found from here, for messages
+	loads string   // what the kernel will load for it: itself, or the interpreter of its #! line
 }
 
 // resolve finds the program and looks past shims: where it is one, or a script whose interpreter is one, the real
@@ -32,18 +33,21 @@ func (g *Group) resolve(ctx context.Context, s Spec) (command, error) {
 	}
 	if isShim(c.file) {
 		if real := g.shims.real(ctx, g, shimUse{shim: c.file, args: s.Args, spec: s}); real != "" {
-			return command{path: real, argv: append([]string{real}, s.Args...), file: real}, nil
+			return command{path: real, argv: append([]string{real}, s.Args...), file: real, loads: real}, nil
 		}
 		return c, nil
 	}
 	line := interpreterLine(readHead(c.file))
+	if line.path != "" {
+		c.loads = line.path
+	}
 	interpreter := line.find(s.Env)
 	if !isShim(interpreter) {
 		return c, nil
 	}
 	args := append(append(line.args, c.path), s.Args...)
 	if real := g.shims.real(ctx, g, shimUse{shim: interpreter, args: args, spec: s}); real != "" {
-		return command{path: real, argv: append([]string{real}, args...), file: c.file}, nil
+		return command{path: real, argv: append([]string{real}, args...), file: c.file, loads: real}, nil
 	}
 	return c, nil
 }
@@ -67,6 +71,7 @@ func find(s Spec) (command, error) {
 	case !filepath.IsAbs(s.Path):
 		c.file = filepath.Join(s.Dir, s.Path)
 	}
+	c.loads = c.file
 	return c, nil
 }
 

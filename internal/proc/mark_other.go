@@ -2,12 +2,9 @@
 
 package proc
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
 // markCeiling is 0: there is no limit here that could serve as a mark.
 func markCeiling() uint64 { return 0 }
 
-func setMark(int, uint64, time.Time) error { return errors.ErrUnsupported }
+func setMark(int, uint64) error { return errors.ErrUnsupported }

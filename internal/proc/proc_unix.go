@@ -55,6 +55,8 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
+func signalNumber(name string) int { return int(unix.SignalNum(name)) }
+
 // busy reports the error of starting a file that someone has open for writing. It passes: when one goroutine writes
 // a plugin's file while another forks, the fork holds the file open until its exec.
 func busy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }

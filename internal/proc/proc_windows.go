@@ -82,3 +82,6 @@ func awaitHandle(p *os.Process, milliseconds uint32) bool {
 	})
 	return ended
 }
+
+// signalNumber: processes do not end by signals here.
+func signalNumber(string) int { return 0 }

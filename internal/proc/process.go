@@ -30,6 +30,14 @@ func (e Exit) String() string {
 	return "exit code " + strconv.Itoa(e.Code)
 }
 
+// ShellCode is the exit as a shell reports it: the code, or 128 and the signal's number.
+func (e Exit) ShellCode() int {
+	if e.Signal != "" {
+		return 128 + signalNumber(e.Signal)
+	}
+	return e.Code
+}
+
 // Process is one started process, the leader of its process group. Its methods are safe for concurrent use.
 type Process struct {
 	group  *Group

@@ -70,12 +70,15 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, err
 	}
 	defer pipes.closeChild()
-	began := time.Now()
-	proc, err := fork(ctx, c, &os.ProcAttr{
+	attr := &os.ProcAttr{
 		Dir:   s.Dir,
 		Env:   append([]string{}, s.Env...), // nil would mean the host's own
 		Files: append(pipes.child[:], s.Files...),
 		Sys:   childAttr(),
+	}
+	var mark uint64
+	proc, err := whileBusy(ctx, func() (*os.Process, error) {
+		return g.startHeld(c, attr, func(pid int) { mark = g.mark(pid) })
 	})
 	if err != nil {
 		pipes.closeHost()
@@ -84,7 +87,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	p := &Process{
 		group:  g,
 		os:     proc,
-		mark:   g.mark(proc.Pid, began),
+		mark:   mark,
 		birth:  b,
 		stdin:  pipes.stdin,
 		stdout: pipes.stdout,
@@ -100,10 +103,15 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	return p, nil
 }
 
-// fork starts the program, again and again while its file is busy.
+// fork starts the program as it is, unmarked.
 func fork(ctx context.Context, c command, attr *os.ProcAttr) (*os.Process, error) {
+	return whileBusy(ctx, func() (*os.Process, error) { return os.StartProcess(c.path, c.argv, attr) })
+}
+
+// whileBusy tries a start again and again while the program's file is busy.
+func whileBusy(ctx context.Context, start func() (*os.Process, error)) (*os.Process, error) {
 	for try := 0; ; try++ {
-		proc, err := os.StartProcess(c.path, c.argv, attr)
+		proc, err := start()
 		if err == nil || !busy(err) || try == maxBusyTries {
 			return proc, err
 		}
@@ -115,11 +123,20 @@ func fork(ctx context.Context, c command, attr *os.ProcAttr) (*os.Process, error
 	}
 }
 
+// startFree starts the program and lets it run.
+func startFree(c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
+	proc, err := os.StartProcess(c.path, c.argv, attr)
+	if err == nil {
+		born(proc.Pid)
+	}
+	return proc, err
+}
+
 // mark marks a new process, or failing that names its group to the guardian. It returns the value, or 0.
-func (g *Group) mark(pid int, began time.Time) uint64 {
+func (g *Group) mark(pid int) uint64 {
 	value := g.marks.next()
 	if value != 0 {
-		err := setMark(pid, value, began)
+		err := setMark(pid, value)
 		if err == nil {
 			return value
 		}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/command"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// What a shell exits with for a program that it cannot run.
+const (
+	exitNotExecutable = 126
+	exitNoProgram     = 127
+)
+
+func newRunCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "run [--] PROGRAM [ARG…]",
+		Short:   "Run any program through the command plugins",
+		GroupID: groupEvents,
+		Long: `Run a program with its arguments through four stages: plugins may rewrite the
+arguments (command.validate, command.before), answer in the program's place,
+transform what it prints (command.after), and are told when it is over
+(command.done).
+
+The program has your terminal, your signals and your stdin. What it prints is
+shown as it comes, unless a plugin wants to transform it.`,
+		Example: `  patchbay run -- git commit -m 'tidy up'
+  patchbay run make test`,
+		Annotations: exits(exit{exitOK, "the program's own exit code is passed on"},
+			exit{exitFailed, "a plugin failed, and its failure aborts the command"},
+			exit{exitRefused, "a plugin refused the command"},
+			exit{exitNotExecutable, "the program cannot be executed"}, exit{exitNoProgram, "there is no such program"}),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runRun(cmd.Context(), args) },
+	}
+	cmd.Flags().SetInterspersed(false) // the program's flags are its own
+	return cmd
+}
+
+func (a *app) runRun(ctx context.Context, args []string) error {
+	need := needPoints(hook.CommandValidate, hook.CommandBefore, hook.CommandAfter, hook.CommandDone)
+	return a.withHost(ctx, need, func(host *patchbay.Host) error {
+		group := proc.NewGroup(a.logger())
+		defer group.Close()
+		p := &wrapped{app: a, path: args[0], group: group}
+		err := (&command.Pipeline{Host: host}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
+		if err == nil && p.code != 0 {
+			return &programExit{p.code}
+		}
+		return err
+	})
+}
+
+// programExit is the exit of a program that ran: its code is ours.
+type programExit struct{ code int }
+
+func (e *programExit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// wrapped is a program run in the command's place.
+type wrapped struct {
+	*app
+	path  string // as the user named it
+	group *proc.Group
+	code  int
+}
+
+// programResult is a program's result, as plugins see it.
+type programResult struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// Parse leaves the arguments alone. From here on a signal is the program's
+// affair: what it makes of Ctrl-C counts, and the stages after it still run.
+func (w *wrapped) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
+	return then(context.WithoutCancel(ctx), c)
+}
+
+// Execute runs the program on the streams of this one, or with its output captured.
+func (w *wrapped) Execute(ctx context.Context, c command.Command, capture bool) (json.RawMessage, error) {
+	streams, err := w.streams(capture)
+	if err != nil {
+		return nil, err
+	}
+	signals, stop := w.signals()
+	defer stop()
+	exit, err := w.group.Foreground(ctx, proc.Spec{Path: w.program(c), Args: c.Args, Dir: w.dir(), Env: w.Environ},
+		proc.Foreground{Stdin: streams.in.file, Stdout: streams.out.file, Stderr: streams.err.file, Signals: signals})
+	if closeErr := streams.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, w.noProgram(err)
+	}
+	w.code = exit.ShellCode()
+	if !capture {
+		return json.Marshal(programResult{ExitCode: w.code})
+	}
+	return json.Marshal(programResult{streams.out.captured.String(), streams.err.captured.String(), w.code})
+}
+
+// program is the path the user gave, unless a plugin renamed the command.
+func (w *wrapped) program(c command.Command) string {
+	if c.Name == filepath.Base(w.path) {
+		return w.path
+	}
+	return c.Name
+}
+
+// noProgram turns the error of a program that did not start into a shell's exit code.
+func (w *wrapped) noProgram(err error) error {
+	start, ok := errors.AsType[*proc.StartError](err)
+	if !ok {
+		return err
+	}
+	screen := w.errScreen()
+	fmt.Fprintf(w.Err, "%s %s\n", screen.Paint(render.StyleRed, "error:"), render.Block(start.Error()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &programExit{exitNoProgram}
+	}
+	return &programExit{exitNotExecutable}
+}
+
+// Show prints a result that was captured, or that a plugin brought. A result of
+// another shape than a program's is text for stdout.
+func (w *wrapped) Show(c command.Command) error {
+	var result programResult
+	if err := json.Unmarshal(c.Result, &result); err != nil {
+		var text string
+		if json.Unmarshal(c.Result, &text) != nil {
+			text = string(c.Result) + "\n"
+		}
+		result = programResult{Stdout: text}
+	}
+	w.code = result.ExitCode
+	if _, err := fmt.Fprint(w.out, result.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w.Err, result.Stderr)
+	return err
+}
+
+// isFile tells a stream that a program can be given as it is.
+func isFile(v any) *os.File { f, _ := v.(*os.File); return f }
