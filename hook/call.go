@@ -30,9 +30,9 @@ type Counters struct {
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
 	callCtx := ctx
 	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		callCtx, cancel = context.WithTimeout(ctx, c.Timeout)
-		defer cancel()
+		limited := withTimeout(ctx, c.Timeout)
+		defer limited.end()
+		callCtx = limited
 	}
 	answer, err := ask(callCtx)
 	c.Counters.count(err)

@@ -48,19 +48,18 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 }
 
 func (p *plugin) wire(t *translation) hook.Hook {
+	method := methodHook + t.name
 	return hook.Hook{Name: t.name, Point: t.point, Timeout: replyTimeout,
-		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }}
-}
-
-func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
-	params := t.params(ev.Payload)
-	result, err := p.ask(ctx, methodHook+t.name, params)
-	if err != nil {
-		return hook.Reply{Sent: params}, err
-	}
-	reply, err := t.reply(ev, result)
-	reply.Sent = params
-	return reply, err
+		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
+			params := t.params(ev.Payload)
+			result, err := p.ask(ctx, method, params)
+			if err != nil {
+				return hook.Reply{Sent: params}, err
+			}
+			reply, err := t.reply(ev, result)
+			reply.Sent = params
+			return reply, err
+		}}
 }
 
 // CallTool runs one of the plugin's tools. The rulings: "A tool result that is
