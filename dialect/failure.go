@@ -22,6 +22,8 @@ func CallFailure(err error, p *proc.Process) error {
 		return hook.Failure(hook.TooLarge, err)
 	case errors.Is(err, wire.ErrClosed):
 		return crash(err, p)
+	case errors.Is(err, wire.ErrBacklog):
+		return hook.Failure(hook.Unavailable, err)
 	}
 	if _, ok := errors.AsType[*wire.RPCError](err); ok {
 		return hook.Failure(hook.Refused, err)

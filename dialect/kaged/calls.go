@@ -17,8 +17,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// agentPath is the one agent there is: the seed knows agents below it, this host does not.
-const agentPath = "main"
+// agentPath is the one agent there is, by the name plugins know it: the seed
+// knows agents below it, this host does not.
+const agentPath = "primary"
 
 // CallTool runs one of the plugin's tools. Arguments that do not fit its
 // parameters_schema, and an error the plugin answers with, are results; the
@@ -66,12 +67,13 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage) (params json.Raw
 	if faults := misfits("arguments", t.Parameters.Check(o.JSON())); len(faults) > 0 {
 		return nil, strings.Join(faults, "; ")
 	}
-	return o.With(field("_context", p.toolContext().json())).JSON(), ""
+	return o.With(field("_context", p.callContext("").json())).JSON(), ""
 }
 
-// toolContext says for whom and where a tool runs.
-func (p *plugin) toolContext() *toolContext {
-	return &toolContext{
+// callContext says for whom and where a call is made.
+func (p *plugin) callContext(sessionID string) *callContext {
+	return &callContext{
+		sessionID:   sessionID,
 		operatorID:  cmp.Or(p.rt.Env.Get("USER"), "local"),
 		projectID:   p.rt.ProjectID,
 		agentPath:   agentPath,

@@ -42,7 +42,7 @@ func TestToolParams(t *testing.T) {
 	}
 	request := regexp.MustCompile(`"request_id":"[0-9a-f]{32}"`)
 	got := request.ReplaceAllString(result.Result, `"request_id":"R"`)
-	want := `{"text":"x","n":2,"_context":{"operator_id":"ada","project_id":"test","agent_path":"main","session_id":"",` +
+	want := `{"text":"x","n":2,"_context":{"operator_id":"ada","project_id":"test","agent_path":"primary","session_id":"",` +
 		`"request_id":"R","project_root":` + string(rawjson.String(r.runtime.ProjectRoot)) + `}}`
 	if got != want {
 		t.Errorf("the plugin got %s, want %s", got, want)
@@ -182,7 +182,8 @@ func TestHooks(t *testing.T) {
 	start := hooks[0]
 	payload := parse(t, `{"session_id":"s1","inject":"hello"}`)
 	reply, err := start.Call(t.Context(), &hook.Event{Point: start.Point, Payload: payload})
-	if err != nil || string(reply.Sent) != `{"session_id":"s1"}` || string(reply.Received) != `{"session_id":"s1"}` {
+	const want = `{"session_id":"s1","_context":{"operator_id":"local","project_id":"test","agent_path":"primary","session_id":"s1","request_id":"`
+	if err != nil || !strings.HasPrefix(string(reply.Sent), want) || string(reply.Received) != string(reply.Sent) {
 		t.Errorf("sent %s, received %s, %v", reply.Sent, reply.Received, err)
 	}
 	if all := r.received(); all[len(all)-1].Method != "kaged.hook.on_session_start" {
@@ -217,7 +218,7 @@ func TestConnect(t *testing.T) {
 		t.Fatalf("hook %+v, %v", h, err)
 	}
 	reply, err := h.Call(t.Context(), &hook.Event{Point: h.Point, Payload: parse(t, `{"text":"bye"}`)})
-	if err != nil || string(reply.Sent) != `{"transcript":"bye"}` {
+	if err != nil || !strings.HasPrefix(string(reply.Sent), `{"transcript":"bye","_context":{`) {
 		t.Errorf("sent %s, %v", reply.Sent, err)
 	}
 	if _, err := p.Connect("on_session_start", hook.PromptContext); err == nil || !strings.Contains(err.Error(), "only on_session_idle") {

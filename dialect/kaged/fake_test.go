@@ -239,13 +239,20 @@ func must[T any](v T, err error) T {
 // fakeMethods are the methods every fake declares and has.
 var fakeMethods = []string{"fake.echo", "fake.environment", "fake.hang", "fake.crash", "fake.refuse", "fake.notify", "fake.ask"}
 
-// fakeManifest is the manifest of a fake; more is added at its end.
-func fakeManifest(name, behaviour, more string) string {
-	self := must(json.Marshal(must(os.Executable())))
-	env := fakeVariable + ": " + behaviour
+// testingEnv is what a test binary needs in its manifest's env to be a plugin
+// like any other.
+func testingEnv() string {
+	env := "GORACE: atexit_sleep_ms=0" // else a race detector takes a second to exit
 	if testing.CoverMode() != "" {
 		env += ", GOCOVERDIR: ." // else each exit ends in a complaint on stderr
 	}
+	return env
+}
+
+// fakeManifest is the manifest of a fake; more is added at its end.
+func fakeManifest(name, behaviour, more string) string {
+	self := must(json.Marshal(must(os.Executable())))
+	env := fakeVariable + ": " + behaviour + ", " + testingEnv()
 	return fmt.Sprintf(`name: %s
 version: 1.0.0
 kaged_api: 1

@@ -115,7 +115,7 @@ func (p *plugin) hello() *hello {
 		systemConfig:     p.settings.SystemConfig,
 	}
 	if p.rt.ProjectRoot != "" {
-		h.projects = []project{{id: p.rt.ProjectID, root: p.rt.ProjectRoot}}
+		h.projects = []string{p.rt.ProjectID}
 	}
 	return h
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
 
 // TestHandshake: "performs a handshake (initialize → initialized), then routes method calls".
@@ -37,9 +36,8 @@ system_config_schema: {type: object, properties: {token: {type: string}}}
 	if string(all[0].ID) != "1" || string(all[2].ID) != "2" || all[1].ID != nil {
 		t.Errorf("ids %s, %s, %s", all[0].ID, all[1].ID, all[2].ID)
 	}
-	root := string(rawjson.String(r.runtime.ProjectRoot))
-	want := `{"daemon_version":"test","api_version":1,"plugin_name":"echo","storage_available":true,"projects":[{"id":"test","root":` +
-		root + `}],"config":{"level":3},"system_config":{"token":"hunter2"}}`
+	want := `{"daemon_version":"test","api_version":1,"plugin_name":"echo","storage_available":true,"projects":["test"],` +
+		`"config":{"level":3},"system_config":{"token":"hunter2"}}`
 	if got := string(all[0].Params); got != want {
 		t.Errorf("initialize params\n%s, want\n%s", got, want)
 	}
@@ -186,7 +184,9 @@ func TestEnvironment(t *testing.T) {
 	rt := r.runtime
 	want := []string{"GIT_DIR=/g", "HOME=" + rt.Env.Home(), "KAGED_CONFIG_ROOT=" + rt.ConfigRoot, "KAGED_FAKE=echo",
 		"KAGED_PROJECT_ID=test", "KAGED_PROJECT_ROOT=" + rt.ProjectRoot, "LANG=xx", "PATH=" + rt.Env.Get("PATH"), "TMPDIR=" + rt.Env.Get("TMPDIR")}
-	got.Env = slices.DeleteFunc(got.Env, func(v string) bool { return strings.HasPrefix(v, "GOCOVERDIR=") })
+	got.Env = slices.DeleteFunc(got.Env, func(v string) bool { // see testingEnv
+		return strings.HasPrefix(v, "GOCOVERDIR=") || strings.HasPrefix(v, "GORACE=")
+	})
 	slices.Sort(got.Env)
 	if !slices.Equal(got.Env, want) {
 		t.Errorf("environment\n%q, want\n%q", got.Env, want)

@@ -17,6 +17,15 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
+// What the host asks of a plugin by interface, so that a change there is noticed here.
+var (
+	_ dialect.Plugin       = (*plugin)(nil)
+	_ dialect.ToolCaller   = (*plugin)(nil)
+	_ dialect.MethodCaller = (*plugin)(nil)
+	_ dialect.Connector    = (*plugin)(nil)
+	_ dialect.Examiner     = (*Dialect)(nil)
+)
+
 // A plugin is an opened kaged plugin.
 type plugin struct {
 	dialect  *Dialect
@@ -128,7 +137,8 @@ func (p *plugin) hook(w *wiring) hook.Hook {
 
 // ask takes one event to the plugin and its answer back.
 func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
-	params := w.ask(ev.Payload).JSON()
+	sessionID, _ := ev.Payload.String("session_id")
+	params := w.ask(ev.Payload).With(field("_context", p.callContext(sessionID).json())).JSON()
 	result, err := p.call(ctx, hookPrefix+w.hook, params)
 	if err != nil {
 		return hook.Reply{Sent: params}, err

@@ -33,8 +33,8 @@ func installFakes(t *testing.T, home string, behaviours ...string) {
 
 // suiteManifest: the command is relative to the plugin's directory.
 func suiteManifest(name string) string {
-	return fmt.Sprintf("name: %s\nversion: 1.0.0\nkaged_api: 1\ndescription: a fake\ncommand: [%s]\n"+
-		"hooks: [on_session_start]\nshutdown_timeout_sec: 1\n", name, "./"+filepath.Base(name))
+	return fmt.Sprintf("name: %s\nversion: 1.0.0\nkaged_api: 1\ndescription: a fake\ncommand: [%s]\nenv: {%s}\n"+
+		"hooks: [on_session_start]\nshutdown_timeout_sec: 1\n", name, "./"+filepath.Base(name), testingEnv())
 }
 
 // TestMisbehaviour plays every misbehaviour of the common suite.

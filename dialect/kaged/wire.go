@@ -56,15 +56,12 @@ const (
 
 var emptyObject = json.RawMessage("{}")
 
-// A project is one the host works in, as initialize lists it.
-type project struct{ id, root string }
-
 // hello is what the host says of itself in initialize.
 type hello struct {
 	daemonVersion    string
 	pluginName       string
 	storageAvailable bool
-	projects         []project
+	projects         []string        // their ids
 	config           json.RawMessage // an object, or nothing
 	systemConfig     json.RawMessage // the same; has secrets in it, never to be logged
 }
@@ -78,32 +75,30 @@ func (h *hello) params() json.RawMessage {
 		field("api_version", fmt.Appendf(nil, "%d", apiVersion)),
 		field("plugin_name", rawjson.String(h.pluginName)),
 		field("storage_available", fmt.Appendf(nil, "%t", h.storageAvailable)),
-		field("projects", projectList(h.projects)),
+		field("projects", stringList(h.projects)),
 		field("config", orEmpty(h.config)),
 		field("system_config", orEmpty(h.systemConfig)),
 	}.JSON()
 }
 
-func projectList(projects []project) json.RawMessage {
+func stringList(texts []string) json.RawMessage {
 	list := []byte{'['}
-	for i, p := range projects {
+	for i, text := range texts {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = rawjson.Object{
-			field("id", rawjson.String(p.id)),
-			field("root", rawjson.String(p.root)),
-		}.Append(list)
+		list = rawjson.AppendString(list, text)
 	}
 	return append(list, ']')
 }
 
-// toolContext is the `_context` beside a tool's arguments.
-type toolContext struct {
+// callContext is the `_context` beside a tool's arguments and a hook's params:
+// for whom and where the call is made.
+type callContext struct {
 	operatorID, projectID, agentPath, sessionID, requestID, projectRoot string
 }
 
-func (c *toolContext) json() json.RawMessage {
+func (c *callContext) json() json.RawMessage {
 	return rawjson.Object{
 		field("operator_id", rawjson.String(c.operatorID)),
 		field("project_id", rawjson.String(c.projectID)),

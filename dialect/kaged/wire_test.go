@@ -11,9 +11,9 @@ import (
 
 func TestInitializeParams(t *testing.T) {
 	h := hello{daemonVersion: "1.2", pluginName: "p", storageAvailable: true,
-		projects: []project{{"id", "/a \"b\""}, {"two", "/two"}}, config: json.RawMessage(`{ "n": 1 }`)}
+		projects: []string{"a \"b\"", "two"}, config: json.RawMessage(`{ "n": 1 }`)}
 	const want = `{"daemon_version":"1.2","api_version":1,"plugin_name":"p","storage_available":true,` +
-		`"projects":[{"id":"id","root":"/a \"b\""},{"id":"two","root":"/two"}],"config":{"n":1},"system_config":{}}`
+		`"projects":["a \"b\"","two"],"config":{"n":1},"system_config":{}}`
 	if got := string(h.params()); got != want {
 		t.Errorf("params\n%s, want\n%s", got, want)
 	}
