@@ -43,14 +43,15 @@ type Options struct {
 
 // A Candidate is a plugin that was found and not yet started.
 type Candidate struct {
-	Name    string // as far as it is known: a scaffold plugin's file name
-	Dialect string
-	Path    string
-	Points  []hook.Point // where it may be asked: natively, and by connections
-	Known   bool         // whether the lists below are known before the plugin runs
-	Hooks   []string     // the dialect's own names
-	Tools   []string
-	Methods []string
+	Name     string // as far as it is known: a scaffold plugin's file name
+	Dialect  string
+	Path     string
+	Points   []hook.Point // where it may be asked: natively, and by connections
+	Known    bool         // whether the lists below are known before the plugin runs
+	Hooks    []string     // the dialect's own names
+	Tools    []string
+	Methods  []string
+	Commands []string
 }
 
 // setup is what Open works with: the options, made whole.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -148,6 +149,32 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	return hook.Do(ctx, e.call(method), func(ctx context.Context) (json.RawMessage, error) {
 		return caller.CallMethod(ctx, method, raw)
 	})
+}
+
+// A Command is one run of a plugin's own command.
+type Command = dialect.Command
+
+// RunCommand runs one of a plugin's own commands, its arguments untouched, its
+// output passed on as it comes. It has no deadline but the context's. The code
+// is the plugin's exit code.
+func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
+	if h.isClosed() {
+		return 0, ErrClosed
+	}
+	e, err := h.find(plugin)
+	if err != nil {
+		return 0, err
+	}
+	if e.plugin == nil {
+		return 0, e.unavailable()
+	}
+	commander, ok := e.plugin.(dialect.Commander)
+	if !ok || !slices.Contains(e.info.Commands, c.Name) {
+		return 0, fmt.Errorf("plugin %s: command %s: %w%s", plugin, c.Name, ErrNotFound, didYouMean(c.Name, e.info.Commands))
+	}
+	call := e.call(c.Name)
+	call.Timeout = 0
+	return hook.Do(ctx, call, func(ctx context.Context) (int, error) { return commander.RunCommand(ctx, c) })
 }
 
 // Close ends every plugin in its protocol's way, all at once, and returns when

@@ -48,9 +48,11 @@ func Main(ctx context.Context, args []string, std IO) int {
 	a := &app{IO: std, out: &output{w: std.Out}}
 	a.flags.json = asksForJSON(args)
 	root := newRootCommand(a)
+	if i := foreignWord(root, args); i >= 0 {
+		return a.report(ctx, a.runForeign(ctx, root, args, i))
+	}
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
-	err := root.ExecuteContext(ctx)
-	return a.report(ctx, err)
+	return a.report(ctx, root.ExecuteContext(ctx))
 }
 
 // An app is one command line under way.
