@@ -1,0 +1,142 @@
+package cobracmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/adapter/command"
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a host whose plugins are bare functions, and that remembers what it was sent.
+type host struct {
+	hook.Bus
+	fired []string
+}
+
+func (h *host) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcome, error) {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.Bus.Fire(ctx, p, raw)
+	_, shown, _ := strings.Cut(string(raw), `"command":`)
+	shown, _, _ = strings.Cut(shown, `,"timestamp"`)
+	h.fired = append(h.fired, string(p)+" "+shown)
+	return out, err
+}
+
+func (h *host) Wants(p hook.Point, payload any) bool {
+	raw, err := json.Marshal(payload)
+	return err == nil && h.Bus.Wants(p, raw)
+}
+
+func plugin(p hook.Point, field, raw string) hook.Hook {
+	return hook.Hook{Plugin: "p", Point: p, Call: func(context.Context, *hook.Event) (hook.Reply, error) {
+		return hook.Reply{Set: hook.Object{{Name: field, Value: json.RawMessage(raw)}}}, nil
+	}}
+}
+
+// program is a little Cobra program.
+func program(out *bytes.Buffer) *cobra.Command {
+	root := &cobra.Command{Use: "app", SilenceUsage: true, SilenceErrors: true}
+	todo := &cobra.Command{Use: "todo"}
+	var tags string
+	add := &cobra.Command{Use: "add TEXT", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		if args[0] == "fail" {
+			return errors.New("no room")
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "added %s [%s]\n", args[0], tags)
+		return err
+	}}
+	add.Flags().StringVar(&tags, "tags", "", "")
+	count := &cobra.Command{Use: "count", RunE: func(cmd *cobra.Command, _ []string) error { return SetResult(cmd, map[string]int{"n": 3}) }}
+	todo.AddCommand(add, count)
+	root.AddCommand(todo)
+	root.SetOut(out)
+	root.SetErr(out)
+	return root
+}
+
+func execute(t *testing.T, args string, hooks ...hook.Hook) (string, *host, error) {
+	t.Helper()
+	h := new(host)
+	if err := h.Set(hooks); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := Execute(t.Context(), program(&out), strings.Fields(args), h)
+	return out.String(), h, err
+}
+
+func TestFourStages(t *testing.T) {
+	out, h, err := execute(t, "todo add milk --tags a")
+	if err != nil || out != "added milk [a]\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	want := []string{
+		`command.validate "todo.add","args":["milk","--tags","a"],"flags":{},"result":null`,
+		`command.before "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
+		`command.after "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
+		`command.done "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
+	}
+	if got := strings.Join(h.fired, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("fired\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func TestPluginsChangeACommand(t *testing.T) {
+	for _, c := range []struct {
+		rule, args, want string
+		hook             hook.Hook
+	}{
+		{"raw arguments before they are parsed", "todo add milk", "added milk [x]\n", plugin(hook.CommandValidate, "args", `["milk","--tags","x"]`)},
+		{"flags after they are parsed", "todo add milk", "added milk [y]\n", plugin(hook.CommandBefore, "flags", `{"tags":"y","unknown":"z"}`)},
+		{"arguments after they are parsed", "todo add milk", "added bread []\n", plugin(hook.CommandBefore, "args", `["bread"]`)},
+		{"the output", "todo add milk", "done\n", plugin(hook.CommandAfter, "result", `"done\n"`)},
+		{"the command's own value", "todo count", "{\"n\":4}\n", plugin(hook.CommandAfter, "result", `{"n":4}`)},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			if out, _, err := execute(t, c.args, c.hook); err != nil || out != c.want {
+				t.Errorf("%q, %v; want %q", out, err, c.want)
+			}
+		})
+	}
+}
+
+func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
+	if _, h, err := execute(t, "todo add"); err == nil || !strings.Contains(err.Error(), "accepts 1 arg") || len(h.fired) != 2 {
+		t.Errorf("%v, fired %q", err, h.fired)
+	}
+	if _, h, err := execute(t, "todo nothing"); err != nil && len(h.fired) != 0 {
+		t.Errorf("%v, fired %q", err, h.fired)
+	}
+	if out, h, err := execute(t, "help todo"); err != nil || !strings.Contains(out, "add") || len(h.fired) != 0 {
+		t.Errorf("%q, %v, fired %q", out, err, h.fired)
+	}
+	if _, _, err := execute(t, "todo add fail"); err == nil || err.Error() != "no room" {
+		t.Errorf("the command's own error: %v", err)
+	}
+}
+
+func TestARefusalNamesThePlugin(t *testing.T) {
+	deny := plugin(hook.CommandBefore, "", "")
+	deny.Call = func(context.Context, *hook.Event) (hook.Reply, error) {
+		return hook.Reply{Verdict: hook.Deny, Reason: "not on Sundays"}, nil
+	}
+	out, _, err := execute(t, "todo add milk", deny)
+	refused, ok := errors.AsType[*command.Refused](err)
+	if !ok || refused.Plugin != "p" || refused.Reason != "not on Sundays" || out != "" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
