@@ -3,6 +3,7 @@ package guard
 import (
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -111,12 +112,69 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d left", left)
 		}
 	})
+	t.Run("is not fooled by a process whose first thread has ended", func(t *testing.T) {
+		p := headless(t)
+		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: m.Value | 5, Max: m.Value | 5}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if marked(m) != 1 {
+			t.Fatal("it is taken for dead")
+		}
+		Sweep(m)
+		eventually(t, "it is dead", func() bool { return finished(p.Pid) })
+	})
 	t.Run("of the zero mark kills nobody", func(t *testing.T) {
 		p := shell(t, "sleep 60", 0)
 		if left := Sweep(Mark{}); left != 0 || finished(p.Pid) {
 			t.Errorf("%d left", left)
 		}
 	})
+}
+
+// TestMain is also the fake of headless.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "-headless" {
+		loseFirstThread()
+	}
+	os.Exit(m.Run())
+}
+
+// loseFirstThread ends the process's first thread, while another lives for a minute.
+func loseFirstThread() {
+	runtime.LockOSThread()
+	other := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(other)
+		_ = syscall.Nanosleep(&syscall.Timespec{Sec: 60}, nil)
+		syscall.Exit(0)
+	}()
+	<-other
+	if syscall.Gettid() == os.Getpid() {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+	syscall.Exit(1) // not the first thread
+}
+
+// headless starts a process and waits until its first thread has ended.
+func headless(t *testing.T) *os.Process {
+	t.Helper()
+	p, err := os.StartProcess("/proc/self/exe", []string{"headless", "-headless"}, &os.ProcAttr{Env: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Kill()
+		_, _ = p.Wait()
+	})
+	eventually(t, "its first thread has ended", func() bool {
+		text, _ := readProc(p.Pid, "stat")
+		return strings.Contains(string(text), ") Z ")
+	})
+	if finished(p.Pid) {
+		t.Skip("the fake did not run on its first thread")
+	}
+	return p
 }
 
 func TestLimitIsReadFromTheFileToo(t *testing.T) {

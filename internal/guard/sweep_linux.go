@@ -103,19 +103,22 @@ func readLimit(pid int) (uint64, bool) {
 	return limit, err == nil // "unlimited" is no number, and no mark
 }
 
-// finished reports whether a process has ended and only waits for its parent to notice.
+// finished reports whether a process has ended and only waits for its parent to notice. One whose first thread has
+// ended looks the same, but has others.
 func finished(pid int) bool {
 	text, ok := readProc(pid, "stat")
 	if !ok {
 		return true
 	}
-	// "pid (name) state …", and the name may hold anything, parentheses too.
-	end := bytes.LastIndexByte(text, ')')
-	if end < 0 || end+2 >= len(text) {
+	// "pid (name) state …", and the name may hold anything, parentheses too. From the state on, proc(5) counts the threads
+	// in the eighteenth field.
+	const state, threads = 0, 17
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) <= threads {
 		return true
 	}
-	state := text[end+2]
-	return state == 'Z' || state == 'X'
+	ended := fields[state][0] == 'Z' || fields[state][0] == 'X'
+	return ended && len(fields[threads]) == 1 && fields[threads][0] <= '1'
 }
 
 // GroupAlive reports whether a process group has a living member. A leader that has ended but is not reaped keeps

@@ -39,11 +39,11 @@ func TestStartErrors(t *testing.T) {
 		{"an interpreter that is none", file("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
 		{"a carriage return after it", file("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
 		{"a byte order mark", file("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
-		{"another architecture", program(elf.EM_S390, ""), "is a program for S390, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
+		{"another architecture", elfFile(elf.EM_S390, ""), "is a program for S390, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
 		{"a program for macOS", file("\xcf\xfa\xed\xfe rest", 0o755), "is a program for darwin, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
 		{"a program for Windows", file("MZ rest", 0o755), "is a program for windows, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
-		{"musl's loader missing", program(ownMachine(t), "/lib/ld-musl-none.so.1"), "needs the loader /lib/ld-musl-none.so.1 of musl libc, which does not exist here", "install musl, or a build for glibc", syscall.ENOENT},
-		{"another loader missing", program(ownMachine(t), "/lib9/ld-none.so.2"), "needs the loader /lib9/ld-none.so.2, which does not exist here (a system with musl libc cannot run programs for glibc)", "install a static build, or one for this system's C library", syscall.ENOENT},
+		{"musl's loader missing", elfFile(ownMachine(t), "/lib/ld-musl-none.so.1"), "needs the loader /lib/ld-musl-none.so.1 of musl libc, which does not exist here", "install musl, or a build for glibc", syscall.ENOENT},
+		{"another loader missing", elfFile(ownMachine(t), "/lib9/ld-none.so.2"), "needs the loader /lib9/ld-none.so.2, which does not exist here (a system with musl libc cannot run programs for glibc)", "install a static build, or one for this system's C library", syscall.ENOENT},
 		{"a damaged program", file(elf.ELFMAG+"\x02\x01\x01 and no more", 0o755), "is a damaged program: EOF", "reinstall the plugin", syscall.ENOEXEC},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func fifo(t *testing.T, path string) {
 	}
 }
 
-// program makes the smallest ELF file that the kernel takes for a program: a header, and a segment that names a loader.
-func program(machine elf.Machine, loader string) func(*testing.T, string) {
+// elfFile makes the smallest ELF file that the kernel takes for a program: a header, and a segment that names a loader.
+func elfFile(machine elf.Machine, loader string) func(*testing.T, string) {
 	const headerSize, segmentSize = 64, 56
 	h := elf.Header64{
 		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Entry: 0x400000,

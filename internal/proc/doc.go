@@ -23,7 +23,7 @@
 //
 //	Start ─► start ─► guardian.stand      once: the guardian, beside the child, not before it
 //	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run
-//	              └─► spawn ─► startHeld  os.StartProcess, again while the file is busy
+//	              └─► spawn ─► hold.start os.StartProcess, again while the file is busy
 //	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring
 //	                       ├─► stderr.run goroutine: lines to the log, the tail kept
 //	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
@@ -34,12 +34,14 @@
 // os.StartProcess is used, not exec.Cmd, because Cmd.Wait reaps the leader of the group the moment it ends. From then
 // on its number may belong to a stranger, and what is left of its group cannot be signalled safely. Here the leader stays
 // a zombie until the group has been dealt with (watch), and no signal is sent after it is reaped. There is no state to
-// go stale between two tries either, which a Cmd has.
+// go stale between two tries either, which a Cmd has. What Cmd.WaitDelay does, finishReading does.
 //
 // # Limits
 //
-// Linux is complete. On macOS and the BSDs there is no mark: a process that leaves its process group is not found again, and one that
-// Run leaves behind after a normal exit lives as long as it likes. On Windows there are no process groups and no SIGTERM:
+// On Linux each child is stopped for a moment at its exec, as by a debugger, to be marked before it can fork (hold). Where that
+// is forbidden, and for programs with rights of their own (setuid), it is marked a moment after, and what it forks twice
+// within that moment is not found again. On macOS and the BSDs there is no mark: a process that leaves its process group
+// is lost, and one that Run leaves behind after a normal exit lives as long as it likes. On Windows there are no process groups and no SIGTERM:
 // the process itself is killed, what it started is not; there is no guardian, and pipes have no deadlines, so that a
 // grandchild that keeps stdout open keeps Run waiting.
 //

@@ -250,6 +250,7 @@ func fakeDiesFirstTime(args []string) int {
 //
 //	worst     a long-lived process with a stray, a call under way with a stray, a standby
 //	early     the same, but it says so as soon as the first process is started
+//	quick     its plugin forks twice and leaves its session as the first thing it does
 //	unmarked  marks do not work here: a process group only
 //	nested    its plugin is itself a host with the worst plugin
 func fakeHost(args []string) int {
@@ -260,6 +261,9 @@ func fakeHost(args []string) int {
 		return Spec{Path: "/proc/self/exe", Args: append([]string{"-fake", name}, args...)}
 	}
 	switch kind {
+	case "quick":
+		script := `(setsid sh -c 'trap "" TERM; sleep 60; :' "$0" </dev/null >/dev/null 2>&1 &); echo up; sleep 60`
+		return startAndWait(g, Spec{Path: "/bin/sh", Args: []string{"-c", script, token}, Env: []string{"PATH=/usr/bin:/bin"}})
 	case "unmarked":
 		g.marks.prefix = 0
 		return startAndWait(g, spec("ignores-sigterm", token))

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
@@ -20,9 +19,10 @@ type Group struct {
 	log      *slog.Logger
 	marks    *marks         // what each process is marked with
 	guardian guardian       // who kills them all should the host die
+	programs programs       // what program files are
 	shims    shimCache      // interpreters found behind shims
 	inherit  sync.Once      // close-on-exec on what the host itself inherited
-	holdless atomic.Bool    // processes cannot be held before their first instruction
+	hold     hold           // stopping processes before their first instruction
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
 	work     sync.WaitGroup // every goroutine of every process
@@ -82,7 +82,7 @@ func (g *Group) close() error {
 	g.letGo()
 	g.guardian.dismiss()
 	if stuck > 0 { // their goroutines wait on; so must not we
-		return fmt.Errorf("%d processes survive SIGKILL", stuck)
+		return fmt.Errorf("processes survive SIGKILL: %d", stuck)
 	}
 	g.work.Wait()
 	return nil

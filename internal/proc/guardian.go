@@ -79,8 +79,7 @@ func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.M
 	p.proc = proc
 	close(p.up)
 	if err == nil {
-		awaitExit(proc)
-		_, err = proc.Wait()
+		err = endOf(proc)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,6 +94,16 @@ func (g *guardian) attend(log *slog.Logger, p *post, read *os.File, mark guard.M
 		g.failed++
 	}
 	log.Warn("guardian ended: plugins may survive a killed host", "err", err, "retry", g.failed < maxEarlyDeaths)
+}
+
+// endOf waits for the end of a process that should not end, and says how it did.
+func endOf(proc *os.Process) error {
+	awaitExit(proc)
+	state, err := proc.Wait()
+	if err != nil {
+		return err
+	}
+	return errors.New(exitOf(state).String())
 }
 
 // startGuardian runs the host's own executable as the guardian: in a session of its own, at the root directory, with

@@ -76,6 +76,7 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 	}{
 		{"worst", 10, 5}, // two leaders, two strays, a standby
 		{"early", 10, 0}, // the host is killed as soon as its first process exists
+		{"quick", 10, 1},
 		{"unmarked", 3, 1},
 		{"nested", 3, 6},
 	} {

@@ -2,22 +2,29 @@ package proc
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// startHeld starts a program and holds it before its first instruction until born has returned.
+// hold starts programs for one group.
+type hold struct {
+	impossible atomic.Bool // programs cannot be held here: it was refused once
+}
+
+// start starts a program and holds it before its first instruction until born has returned.
 //
 // The child must be marked before it can fork: what it forks unmarked, twice and in a session of its own, is never found
 // again, and on a busy machine a program is sometimes faster than its host (one start in eighty, with three programs
 // competing for two processors). Go runs nothing of ours between fork and exec, but it can ask the kernel to stop the
 // child at its exec, as for a debugger, and that debugger lets go at once. It costs some twenty microseconds.
 // Should the host die in between, the child dies of the stop.
-func (g *Group) startHeld(c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
-	if g.holdless.Load() || gainsPrivileges(c.loads) {
+func (h *hold) start(log *slog.Logger, c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
+	if c.free || h.impossible.Load() {
 		return startFree(c, attr, born)
 	}
 	proc, err := startTraced(c, attr, born)
@@ -27,8 +34,8 @@ func (g *Group) startHeld(c command, attr *os.ProcAttr, born func(pid int)) (*os
 	// Either the program may not be started, or no program may be traced here: the host is itself under a debugger, or a
 	// policy forbids it. The second try tells.
 	proc, err = startFree(c, attr, born)
-	if err == nil && !g.holdless.Swap(true) {
-		g.log.Debug("processes cannot be held at their start: one that forks at once may not be marked")
+	if err == nil && !h.impossible.Swap(true) {
+		log.Debug("processes cannot be held at their start: one that forks at once may not be marked")
 	}
 	return proc, err
 }

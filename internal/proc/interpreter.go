@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,10 +18,10 @@ const headSize = 256
 
 // command is a Spec made ready for the kernel.
 type command struct {
-	path  string   // what to execute
-	argv  []string // with argv[0]
-	file  string   // the program as found from here, for messages
-	loads string   // what the kernel will load for it: itself, or the interpreter of its #! line
+	path string   // what to execute
+	argv []string // with argv[0]
+	file string   // the program as found from here, for messages
+	free bool     // it must not be held at its start: the kernel gives it more rights than the host has
 }
 
 // resolve finds the program and looks past shims: where it is one, or a script whose interpreter is one, the real
@@ -31,23 +32,23 @@ func (g *Group) resolve(ctx context.Context, s Spec) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	if isShim(c.file) {
-		if real := g.shims.real(ctx, g, shimUse{shim: c.file, args: s.Args, spec: s}); real != "" {
-			return command{path: real, argv: append([]string{real}, s.Args...), file: real, loads: real}, nil
+	use := shimUse{shim: c.file, args: s.Args, spec: s}
+	if !isShim(c.file) {
+		loaded := g.programs.look(c.file)
+		line := loaded.line
+		if line.path != "" { // the kernel loads the interpreter instead
+			loaded = g.programs.look(line.path)
 		}
+		c.free = loaded.privileged
+		use.shim = line.find(s.Env)
+		use.args = slices.Concat(line.args, []string{c.path}, s.Args)
+	}
+	if !isShim(use.shim) {
 		return c, nil
 	}
-	line := interpreterLine(readHead(c.file))
-	if line.path != "" {
-		c.loads = line.path
-	}
-	interpreter := line.find(s.Env)
-	if !isShim(interpreter) {
-		return c, nil
-	}
-	args := append(append(line.args, c.path), s.Args...)
-	if real := g.shims.real(ctx, g, shimUse{shim: interpreter, args: args, spec: s}); real != "" {
-		return command{path: real, argv: append([]string{real}, args...), file: c.file, loads: real}, nil
+	if real := g.shims.real(ctx, g, use); real != "" {
+		c.path, c.argv = real, append([]string{real}, use.args...)
+		c.free = g.programs.look(real).privileged
 	}
 	return c, nil
 }
@@ -71,7 +72,6 @@ func find(s Spec) (command, error) {
 	case !filepath.IsAbs(s.Path):
 		c.file = filepath.Join(s.Dir, s.Path)
 	}
-	c.loads = c.file
 	return c, nil
 }
 

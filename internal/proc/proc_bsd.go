@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func growPipe(*os.File) {} // pipes grow by themselves here
-
 func closeInherited() error { return closeOnExec("/dev/fd") }
 
 func ownExecutable() (string, error) { return os.Executable() }
 
 // awaitExit returns when the process has ended, and leaves it to be reaped.
 func awaitExit(p *os.Process) { awaitEvent(p, nil) }
+
+func awaitExitSoon(p *os.Process) { awaitExit(p) }
 
 // hasExited reports whether a process that nobody has reaped has ended.
 func hasExited(p *os.Process) bool { return awaitEvent(p, &unix.Timespec{}) }

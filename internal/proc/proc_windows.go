@@ -65,11 +65,10 @@ func ownExecutable() (string, error) { return os.Executable() }
 // closeInherited has nothing to do: handles are inherited only when listed.
 func closeInherited() error { return nil }
 
-// growPipe has nothing to do: the system chooses.
-func growPipe(*os.File) {}
-
 // awaitExit returns when the process has ended, and leaves it to be waited for.
 func awaitExit(p *os.Process) { awaitHandle(p, syscall.INFINITE) }
+
+func awaitExitSoon(p *os.Process) { awaitExit(p) }
 
 // hasExited reports whether the process has ended.
 func hasExited(p *os.Process) bool { return awaitHandle(p, 0) }

@@ -64,6 +64,7 @@ type Process struct {
 // birth is what a process is started for, decided by its owner.
 type birth struct {
 	perCall bool           // what it leaves behind after a normal exit is left alone
+	brief   bool           // it will end soon: a thread may wait for it
 	onLeft  func(*Process) // told first when the leader ends, on the watching goroutine; may be nil
 }
 
@@ -105,7 +106,11 @@ func (p *Process) hasLeft() bool {
 // the group's as well, cannot be given to another process.
 func (p *Process) watch() {
 	defer p.group.work.Done()
-	awaitExit(p.os)
+	if p.birth.brief {
+		awaitExitSoon(p.os)
+	} else {
+		awaitExit(p.os)
+	}
 	p.leave()
 	p.lastRites()
 	p.reap()

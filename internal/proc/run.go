@@ -39,7 +39,7 @@ type Result struct {
 // A process that has ended is not waited for any longer because something it started still holds stdout: that may go
 // on in the background and is left alone. It dies with the host, or when the call's ctx ended first.
 func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
-	p, err := g.start(ctx, s, birth{perCall: true})
+	p, err := g.start(ctx, s, birth{perCall: true, brief: true})
 	if err != nil {
 		return nil, err
 	}

@@ -184,8 +184,8 @@ func (t shimTool) which(ctx context.Context, g *Group, use shimUse) string {
 		env = append([]string{t.prefix + "_DIR=" + t.dir}, env...)
 	}
 	ask := Spec{Path: t.path, Args: []string{"which", filepath.Base(use.shim)}, Dir: use.spec.Dir, Env: env}
-	c := command{path: t.path, argv: append([]string{t.path}, ask.Args...), file: t.path, loads: t.path}
-	p, err := g.spawn(ctx, ask, c, birth{perCall: true})
+	c := command{path: t.path, argv: append([]string{t.path}, ask.Args...), file: t.path}
+	p, err := g.spawn(ctx, ask, c, birth{perCall: true, brief: true})
 	if err != nil {
 		return ""
 	}

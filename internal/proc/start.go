@@ -78,7 +78,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	}
 	var mark uint64
 	proc, err := whileBusy(ctx, func() (*os.Process, error) {
-		return g.startHeld(c, attr, func(pid int) { mark = g.mark(pid) })
+		return g.hold.start(g.log, c, attr, func(pid int) { mark = g.mark(pid) })
 	})
 	if err != nil {
 		pipes.closeHost()
@@ -160,37 +160,4 @@ func (g *Group) unmarked() []int {
 		}
 	}
 	return pids
-}
-
-// pipes are the three pipes of one child. The files in child are its ends, in the order of its descriptors.
-type pipes struct {
-	stdin, stdout, stderr *os.File // ours; pollable, so that deadlines work
-	child                 [3]*os.File
-}
-
-func openPipes() (*pipes, error) {
-	p := new(pipes)
-	var errs [3]error
-	p.child[0], p.stdin, errs[0] = os.Pipe()
-	p.stdout, p.child[1], errs[1] = os.Pipe()
-	p.stderr, p.child[2], errs[2] = os.Pipe()
-	for _, err := range errs {
-		if err != nil {
-			p.closeChild()
-			p.closeHost()
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-func (p *pipes) closeChild() { closeAll(p.child[:]...) }
-
-func (p *pipes) closeHost() { closeAll(p.stdin, p.stdout, p.stderr) }
-
-// closeAll closes files; one that was never opened is nil, and closing it does nothing.
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		_ = f.Close()
-	}
 }
