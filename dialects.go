@@ -2,7 +2,9 @@ package patchbay
 
 import (
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/dialect/dotagent"
 	"github.com/patchbay-dev/patchbay/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/dialect/mine"
 	"github.com/patchbay-dev/patchbay/dialect/scaffold"
 )
 
@@ -10,6 +12,8 @@ import (
 // first that recognises it; scaffold, whose plugins are any executable, is last.
 func dialects() []dialect.Dialect {
 	return []dialect.Dialect{
+		dotagent.New(),
+		mine.New(),
 		kaged.New(),
 		scaffold.New(),
 	}

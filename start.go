@@ -2,6 +2,7 @@ package patchbay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -35,6 +36,10 @@ func (h *Host) open(ctx context.Context, e *entry) {
 	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
 	plugin, err := e.dialect.Open(ctx, e.found, e.settings, h.runtime(log))
+	if errors.Is(err, dialect.ErrUnsupported) {
+		e.state, e.err = dialect.Unsupported, err
+		return
+	}
 	if err != nil {
 		e.fail(err)
 		log.Warn("plugin left out", "err", err)

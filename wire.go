@@ -37,7 +37,9 @@ func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
 	if e.settings.Timeout > 0 {
 		hk.Timeout = e.settings.Timeout
 	}
-	hk.OnFailure = hook.Action(h.setup.config.Plugins[e.info.Name].OnFailure)
+	if own := h.setup.config.Plugins[e.info.Name].OnFailure; own != "" {
+		hk.OnFailure = hook.Action(own)
+	}
 	return hk
 }
 

@@ -3,6 +3,7 @@ package dialect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -49,6 +50,10 @@ const (
 	Skipped     State = "skipped"     // left out by a rule of its dialect
 	Unsupported State = "unsupported" // not for this system
 )
+
+// ErrUnsupported is wrapped by the error of Open for a plugin that is not meant
+// for this system: it is not broken, only not for here.
+var ErrUnsupported = errors.New("unsupported")
 
 // Found is a plugin on disk.
 type Found struct {

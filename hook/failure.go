@@ -58,6 +58,8 @@ var failureTable = []failureRow{
 		Cite: `seed 002: hook_timeout_sec, "Seconds the daemon waits for a hook response before treating it as a timeout"`},
 	{Dialect: "python", Action: ActionSkip,
 		Cite: `seed 004: "Plugin errors are logged but don't crash the pipeline"`},
+	{Dialect: "mine", Kind: Unavailable, Action: ActionSkip,
+		Cite: `dialects: "A plugin that answers an unsupported major protocol version with an error is broken, not fatal"`},
 	{Dialect: "mine", Action: ActionAbort,
 		Cite: `seed 001: "If a plugin exceeds its timeout, mine kills the process and reports an error"; dialects: "Any transform error aborts the command and names the hook"`},
 	{Dialect: "dotagent", Action: ActionSkip,

@@ -1,0 +1,187 @@
+package dotagent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// TestPreflightRefuses: "ok=false to abort the run", and "May include suggest in the response".
+func TestPreflightRefuses(t *testing.T) {
+	for _, c := range []struct{ rule, behaviour, reason, suggest string }{
+		{"ok false", "refuse", "VPN is down", "connect the VPN"},
+		{"ok false and exit 1: the suggestion is not lost", "refuse-exit", "plugin refuse-exit failed (exit 1): VPN is down", "connect the VPN"},
+		{"ok false without a reason", "refuse-quietly", "it gave no reason", ""},
+		{"ok false, exit 4, the reason on stderr", "refuse-stderr", "plugin refuse-stderr failed (exit 4): no route to host", ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			out := fire(t, hook.JobPreflight, `{"agent":"a","schedule":"s"}`, fake(t, c.behaviour).open().Hooks()...)
+			if out.Verdict != hook.Deny || out.Reason != c.reason || out.Suggest != c.suggest {
+				t.Errorf("%s, %q, %q", out.Verdict, out.Reason, out.Suggest)
+			}
+			if err := step(t, out).Err; err != nil {
+				t.Errorf("a refusal is no error: %v", err)
+			}
+		})
+	}
+}
+
+// TestFailures holds what a call came to against the rulings' texts, for a plugin that is to do something.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		behaviour string
+		kind      hook.Kind // "": it works
+		text      string
+	}{
+		{"ok", "", ""},
+		{"extra", "", ""},
+		{"flood", "", ""},
+		{"refuse", hook.Refused, "VPN is down"},
+		{"refuse-exit", hook.Refused, "plugin refuse-exit failed (exit 1): VPN is down"},
+		{"refuse-quietly", hook.Refused, "it gave no reason"},
+		{"ok-exit", hook.Crash, "plugin ok-exit failed (exit 3): half of it is missing"},
+		{"crash", hook.Crash, "plugin crash failed (exit 7): boom"},
+		{"crash-garbage", hook.Crash, "plugin crash-garbage failed (exit 7): boom"},
+		{"crash-silent", hook.Crash, "plugin crash-silent failed (exit 7): it gave no reason"},
+		{"kill-self", hook.Crash, "plugin kill-self failed (exit -1): it gave no reason (SIGKILL)"},
+		{"empty", hook.Garbled, "its reply to invoke is empty"},
+		{"garbage", hook.Garbled, `its reply to invoke is not a JSON object: "done!"`},
+		{"two", hook.Garbled, "is not a JSON object"},
+		{"list", hook.Garbled, "is not a JSON object"},
+		{"no-ok", hook.Garbled, "has no ok that is true or false"},
+		{"ok-text", hook.Garbled, "has no ok that is true or false"},
+		{"huge", hook.TooLarge, "its reply to invoke is over 4194304 bytes"},
+		{"hang", hook.Timeout, "plugin hang.invoke exceeded 0.5s — killed"},
+	} {
+		t.Run(c.behaviour, func(t *testing.T) {
+			t.Parallel()
+			hooks := fake(t, c.behaviour).open().Hooks()
+			if c.kind == hook.Timeout {
+				for i := range hooks {
+					hooks[i].Timeout = 500 * time.Millisecond
+				}
+			}
+			s := step(t, fire(t, hook.JobSink, `{"message":"m"}`, hooks...))
+			switch {
+			case c.kind == "" && s.Err != nil:
+				t.Errorf("error %v", s.Err)
+			case c.kind != "" && (!errors.Is(s.Err, c.kind) || !strings.Contains(s.Err.Error(), c.text)):
+				t.Errorf("error %v, want %s, %q", s.Err, c.kind, c.text)
+			}
+		})
+	}
+}
+
+// TestAGateNeverOpensByAccident: a preflight that does not work refuses, at a gate and wherever else it is wired.
+func TestAGateNeverOpensByAccident(t *testing.T) {
+	for _, behaviour := range []string{"crash", "garbage", "empty", "no-ok", "hang"} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			p := fake(t, behaviour).open()
+			for _, point := range []hook.Point{hook.JobPreflight, hook.TurnBegin, hook.ToolBefore, hook.CommandBefore} {
+				h, err := p.Connect(kindPreflight, point)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if behaviour == "hang" {
+					h.Timeout = 200 * time.Millisecond
+				}
+				if out := fire(t, point, `{}`, h); out.Verdict != hook.Deny {
+					t.Errorf("%s: %s", point, out.Verdict)
+				}
+			}
+		})
+	}
+}
+
+// TestTrace: what was sent and what came back, extra fields included.
+func TestTrace(t *testing.T) {
+	for behaviour, received := range map[string]string{
+		"extra":   `{"ok":true,"page_id":"#42","suggest":"s"}`,
+		"refuse":  `{"ok":false,"error":"VPN is down","suggest":"connect the VPN","host":"a"}`,
+		"garbage": `"done!"`,
+		"empty":   ``,
+	} {
+		s := step(t, fire(t, hook.JobNotify, `{"agent":"a","event":"given_up","message":"m"}`, fake(t, behaviour).open().Hooks()...))
+		if want := `{"kind":"notify","agent":"a","schedule":"","event":"given_up","message":"m","config":{}}`; string(s.Sent) != want {
+			t.Errorf("%s: sent %s, want %s", behaviour, s.Sent, want)
+		}
+		if string(s.Received) != received {
+			t.Errorf("%s: received %s, want %s", behaviour, s.Received, received)
+		}
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	want := map[string]time.Duration{"preflight": 30 * time.Second, "sink": 300 * time.Second, "notify": 15 * time.Second}
+	for _, h := range fake(t, "ok").open().Hooks() {
+		if h.Timeout != want[h.Name] {
+			t.Errorf("%s: %s", h.Name, h.Timeout)
+		}
+	}
+	if d := New(); d.info != 10*time.Second || d.validate != 30*time.Second || d.grace != 5*time.Second {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestExceeded: "plugin P.V exceeded Ns — killed", N being what the call was given.
+func TestExceeded(t *testing.T) {
+	for given, want := range map[time.Duration]string{
+		300 * time.Second: "300s", 15 * time.Second: "15s", 1500 * time.Millisecond: "1.5s", 250 * time.Millisecond: "0.25s",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), given)
+		if got := timeLeft(ctx); got != want {
+			t.Errorf("%s: %q, want %q", given, got, want)
+		}
+		cancel()
+	}
+	if got := timeLeft(context.Background()); got != "its time" {
+		t.Errorf("no deadline: %q", got)
+	}
+}
+
+// TestACallerWhoGivesUp is not told of a time-out.
+func TestACallerWhoGivesUp(t *testing.T) {
+	h, err := fake(t, "ok").open().Connect(kindNotify, hook.JobNotify)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Call(ctx, &hook.Event{Point: hook.JobNotify}); !errors.Is(err, context.Canceled) || errors.Is(err, hook.Timeout) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestStandby: with processes kept ready the protocol is the same, and Close frees them.
+func TestStandby(t *testing.T) {
+	r := fake(t, "ok")
+	r.settings.Standby = 1
+	p := r.open()
+	for _, message := range []string{"one", "two", "three"} {
+		s := step(t, fire(t, hook.JobSink, `{"message":"`+message+`"}`, p.Hooks()...))
+		if s.Err != nil || string(s.Received) != `{"ok":true}` {
+			t.Errorf("%s: %v, %s", message, s.Err, s.Received)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := step(t, fire(t, hook.JobSink, `{}`, p.Hooks()...)); !errors.Is(s.Err, hook.Unavailable) {
+		t.Errorf("after Close: %v", s.Err)
+	}
+	var invoked []string
+	for _, call := range calls(t, r.home) {
+		if strings.HasPrefix(call, verbInvoke) {
+			invoked = append(invoked, call)
+		}
+	}
+	if len(invoked) < 3 || !strings.Contains(invoked[1], `"message":"two"`) {
+		t.Errorf("calls %q", invoked)
+	}
+}

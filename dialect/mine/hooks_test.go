@@ -1,0 +1,285 @@
+package mine
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// TestStages: "Commands traverse four hook stages", each at its point, with its mode.
+func TestStages(t *testing.T) {
+	for _, c := range []struct {
+		stage, mode string
+		point       hook.Point
+	}{
+		{"prevalidate", "transform", hook.CommandValidate},
+		{"preexec", "transform", hook.CommandBefore},
+		{"postexec", "transform", hook.CommandAfter},
+		{"notify", "notify", hook.CommandDone},
+	} {
+		t.Run(c.stage, func(t *testing.T) {
+			t.Parallel()
+			r, p := openFake(t, "p")
+			out := fired(t, c.point, `{"command":"todo.add","args":["buy milk"],"flags":{"due":"tomorrow"},"result":{"n": 1},"timestamp":"2026-01-15T10:30:00Z"}`, p.Hooks()...)
+			want := `{"protocol_version":"1.0.0","type":"hook","stage":"` + c.stage + `","mode":"` + c.mode + `","context":{"command":"todo.add","args":["buy milk"],` +
+				`"flags":{"due":"tomorrow"},"result":{"n":1},"timestamp":"2026-01-15T10:30:00Z"}}`
+			if got := r.hookCalls(); len(got) != 1 || got[0] != want {
+				t.Errorf("sent\n%s, want\n%s", strings.Join(got, "\n"), want)
+			}
+			s := out.Steps[0]
+			if s.Hook != c.stage || string(s.Sent) != want || s.Err != nil || s.Changed != (c.mode == "transform") {
+				t.Errorf("step %+v", s)
+			}
+			if seen := strings.Contains(string(out.Payload), `"seen":"p"`); seen != (c.mode == "transform") {
+				t.Errorf("payload %s", out.Payload)
+			}
+			if (s.Received == nil) != (c.mode == "notify") {
+				t.Errorf("received %s", s.Received)
+			}
+		})
+	}
+}
+
+// TestContext: what an event is as a context.
+func TestContext(t *testing.T) {
+	for _, c := range []struct{ rule, payload, want string }{
+		{"what is missing is empty, and the result null", `{}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
+		{"flags map string to string", `{"command":"c","flags":{"n":5,"b":true,"s":"x","o":{"a": 1},"z":null}}`,
+			`{"command":"c","args":[],"flags":{"n":"5","b":"true","s":"x","o":"{\"a\":1}","z":""},"result":null,"timestamp":"NOW"}`},
+		{"args are strings", `{"command":"c","args":["a",1,null]}`, `{"command":"c","args":["a","1",""],"flags":{},"result":null,"timestamp":"NOW"}`},
+		{"timestamps are UTC", `{"timestamp":"2026-01-15T11:30:00+01:00"}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"2026-01-15T10:30:00Z"}`},
+		{"a timestamp that is none is now", `{"timestamp":"yesterday"}`, `{"command":"","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
+		{"other fields of the event are not sent", `{"command":"c","session":"s"}`, `{"command":"c","args":[],"flags":{},"result":null,"timestamp":"NOW"}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			o, err := rawjson.Parse([]byte(c.payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := ofCommand(o)
+			if shown.timestamp == "" {
+				shown.timestamp = "NOW"
+			}
+			if got := string(shown.object().JSON()); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	t.Run("now is RFC 3339 UTC", func(t *testing.T) {
+		r, p := openFake(t, "p")
+		fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+		stamp := regexp.MustCompile(`"timestamp":"(.*?)"`).FindStringSubmatch(r.hookCalls()[0])
+		if at, err := time.Parse(time.RFC3339, stamp[1]); err != nil || !strings.HasSuffix(stamp[1], "Z") || time.Since(at) > time.Hour {
+			t.Errorf("timestamp %q", stamp[1])
+		}
+	})
+}
+
+// TestReplies: what a context in a reply sets in the payload.
+func TestReplies(t *testing.T) {
+	const payload = `{"command":"todo.add","args":["a"],"flags":{"n":5,"b":true,"s":"x"},"timestamp":"2026-01-15T10:30:00Z"}`
+	for _, c := range []struct{ rule, reply, set string }{
+		{"a reply without context", `{"status":"ok"}`, `{}`},
+		{"a context of null", `{"status":"ok","context":null}`, `{}`},
+		{"empty stdout", " \n", `{}`},
+		{"an empty context", `{"status":"ok","context":{}}`, `{}`},
+		{"no status is ok", `{"context":{"command":"x"}}`, `{"command":"x"}`},
+		{"the same again", `{"status":"ok","context":{"command":"todo.add","args":["a"],"flags":{"n":"5","b":"true","s":"x"},"result":null}}`, `{}`},
+		{"the same in other words", `{"status":"ok","context":{"command":"todo.\u0061dd","args":["\u0061"],"flags":{"s":"\u0078","b":"true","n":"5"}}}`, `{}`},
+		{"another command", `{"status":"ok","context":{"command":"todo.edit"}}`, `{"command":"todo.edit"}`},
+		{"other args", `{"status":"ok","context":{"args":["a","b"]}}`, `{"args":["a","b"]}`},
+		{"no args", `{"status":"ok","context":{"args":[]}}`, `{"args":[]}`},
+		{"args of null are none", `{"status":"ok","context":{"args":null}}`, `{"args":[]}`},
+		{"another flag: the others keep their types", `{"status":"ok","context":{"flags":{"n":"5","b":"true","s":"x","tags":"t"}}}`,
+			`{"flags":{"n":5,"b":true,"s":"x","tags":"t"}}`},
+		{"a changed flag takes its type", `{"status":"ok","context":{"flags":{"n":"7","b":"false","s":"8"}}}`, `{"flags":{"n":7,"b":false,"s":"8"}}`},
+		{"where it can", `{"status":"ok","context":{"flags":{"n":"many","b":"0","s":"x"}}}`, `{"flags":{"n":"many","b":"0","s":"x"}}`},
+		{"a flag that is gone", `{"status":"ok","context":{"flags":{"s":"x"}}}`, `{"flags":{"s":"x"}}`},
+		{"flags of null are none", `{"status":"ok","context":{"flags":null}}`, `{"flags":{}}`},
+		{"a flag that is no string", `{"status":"ok","context":{"flags":{"n":5,"b":true,"s":"x","k":[1]}}}`, `{"flags":{"n":5,"b":true,"s":"x","k":"[1]"}}`},
+		{"a result", `{"status":"ok","context":{"result":{"id": 7}}}`, `{"result":{"id":7}}`},
+		{"the timestamp is not the plugin's to change", `{"status":"ok","context":{"timestamp":"2030-01-01T00:00:00Z"}}`, `{}`},
+		{"unknown fields are passed over", `{"status":"ok","note":1,"context":{"mood":"good"}}`, `{}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			o, err := rawjson.Parse([]byte(payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed, err := parseReply([]byte(c.reply))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := hook.Object{}
+			if changed != nil {
+				shown := ofCommand(o)
+				set, _ = toCommand(o, &shown, changed)
+			}
+			if got := string(set.JSON()); got != c.set {
+				t.Errorf("got  %s\nwant %s", got, c.set)
+			}
+		})
+	}
+}
+
+func TestGarbledReplies(t *testing.T) {
+	for _, reply := range []string{
+		`hello`, `[]`, `"ok"`, `{"status":"ok"`, `{"status":"ok"} {"status":"ok"}`, `{"status":7}`, `{"status":"fine"}`,
+		`{"status":"ok","context":[]}`, `{"context":{"command":7}}`, `{"context":{"args":"a"}}`, `{"context":{"args":[1]}}`, `{"context":{"flags":["a"]}}`,
+	} {
+		if _, err := parseReply([]byte(reply)); err == nil || !strings.Contains(err.Error(), "parse error") {
+			t.Errorf("%s: %v", reply, err)
+		}
+	}
+}
+
+// TestPatternsDecideWhoIsAsked: a hook that is not for the command is not asked, and starts no process.
+func TestPatternsDecideWhoIsAsked(t *testing.T) {
+	r := newRig(t)
+	r.fake("p", "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n")
+	p := r.open()[0]
+	out := fired(t, hook.CommandBefore, `{"command":"build"}`, p.Hooks()...)
+	if len(out.Steps) != 0 || out.Verdict != hook.Continue {
+		t.Errorf("steps %+v", out.Steps)
+	}
+	if calls := r.hookCalls(); len(calls) != 0 {
+		t.Errorf("calls %q", calls)
+	}
+	out = fired(t, hook.CommandBefore, `{"command":"todo.list.all"}`, p.Hooks()...)
+	if !out.Steps[0].Changed || len(r.hookCalls()) != 1 {
+		t.Errorf("step %+v", out.Steps[0])
+	}
+}
+
+// TestOrder: "Transform hooks of one stage run in the order of <plugin>:<command pattern>:<stage>."
+func TestOrder(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	r := newRig(t)
+	const more = "[[hooks]]\ncommand=\"todo.*\"\nstage=\"preexec\"\nmode=\"transform\"\n[[hooks]]\ncommand=\"*\"\nstage=\"preexec\"\nmode=\"transform\"\n"
+	for _, name := range []string{"b", "a", "a-z"} {
+		r.script(name, more, `#!/bin/sh
+read -r line
+case $line in *'"type":"hook"'*) ;; *) exit ;; esac
+command=$(printf '%s' "$line" | sed 's/.*"command":"\([^"]*\)".*/\1/')
+printf '{"status":"ok","context":{"command":"%s `+name+`"}}' "$command"
+`)
+	}
+	var hooks []hook.Hook
+	for i, p := range r.open() {
+		for _, h := range p.Hooks() {
+			h.Position = i
+			hooks = append(hooks, h)
+		}
+	}
+	out := fired(t, hook.CommandBefore, `{"command":"todo.add"}`, hooks...)
+	// The patterns * come before todo.*; after the first change only * fits, and todo.* still does.
+	if got := string(out.Payload); got != `{"command":"todo.add a-z a-z a a b b"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestTimeouts: "Configurable: Per-hook in manifest".
+func TestTimeouts(t *testing.T) {
+	r := newRig(t)
+	r.fake("p", "[[hooks]]\ncommand=\"a\"\nstage=\"preexec\"\nmode=\"transform\"\ntimeout=\"250ms\"\n"+
+		"[[hooks]]\ncommand=\"b\"\nstage=\"preexec\"\nmode=\"transform\"\n[[hooks]]\ncommand=\"c\"\nstage=\"notify\"\nmode=\"notify\"\n")
+	p := r.open()[0]
+	var got []time.Duration
+	for _, h := range p.Hooks() {
+		got = append(got, h.Timeout)
+	}
+	if len(got) != 3 || got[0] != 250*time.Millisecond || got[1] != 5*time.Second || got[2] != 30*time.Second {
+		t.Errorf("timeouts %v", got)
+	}
+	h, err := p.Connect(stagePreexec, hook.ToolBefore)
+	if err != nil || h.Timeout != 5*time.Second {
+		t.Errorf("connected: %v, %v", h.Timeout, err)
+	}
+	if got := New().lifecycle; got != 5*time.Second {
+		t.Errorf("lifecycle: %s", got)
+	}
+}
+
+// TestNotifyDoesNotReadStdout: "For notify mode hooks, mine does not read stdout", whatever is there and however long.
+func TestNotifyDoesNotReadStdout(t *testing.T) {
+	for _, behaviour := range []string{"garbage", "refuse-stdout", "chatty"} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			_, p := openFake(t, behaviour)
+			out := fired(t, hook.CommandDone, `{"command":"c"}`, p.Hooks()...)
+			if s := out.Steps[0]; s.Err != nil || s.Received != nil {
+				t.Errorf("step %+v", s)
+			}
+		})
+	}
+}
+
+// TestEnvironment: "PATH, HOME, the declared env_vars that are set, and MINE_CONFIG_DIR/MINE_DATA_DIR when config_read.
+// Nothing else of the host's."
+func TestEnvironment(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	for _, c := range []struct {
+		rule, permissions string
+		passed            []string
+		want              string
+	}{
+		{"PATH and HOME", "", nil, "HOME PATH"},
+		{"declared and set", "env_vars = [\"VAULT\", \"NOT_SET\"]\n", nil, "HOME PATH VAULT"},
+		{"the configuration passes on more", "", []string{"GIT_*"}, "GIT_DIR HOME PATH"},
+		{"config_read", "config_read = true\n", nil, "HOME MINE_CONFIG_DIR MINE_DATA_DIR PATH"},
+		{"config_write alone names no folders", "config_write = true\n", nil, "HOME PATH"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := newRig(t)
+			r.rt.Env.Vars = append(r.rt.Env.Vars, "VAULT=notes", "GIT_DIR=g", "OPENAI_API_KEY=hunter2", "PATCHBAY_TOKEN=hunter2")
+			r.settings.Env = c.passed
+			r.script("p", everyStage+"[permissions]\n"+c.permissions, `#!/bin/sh
+read -r line
+case $line in *'"type":"hook"'*) ;; *) exit ;; esac
+vars=$(env | sed 's/=.*//' | grep -v '^\(PWD\|OLDPWD\|SHLVL\|_\)$' | sort | tr '\n' ' ')
+printf '{"status":"ok","context":{"result":"%s|%s|%s|%s"}}' "$vars" "$MINE_CONFIG_DIR" "$MINE_DATA_DIR" "$PWD"
+`)
+			out := fired(t, hook.CommandBefore, `{"command":"c"}`, r.open()[0].Hooks()...)
+			var got struct{ Result string }
+			if err := json.Unmarshal(out.Payload, &got); err != nil {
+				t.Fatal(err)
+			}
+			parts := strings.Split(got.Result, "|")
+			if strings.TrimSpace(parts[0]) != c.want {
+				t.Errorf("it sees %q, want %q", parts[0], c.want)
+			}
+			if c.rule == "config_read" && (parts[1] != r.home+"/.config/mine" || parts[2] != r.home+"/.local/share/mine") {
+				t.Errorf("folders %q", parts[1:3])
+			}
+			if parts[3] != r.rt.Dir {
+				t.Errorf("working directory %q, want %q", parts[3], r.rt.Dir)
+			}
+		})
+	}
+}
+
+// TestStandby: with processes kept ready the protocol is the same, and Close frees them.
+func TestStandby(t *testing.T) {
+	r := newRig(t)
+	r.settings.Standby = 1
+	r.fake("p", everyStage)
+	p := r.open()[0]
+	for _, command := range []string{"one", "two", "three"} {
+		out := fired(t, hook.CommandBefore, `{"command":"`+command+`"}`, p.Hooks()...)
+		if !strings.Contains(string(out.Payload), `"seen":"p"`) {
+			t.Errorf("%s: %s", command, out.Payload)
+		}
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); err == nil {
+		t.Error("it works after Close")
+	}
+}

@@ -1,0 +1,252 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// full is a manifest with every key there is.
+const full = `
+[plugin]
+name = "obsidian-sync"
+version = "0.3.1"
+description = "keeps a vault in step"
+author = "someone"
+license = "MIT"
+protocol_version = "1.0.0"
+min_mine_version = "0.2.0"
+entrypoint = "bin/sync"
+
+[[hooks]]
+command = "todo.*"
+stage = "preexec"
+mode = "transform"
+timeout = "1m30s"
+
+[[hooks]]
+command = "*"
+stage = "notify"
+mode = "notify"
+
+[[commands]]
+name = "sync"
+description = "syncs"
+args = "[--vault NAME]"
+
+[permissions]
+network = true
+filesystem = ["~/notes", "/tmp"]
+store = true
+config_read = true
+config_write = true
+env_vars = ["VAULT", "OBSIDIAN_TOKEN"]
+`
+
+func TestManifest(t *testing.T) {
+	m, problems, warnings := parseManifest("m", []byte(full))
+	if len(problems)+len(warnings) > 0 {
+		t.Fatalf("problems %v, warnings %v", problems, warnings)
+	}
+	if m.entrypoint != "bin/sync" || m.protocolVersion != "1.0.0" {
+		t.Errorf("%+v", m)
+	}
+	if want := []registration{{"*", "notify", 30 * time.Second}, {"todo.*", "preexec", 90 * time.Second}}; !slices.Equal(m.hooks, want) {
+		t.Errorf("hooks %+v", m.hooks)
+	}
+	info := m.info()
+	if info.Name != "obsidian-sync" || info.Version != "0.3.1" || info.Description != "keeps a vault in step" ||
+		fmt.Sprint(info.Hooks) != "[preexec notify]" || fmt.Sprint(info.Commands) != "[sync]" || info.Priority != 500 {
+		t.Errorf("info %+v", info)
+	}
+	if got := strings.Join(info.Capabilities, " "); got != "network store config_read config_write filesystem:~/notes filesystem:/tmp env:VAULT env:OBSIDIAN_TOKEN" {
+		t.Errorf("capabilities %s", got)
+	}
+}
+
+func TestManifestDefaults(t *testing.T) {
+	m, problems, warnings := parseManifest("m", []byte(manifestOf("tags", everyStage)))
+	if len(problems)+len(warnings) > 0 {
+		t.Fatalf("problems %v, warnings %v", problems, warnings)
+	}
+	if m.entrypoint != "mine-plugin-tags" {
+		t.Errorf("entrypoint %s", m.entrypoint)
+	}
+	for _, h := range m.hooks {
+		want := 5 * time.Second // "Transform 5s", "Notify 30s"
+		if h.stage == stageNotify {
+			want = 30 * time.Second
+		}
+		if h.timeout != want {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+// TestEveryProblemAtOnce: with line and column, in the order of the file.
+func TestEveryProblemAtOnce(t *testing.T) {
+	_, problems, warnings := parseManifest("m.toml", []byte(`colour = "blue"
+[plugin]
+name = "Not Kebab"
+version = 1
+protocol_version = "2.0.0"
+entrypoint = "../../bin/sh"
+verzion = "1.0"
+
+[[hooks]]
+command = "todo.*"
+stage = "preexec"
+mode = "notify"
+
+[[hooks]]
+stage = "afterwards"
+mode = "transfrom"
+timeout = "5"
+
+[[commands]]
+description = "no name"
+
+[permissions]
+network = "yes"
+env_vars = ["GOOD",
+  "*"]
+`))
+	var got []string
+	for _, p := range append(problems, warnings...) {
+		if p.Path != "m.toml" {
+			t.Errorf("path %q", p.Path)
+		}
+		got = append(got, strings.TrimSuffix(fmt.Sprintf("%d:%d: %s; %s", p.Line, p.Column, p.Message, p.Fix), "; "))
+	}
+	want := []string{
+		`2:2: plugin.description: is required`,
+		`2:2: plugin.author: is required`,
+		`3:8: plugin.name: "Not Kebab" is not allowed: lower-case letters and digits, a letter first, single hyphens between`,
+		`4:11: plugin.version: must be a string`,
+		`5:20: plugin.protocol_version: unsupported protocol version "2.0.0": this host speaks 1.0.0`,
+		`6:14: plugin.entrypoint: "../../bin/sh" leads out of the plugin's folder`,
+		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify`,
+		`14:3: hooks[1].command: is required`,
+		`15:9: hooks[1].stage: must be one of prevalidate, preexec, postexec, notify, got "afterwards"; known here: prevalidate, preexec, postexec, notify`,
+		`16:8: hooks[1].mode: must be one of transform, notify, got "transfrom"; did you mean "transform"?`,
+		`17:11: hooks[1].timeout: "5" is not a duration above zero; write a number with its unit, as in "500ms", "5s" or "1m30s"`,
+		`19:3: commands[0].name: is required`,
+		`23:11: permissions.network: must be true or false`,
+		`25:3: permissions.env_vars[1]: "*" is not the name of one variable`,
+		`1:1: colour: unknown key, passed over; known here: plugin, hooks, commands, permissions`,
+		`7:1: plugin.verzion: unknown key, passed over; did you mean "version"?`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestManifestChecks(t *testing.T) {
+	hooks := func(lines string) string { return manifestOf("p", "[[hooks]]\n"+lines) }
+	for _, c := range []struct{ rule, manifest, want string }{
+		{"not TOML", "[plugin", "1:7: "},
+		{"a key twice", "[plugin]\nname = \"a\"\nname = \"b\"\n", "3:1: "},
+		{"nothing at all", "", "0:0: plugin.name: is required"},
+		{"plugin is no table", "plugin = 7", "1:10: plugin: must be a table"},
+		{"hooks are no list", manifestOf("p", "[hooks]\ncommand = \"*\"\n"), "7:2: hooks: must be an array of tables, [[hooks]]"},
+		{"a hook is no table", "hooks = [7]\n" + manifestOf("p", ""), "1:10: hooks[0]: must be a table"},
+		{"an inline hook has a place too", "hooks = [{command = \"*\", stage = \"now\", mode = \"notify\"}]\n" + manifestOf("p", ""),
+			"1:34: hooks[0].stage: must be one of"},
+		{"a dotted key has a place too", manifestOf("p", "permissions.network = 1\n"), ""}, // it is plugin.permissions
+		{"the notify stage needs notify mode", hooks("command=\"*\"\nstage=\"notify\"\nmode=\"transform\"\n"),
+			"7:3: hooks[0]: the stage notify needs the mode notify, got transform"},
+		{"and the reverse", hooks("command=\"*\"\nstage=\"postexec\"\nmode=\"notify\"\n"),
+			"7:3: hooks[0]: the stage postexec needs the mode transform, got notify"},
+		{"a mode must be given", hooks("command=\"*\"\nstage=\"notify\"\n"), "7:3: hooks[0].mode: is required"},
+		{"a pattern that is none", hooks("command=\"[\"\nstage=\"notify\"\nmode=\"notify\"\n"), `8:9: hooks[0].command: "[" is not a pattern`},
+		{"a timeout of zero", hooks("command=\"*\"\nstage=\"notify\"\nmode=\"notify\"\ntimeout=\"0s\"\n"), "11:9: hooks[0].timeout"},
+		{"a timeout that is a number", hooks("command=\"*\"\nstage=\"notify\"\nmode=\"notify\"\ntimeout=5\n"), "11:9: hooks[0].timeout: must be a string"},
+		{"a version that is none", strings.Replace(manifestOf("p", ""), "1.0.0", "one", 1), `6:20: plugin.protocol_version: "one" is not a version`},
+		{"a later minor version", strings.Replace(manifestOf("p", ""), "1.0.0", "1.7.2", 1), ""},
+		{"two commands of a name", manifestOf("p", "[[commands]]\nname=\"a\"\ndescription=\"d\"\n[[commands]]\nname=\"a\"\ndescription=\"d\"\n"),
+			`11:6: commands[1].name: there are two commands "a"`},
+		{"a command nobody could type", manifestOf("p", "[[commands]]\nname=\"a b\"\ndescription=\"d\"\n"), "8:6: commands[0].name"},
+		{"an absolute entrypoint", manifestOf("p", "entrypoint = \"/bin/sh\"\n"), "7:14: plugin.entrypoint"},
+		{"env_vars of a wrong type", manifestOf("p", "[permissions]\nenv_vars = \"HOME\"\n"), "8:12: permissions.env_vars: must be an array of strings"},
+		{"env_vars with an empty name", manifestOf("p", "[permissions]\nenv_vars = [\"A\", \"\"]\n"), "8:18: permissions.env_vars[1]: must be a string that is not empty"},
+		{"a byte order mark", "\ufeff" + manifestOf("p", ""), ""},
+		{"too many keys", manyKeys(mostKeys + 1), "0:0: over 2000 keys: not a manifest"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			_, problems, _ := parseManifest("m", []byte(c.manifest))
+			var got []string
+			for _, p := range problems {
+				got = append(got, fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Message))
+			}
+			found := strings.Join(got, "\n")
+			if (found == "") != (c.want == "") || !strings.Contains("\n"+found, "\n"+c.want) {
+				t.Errorf("got\n%s\nwant %s", found, c.want)
+			}
+		})
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d = 1\n", i)
+	}
+	return b.String()
+}
+
+func TestNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"a": true, "a1": true, "todo-sync": true, "a-1-b": true,
+		"A": false, "1a": false, "-a": false, "a-": false, "a--b": false, "a_b": false, "a.b": false, "../a": false, "ä": false, "a\nb": false,
+	} {
+		_, problems, _ := parseManifest("m", []byte(manifestOf(strings.ReplaceAll(name, "\n", `\n`), "")))
+		if (len(problems) == 0) != ok {
+			t.Errorf("%q: %v", name, problems)
+		}
+	}
+}
+
+// TestPatterns: "a glob, * also crosses dots".
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		pattern, command string
+		want             bool
+	}{
+		{"*", "todo.add", true},
+		{"*", "", true},
+		{"todo.*", "todo.add", true},
+		{"todo.*", "todo.list.all", true},
+		{"todo.*", "todo", false},
+		{"todo.*", "mytodo.add", false},
+		{"*.add", "todo.list.add", true},
+		{"todo.add", "todo.add", true},
+		{"todo.add", "todo.adds", false},
+		{"todo.???", "todo.add", true},
+		{"todo.[ab]*", "todo.add", true},
+		{"*", "bin/tool", true},
+		{"*", "a\nb", true},
+	} {
+		if got := matches(c.pattern, c.command); got != c.want {
+			t.Errorf("%q, %q: %v", c.pattern, c.command, got)
+		}
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte("hooks = [{command = \"*\", a.b = [[1], {c = 2}]}]\n[[hooks.x]]\n[hooks.x.y]\nz = 1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, problems, warnings := parseManifest("m", data)
+		lines := strings.Count(string(data), "\n") + 1
+		for _, p := range append(problems, warnings...) {
+			if p.Message == "" || p.Line < 0 || p.Line > lines || p.Line > 0 && p.Column < 1 {
+				t.Errorf("%+v", p)
+			}
+		}
+		if len(problems) == 0 && (m.name == "" || !namePattern.MatchString(m.name)) {
+			t.Errorf("accepted with the name %q", m.name)
+		}
+	})
+}

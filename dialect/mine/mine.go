@@ -1,0 +1,217 @@
+package mine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// Name is the dialect's name.
+const Name = "mine"
+
+// A Dialect is the mine protocol.
+type Dialect struct {
+	// How long a plugin may take over a lifecycle event. Tests of plugins that
+	// never answer have no time for the real value.
+	lifecycle time.Duration
+}
+
+// New returns the dialect.
+func New() *Dialect { return &Dialect{lifecycle: lifecycleTimeout} }
+
+// Name is "mine".
+func (*Dialect) Name() string { return Name }
+
+// Places is the one folder.
+func (*Dialect) Places(env dialect.Env) []dialect.Place {
+	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestFile}}
+}
+
+// Points are those of the four stages.
+func (*Dialect) Points() []hook.Point {
+	var points []hook.Point
+	for i := range native {
+		points = append(points, native[i].point)
+	}
+	return points
+}
+
+// Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each. They
+// are in the order in which their hooks run: "in the order of <plugin>:<command
+// pattern>:<stage>", where a colon sorts after digits and hyphens.
+func (*Dialect) Find(env dialect.Env) []dialect.Found {
+	root := pluginsDir(env)
+	entries, err := os.ReadDir(root)
+	if root == "" || err != nil {
+		return nil // Examine says why
+	}
+	var all []dialect.Found
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		if info, err := os.Stat(dir); strings.HasPrefix(e.Name(), ".") || err == nil && !info.IsDir() {
+			continue
+		}
+		all = append(all, look(dir, env))
+	}
+	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name+":", b.Name+":") })
+	refuseTwins(all)
+	return all
+}
+
+// At looks at a plugin's folder, or at its manifest.
+func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
+	if filepath.Base(path) == manifestFile {
+		path = filepath.Dir(path)
+	}
+	if _, err := os.Stat(filepath.Join(path, manifestFile)); err != nil {
+		return dialect.Found{}, false
+	}
+	return look(path, env), true
+}
+
+// Open makes a plugin ready for calls. No process is left running, unless some
+// are to be kept ready.
+func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+	m, ok := f.Manifest.(*manifest)
+	if !ok || f.State != "" {
+		return nil, fmt.Errorf("it is %s: %w", f.State, f.Err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := newPlugin(d, f.Path, m, s, rt)
+	p.greet()
+	return p, nil
+}
+
+// Examine reports what keeps the place of the plugins itself from being read.
+func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
+	root := pluginsDir(env)
+	if root == "" {
+		return nil
+	}
+	if _, err := os.ReadDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return []dialect.Problem{{Path: root, Message: "its plugins cannot be listed: " + err.Error()}}
+	}
+	return nil
+}
+
+// pluginsDir is where mine's plugins live; "" where there is no home.
+func pluginsDir(env dialect.Env) string {
+	data := env.DataHome()
+	if data == "" {
+		return ""
+	}
+	return filepath.Join(data, Name, "plugins")
+}
+
+// look reads a plugin's manifest and sees whether its program could be started.
+func look(dir string, env dialect.Env) dialect.Found {
+	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Path: dir}
+	file := filepath.Join(dir, manifestFile)
+	data, err := readBounded(file)
+	if err != nil {
+		f.State, f.Err = dialect.Broken, err
+		return f
+	}
+	m, problems, warnings := parseManifest(file, data)
+	f.Manifest, f.Info, f.Problems, f.Warnings = m, m.info(), problems, warnings
+	if m.name == "" {
+		f.Info.Name = f.Name
+	} else if m.name != f.Name {
+		f.Warnings = append(f.Warnings, dialect.Problem{Path: file,
+			Message: fmt.Sprintf("the plugin is called %q, its folder %q", cut(m.name), f.Name)})
+		f.Name = m.name
+	}
+	if len(problems) > 0 {
+		f.State, f.Err = dialect.Broken, firstOf(problems)
+	} else if err := startable(filepath.Join(dir, m.entrypoint), env); err != nil {
+		f.State, f.Err = dialect.Broken, err
+	}
+	return f
+}
+
+func readBounded(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostManifest+1))
+	if err == nil && len(data) > mostManifest {
+		err = fmt.Errorf("%s: over %d KiB: not a manifest", file, mostManifest>>10)
+	}
+	return data, err
+}
+
+// firstOf is the error of a manifest with problems: the first, and how many more.
+func firstOf(problems []dialect.Problem) error {
+	p := problems[0]
+	where := p.Path
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	if more := len(problems) - 1; more > 0 {
+		return fmt.Errorf("%s: %s (and %d more)", where, p.Message, more)
+	}
+	return fmt.Errorf("%s: %s", where, p.Message)
+}
+
+// startable looks at a plugin's program without starting it.
+func startable(program string, env dialect.Env) error {
+	if dialect.Executable(program) {
+		return nil
+	}
+	return explain(proc.Diagnose(program, env.Vars, nil))
+}
+
+// explain puts a program that does not start into seed 001's words: "Plugin not
+// executable: mine reports a permission error with fix instructions", "Plugin
+// binary missing: mine reports the plugin as broken, suggests reinstall".
+func explain(start *proc.StartError) error {
+	switch info, err := os.Stat(start.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &unstartable{start, "its program is missing: " + start.Path + "; reinstall the plugin"}
+	case err == nil && info.Mode().IsRegular() && !dialect.Executable(start.Path):
+		return &unstartable{start, "permission denied: its program " + start.Why + "; " + start.Fix}
+	}
+	return start
+}
+
+// unstartable is the error of a program that cannot be started, in the seed's words.
+type unstartable struct {
+	start *proc.StartError
+	text  string
+}
+
+func (e *unstartable) Error() string { return e.text }
+
+// Unwrap has the path, the reason and the fix apart.
+func (e *unstartable) Unwrap() error { return e.start }
+
+// refuseTwins leaves out the second of two plugins with one name.
+func refuseTwins(all []dialect.Found) {
+	first := make(map[string]string)
+	for i := range all {
+		f := &all[i]
+		if f.State != "" {
+			continue
+		}
+		if path, taken := first[f.Name]; taken {
+			f.State, f.Err = dialect.Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
+			continue
+		}
+		first[f.Name] = f.Path
+	}
+}
