@@ -1,0 +1,106 @@
+package main
+
+import "math"
+
+// Bar is one promise: a ratio between two series of one section, and the limit it must keep to.
+type Bar struct {
+	What    string
+	Section string
+	Of      string  // the series measured
+	Over    string  // the series it is divided by; empty: the value itself counts
+	Limit   float64 // at most this, or, with AtLeast, at least
+	AtLeast bool
+}
+
+// bars are the promises of the design's list of what the project must reach.
+func bars() []Bar {
+	return []Bar{
+		{What: "wire call, 300 B, of bare pipe", Section: sectionSmall, Of: nameWire, Over: nameBare, Limit: 1.4},
+		{What: "Host.Fire, 300 B, of bare pipe", Section: sectionSmall, Of: nameFire, Over: nameBare, Limit: 2},
+		{What: "wire call, 300 B, faster than go-plugin gRPC", Section: sectionSmall, Of: nameGRPC, Over: nameWire, Limit: 8, AtLeast: true},
+		{What: "wire call, 300 B, faster than the MCP Go SDK", Section: sectionSmall, Of: nameMCP, Over: nameWire, Limit: 20, AtLeast: true},
+		{What: "wire call, 64 KiB, of bare pipe", Section: sectionLarge, Of: nameWire, Over: nameBare, Limit: 2.5},
+		{What: "wire call, 64 KiB, faster than go-plugin gRPC", Section: sectionLarge, Of: nameGRPC, Over: nameWire, Limit: 4, AtLeast: true},
+		{What: "64 in flight, calls per second, of go-plugin gRPC", Section: sectionInFlight, Of: namePeer, Over: nameGRPC, Limit: 10, AtLeast: true},
+		{What: "host allocations per wire call, one in flight", Section: sectionAllocs, Of: nameWire, Limit: 2},
+		{What: "host allocations per wire call, many in flight", Section: sectionAllocs, Of: namePeer, Limit: 2},
+		{What: "process per call, of a bare spawn", Section: sectionSpawn, Of: nameRun, Over: nameBareSpawn, Limit: 1.1},
+		{What: "standby, Python, faster than a cold start", Section: sectionStandby, Of: nameCold, Over: nameStandby, Limit: 5, AtLeast: true},
+		{What: "16 plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
+	}
+}
+
+// Status is what became of a bar.
+type Status string
+
+// The statuses. Only Missed fails the run.
+const (
+	Kept        Status = "ok"
+	WithinNoise Status = "within noise" // over the limit, by less than the noise of this very run
+	Missed      Status = "MISSED"
+	NotMeasured Status = "not measured"
+)
+
+// Judgement is a bar and what was measured.
+type Judgement struct {
+	Bar
+	Ratio
+	Status Status
+	Why    string // where it was not measured
+}
+
+// judge holds the series of the bar's section to the bar.
+func judge(b Bar, all []Series) Judgement {
+	of, why := pick(all, b.Of)
+	if why != "" {
+		return Judgement{Bar: b, Status: NotMeasured, Why: why}
+	}
+	var over *Series
+	if b.Over != "" {
+		if over, why = pick(all, b.Over); why != "" {
+			return Judgement{Bar: b, Status: NotMeasured, Why: why}
+		}
+	}
+	ratio := ratioOf(*of, over)
+	if b.Over == "" {
+		ratio.Value = tenths(ratio.Value)
+	}
+	return Judgement{Bar: b, Ratio: ratio, Status: b.status(ratio)}
+}
+
+// status compares a ratio with the limit, and then with the limit widened by the noise.
+func (b Bar) status(r Ratio) Status {
+	switch {
+	case b.holds(r.Value, b.Limit):
+		return Kept
+	case b.AtLeast && b.holds(r.Value, b.Limit/(1+r.Noise)), !b.AtLeast && b.holds(r.Value, b.Limit*(1+r.Noise)):
+		return WithinNoise
+	}
+	return Missed
+}
+
+// holds is false for NaN, whichever way the bar points.
+func (b Bar) holds(value, limit float64) bool {
+	if b.AtLeast {
+		return value >= limit
+	}
+	return value <= limit
+}
+
+// pick finds a series with samples, or says why there is none.
+func pick(all []Series, name string) (s *Series, why string) {
+	for i := range all {
+		if all[i].Name != name {
+			continue
+		}
+		if all[i].Skip != "" {
+			return nil, all[i].Skip
+		}
+		return &all[i], ""
+	}
+	return nil, "no " + name + " in this run"
+}
+
+// tenths rounds a count per call: what the runtime itself allocates beside the calls adds a few
+// thousandths, which are nobody's.
+func tenths(v float64) float64 { return math.Round(v*10) / 10 }

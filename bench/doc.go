@@ -1,0 +1,29 @@
+// Command bench measures Patchbay against its peers, side by side, in one run, and holds the result
+// to the project's bars.
+//
+//	go run . [--quick] [--only SECTION,…] [--json] [--markdown FILE]
+//
+// It answers three questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
+// allocs), what a process costs (spawn, standby) and what starting many plugins costs (start). It is
+// not a micro-benchmark suite: those live beside the code they measure, as Go benchmarks. Nor does it
+// compare numbers across machines or days: a bar is a ratio between two things measured in turns,
+// seconds apart, on the same processor.
+//
+// Every contestant carries the same work: one JSON object there, the same object back, each reply
+// compared with what was sent. Every plugin process is this very program, executed again.
+//
+// The flow:
+//
+//	main
+//	├─ runChild            executed again as a contestant's plugin (BENCH_CHILD, or its file name)
+//	├─ runSectionHere      executed again to measure one section, pinned to its processors
+//	│  └─ section.measure  opens the contestants …
+//	│     └─ roundRobin    … and lets them take turns, round after round
+//	└─ run                 the command itself
+//	   ├─ runSection       starts the process above, reads its series
+//	   ├─ judge            each bar against the series of its section
+//	   └─ report           Markdown or JSON; the exit code is 1 when a bar is missed beyond noise
+//
+// To add a contestant, write one file with a type that satisfies [Contestant] and the function its
+// plugin process runs, and add one line to each list in contestant.go.
+package main

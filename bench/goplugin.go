@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+)
+
+// goPlugin is what the two go-plugin contestants share: the process and the handshake. go-plugin
+// listens on a Unix socket here and takes no TLS unless asked; logging is off on both sides.
+type goPlugin struct {
+	client *plugin.Client
+	echo   any // what the plugin's client side dispensed
+}
+
+// goPluginShake is go-plugin's "are you my plugin" cookie; any agreed value does.
+func goPluginShake() plugin.HandshakeConfig {
+	return plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: "BENCH_COOKIE", MagicCookieValue: "bench"}
+}
+
+func (g *goPlugin) open(ctx context.Context, childName string, p plugin.Plugin, proto plugin.Protocol) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cmd, err := childCommand(childName)
+	if err != nil {
+		return err
+	}
+	g.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  goPluginShake(),
+		Plugins:          plugin.PluginSet{"echo": p},
+		AllowedProtocols: []plugin.Protocol{proto},
+		Cmd:              cmd,
+		GRPCDialOptions:  grpcDialOptions(), // of no effect on net/rpc
+		Logger:           hclog.NewNullLogger(),
+		Stderr:           io.Discard,
+	})
+	conn, err := g.client.Client()
+	if err != nil {
+		return fmt.Errorf("start go-plugin child: %w", err)
+	}
+	g.echo, err = conn.Dispense("echo")
+	return err
+}
+
+func (g *goPlugin) Close() error {
+	if g.client != nil {
+		g.client.Kill()
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// envSection names the section this process is to measure.
+	envSection = "BENCH_SECTION"
+	// envQuick tells it to be quick.
+	envQuick = "BENCH_QUICK"
+	// sectionLimit ends a section that hangs; the longest takes well under a minute.
+	sectionLimit = 10 * time.Minute
+)
+
+// Exit codes.
+const (
+	exitKept   = 0
+	exitMissed = 1 // a bar was missed by more than the noise
+	exitError  = 2 // something could not be measured, or the flags are wrong
+)
+
+func main() {
+	if name := childName(); name != "" {
+		exitOn(runChild(name))
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if name := os.Getenv(envSection); name != "" {
+		exitOn(runSectionHere(ctx, name))
+		return
+	}
+	report, err := run(ctx, os.Args[1:])
+	exitOn(err)
+	if report.missed() {
+		os.Exit(exitMissed)
+	}
+	os.Exit(exitKept)
+}
+
+// exitOn ends the process where there is an error.
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(exitError)
+	}
+}
+
+// flags of the command.
+type flags struct {
+	quick    bool
+	only     string // sections, comma between
+	json     bool
+	markdown string // file
+}
+
+// run is the command itself: measure, judge, report.
+func run(ctx context.Context, args []string) (Report, error) {
+	var f flags
+	set := flag.NewFlagSet("bench", flag.ExitOnError)
+	set.BoolVar(&f.quick, "quick", false, "fewer rounds, more noise")
+	set.StringVar(&f.only, "only", "", "measure only these sections (comma between): "+strings.Join(sectionNames(), ", "))
+	set.BoolVar(&f.json, "json", false, "print the report as JSON")
+	set.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too")
+	if err := set.Parse(args); err != nil {
+		return Report{}, err
+	}
+	chosen, err := choose(f.only)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := measureAll(ctx, chosen, f.quick)
+	if err != nil {
+		return report, err
+	}
+	return report, publish(report, f)
+}
+
+// sectionNames in their order.
+func sectionNames() []string {
+	var names []string
+	for _, s := range sections() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// choose returns the named sections; all of them where none is named.
+func choose(only string) ([]section, error) {
+	all := sections()
+	if only == "" {
+		return all, nil
+	}
+	wanted := strings.Split(only, ",")
+	for _, name := range wanted {
+		if !slices.Contains(sectionNames(), name) {
+			return nil, fmt.Errorf("no section %q; there are %s", name, strings.Join(sectionNames(), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(s section) bool { return !slices.Contains(wanted, s.name) }), nil
+}
+
+// measureAll measures the sections one after another and judges their bars.
+func measureAll(ctx context.Context, chosen []section, quick bool) (Report, error) {
+	report := Report{Machine: thisMachine(), Quick: quick}
+	for _, s := range chosen {
+		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)
+		series, where, err := runSection(ctx, s, quick)
+		if err != nil {
+			return report, fmt.Errorf("section %s: %w", s.name, err)
+		}
+		report.Sections = append(report.Sections, summary(s, where, series))
+		for _, b := range bars() {
+			if b.Section == s.name {
+				report.Bars = append(report.Bars, barRow(judge(b, series)))
+			}
+		}
+	}
+	return report, nil
+}
+
+// runSection measures one section in a process of its own: it can be pinned, and no section inherits
+// the heap of the one before.
+func runSection(ctx context.Context, s section, quick bool) (series []Series, where string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, "", err
+	}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), envSection+"="+s.name, envQuick+"="+strconv.FormatBool(quick))
+	if s.cpus > 0 {
+		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(s.cpus))
+	}
+	// What a peer's library logs when its plugin ends is of interest only where the section fails.
+	cmd.Stdout, cmd.Stderr = &out, &said
+	// Asked, not killed: a killed host leaves go-plugin's children behind.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if where, err = pinned(s.cpus, cmd.Start); err != nil {
+		return nil, where, err
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, where, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return series, where, json.Unmarshal(out.Bytes(), &series)
+}
+
+// runSectionHere is main in the process of one section: the series go to stdout as JSON.
+func runSectionHere(ctx context.Context, name string) error {
+	// Not a deadline in the context: gRPC would send it along with every call, and pay for that.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(sectionLimit, cancel).Stop()
+	chosen, err := choose(name)
+	if err != nil {
+		return err
+	}
+	// Its own children must not take themselves for sections.
+	if err := os.Unsetenv(envSection); err != nil {
+		return err
+	}
+	series, err := chosen[0].measure(ctx, effort{quick: os.Getenv(envQuick) == "true"})
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(series)
+}
+
+// publish prints the report, and writes the file that was asked for.
+func publish(r Report, f flags) error {
+	if f.markdown != "" {
+		if err := writeFile(f.markdown, r.writeMarkdown); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return r.writeJSON(os.Stdout)
+	}
+	return r.writeMarkdown(os.Stdout)
+}
+
+// writeFile has a file written; an error on closing it is an error too.
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

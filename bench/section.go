@@ -1,0 +1,72 @@
+package main
+
+import "context"
+
+// Names of the sections; bars refer to them.
+const (
+	sectionSmall    = "call-300"
+	sectionLarge    = "call-64k"
+	sectionInFlight = "in-flight"
+	sectionAllocs   = "allocs"
+	sectionSpawn    = "spawn"
+	sectionStandby  = "standby"
+	sectionStart    = "start"
+)
+
+// section is one question and how it is measured.
+type section struct {
+	name     string
+	title    string
+	unit     string // of the samples
+	cpus     int    // how many processors host and plugins share; 0: as many as there are
+	baseline string // the series whose multiples the table shows; empty: none
+	measure  func(context.Context, effort) ([]Series, error)
+}
+
+// effort is how long to measure.
+type effort struct{ quick bool }
+
+// of scales a number of rounds.
+func (e effort) of(rounds int) int {
+	if e.quick {
+		return max(rounds/5, 3) // fewer would leave no quartiles
+	}
+	return rounds
+}
+
+// sections lists what is measured, in this order.
+func sections() []section {
+	return []section{
+		{sectionSmall, "One call, 300 bytes, host and plugin on one core", "µs", 1, nameBare, measureSmall},
+		{sectionLarge, "One call, 64 KiB, host and plugin on one core", "µs", 1, nameBare, measureLarge},
+		{sectionInFlight, "64 calls in flight, 300 bytes, two cores", "calls/s", 2, nameGRPC, measureInFlight},
+		{sectionAllocs, "Host heap allocations per 300-byte call", "allocs", 2, "", measureAllocs},
+		{sectionSpawn, "One process per call, /bin/cat, 300 bytes", "ms", 0, nameBareSpawn, measureSpawn},
+		{sectionStandby, "One Python process per call, with and without a spare standing by", "ms", 0, nameCold, measureStandby},
+		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, nameBareStart, measureStart},
+	}
+}
+
+// measureSmall makes 120 × 20 = 2,400 calls of each contestant.
+func measureSmall(ctx context.Context, e effort) ([]Series, error) {
+	payload := payloadOf(smallCall)
+	return each(ctx, e.of(120), oneAtATime(), func(c Contestant) turn { return timed(c, payload, 20) })
+}
+
+// measureLarge makes 80 × 10 = 800 calls of each contestant.
+func measureLarge(ctx context.Context, e effort) ([]Series, error) {
+	payload := payloadOf(largeCall)
+	return each(ctx, e.of(80), oneAtATime(), func(c Contestant) turn { return timed(c, payload, 10) })
+}
+
+// measureInFlight makes 20 × 64 × 40 = 51,200 calls of each contestant.
+func measureInFlight(ctx context.Context, e effort) ([]Series, error) {
+	payload := payloadOf(smallCall)
+	return each(ctx, e.of(20), manyInFlight(), func(c Contestant) turn { return throughput(c, payload, 64, 40) })
+}
+
+// measureAllocs makes 10 × 200 = 2,000 calls of each contestant.
+func measureAllocs(ctx context.Context, e effort) ([]Series, error) {
+	payload := payloadOf(smallCall)
+	return each(ctx, e.of(10), oneAtATime(), func(c Contestant) turn { return mallocs(c, payload, 200) })
+}
