@@ -34,6 +34,17 @@ func BenchmarkCheck64KiBString(b *testing.B) {
 	}
 }
 
+// A line break in every line: the search starts again behind each.
+func BenchmarkCheck64KiBOfLines(b *testing.B) {
+	doc := rawjson.String(strings.Repeat("the quick brown fox jumps over the lazy dog while nobody at all is looking\n", 860))
+	b.SetBytes(int64(len(doc)))
+	for b.Loop() {
+		if err := rawjson.Check(doc); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkCheck64KiBOfEvents(b *testing.B) {
 	doc := []byte("[" + strings.Repeat(event300+",", 217) + "1]")
 	b.SetBytes(int64(len(doc)))

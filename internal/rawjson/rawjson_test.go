@@ -106,7 +106,7 @@ func TestSyntaxErrorSaysWhere(t *testing.T) {
 
 // Every special byte is found at every distance from the start and the end of the eight-byte words.
 func TestStringsEndWhereTheyEnd(t *testing.T) {
-	for length := range 50 {
+	for _, length := range []int{1, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 80} {
 		for at := range length {
 			for c := range 256 {
 				c := byte(c)

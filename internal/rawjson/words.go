@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The constants of the eight-at-a-time search: a byte repeated eight times is ones × byte.
+// The constants of the search by words: a byte repeated eight times is ones × byte.
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080
@@ -31,48 +31,6 @@ const escaped traits = 1
 
 func (t traits) nonASCII() bool { return t&highs != 0 }
 
-// plain returns the index of the first byte at or after i that ends a plain run, and the traits of the run.
-func plain(data []byte, i int) (int, traits) {
-	n, seen := blocks(data[i:])
-	for i += n; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		if m := special(w); m != 0 {
-			n, before := lowest(w, m)
-			return i + n, traits((seen | before) & highs)
-		}
-		seen |= w
-	}
-	for ; i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' '; i++ {
-		seen |= uint64(data[i])
-	}
-	return i, traits(seen & highs)
-}
-
-// blocksPortable is blocks with the means of the language: four words a turn, because the test and the loop cost as much
-// as the search.
-func blocksPortable(data []byte) (n int, high uint64) {
-	rest := data
-	for len(rest) >= 32 {
-		w0, w1 := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
-		w2, w3 := binary.LittleEndian.Uint64(rest[16:]), binary.LittleEndian.Uint64(rest[24:])
-		all := w0 | w1 | w2 | w3
-		if (suspect(w0)|suspect(w1)|suspect(w2)|suspect(w3)|all)&highs != 0 {
-			if special(w0)|special(w1)|special(w2)|special(w3) != 0 {
-				break
-			}
-			high |= all & highs
-		}
-		rest = rest[32:]
-	}
-	return len(data) - len(rest), high
-}
-
-// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before it.
-func lowest(w, m uint64) (n int, before uint64) {
-	shift := bits.TrailingZeros64(m) &^ 7
-	return shift / 8, w & (1<<shift - 1)
-}
-
 // skipString passes over the string whose opening quote is data[i].
 func skipString(data []byte, i int) (end int, t traits, err error) {
 	var seen uint64
@@ -94,41 +52,71 @@ func skipString(data []byte, i int) (end int, t traits, err error) {
 	return skipRest(data, i, traits(seen&highs))
 }
 
-// skipRest passes over what is left of a string from data[i] on, of which t is known.
-func skipRest(data []byte, i int, t traits) (int, traits, error) {
+// skipWords is skipRest by words.
+func skipWords(data []byte, i int, t traits) (int, traits, error) {
 	for {
-		end, more := plain(data, i)
+		end, more := plainWords(data, i)
 		i, t = end, t|more
-		if i >= len(data) {
-			return i, t, &SyntaxError{i, "unexpected end in a string"}
-		}
-		switch data[i] {
-		case '"':
+		if at(data, i) == '"' {
 			return i + 1, t, nil
-		case '\\':
-			n := escapeLen(data[i:])
-			if n == 0 {
-				return i, t, &SyntaxError{i, "invalid escape in a string"}
-			}
-			i, t = i+n, t|escaped
-		default:
-			return i, t, unexpected(data, i, "in a string")
 		}
+		size, err := escape(data, i)
+		if err != nil {
+			return i, t, err
+		}
+		i, t = i+size, t|escaped
 	}
 }
 
-// escapeLen is the length of the escape that b starts with, 0 where it is not one.
-func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
+// plainWords is plain by words: first four a turn, because the test and the loop cost as much as the search; then one by
+// one, and at the end byte by byte.
+func plainWords(data []byte, i int) (int, traits) {
+	var seen uint64
+	rest := data[i:]
+	for len(rest) >= 32 {
+		w0, w1 := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
+		w2, w3 := binary.LittleEndian.Uint64(rest[16:]), binary.LittleEndian.Uint64(rest[24:])
+		all := w0 | w1 | w2 | w3
+		if (suspect(w0)|suspect(w1)|suspect(w2)|suspect(w3)|all)&highs != 0 {
+			if special(w0)|special(w1)|special(w2)|special(w3) != 0 {
+				break
+			}
+			seen |= all
+		}
+		rest = rest[32:]
 	}
-	switch b[1] {
+	for i = len(data) - len(rest); i+8 <= len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if m := special(w); m != 0 {
+			n, before := lowest(w, m)
+			return i + n, traits((seen | before) & highs)
+		}
+		seen |= w
+	}
+	for ; i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' '; i++ {
+		seen |= uint64(data[i])
+	}
+	return i, traits(seen & highs)
+}
+
+// lowest is the index of the lowest mark of m in the word w, and the bytes of w that come before it.
+func lowest(w, m uint64) (n int, before uint64) {
+	shift := bits.TrailingZeros64(m) &^ 7
+	return shift / 8, w & (1<<shift - 1)
+}
+
+// escape returns the length of the escape at data[i], where a string was expected to go on.
+func escape(data []byte, i int) (size int, err error) {
+	if at(data, i) != '\\' {
+		return 0, unexpected(data, i, "in a string")
+	}
+	switch at(data, i+1) {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
+		return 2, nil
 	case 'u':
-		if _, ok := hex4(b); ok {
-			return 6
+		if _, ok := hex4(data[i:]); ok {
+			return 6, nil
 		}
 	}
-	return 0
+	return 0, &SyntaxError{i, "invalid escape in a string"}
 }

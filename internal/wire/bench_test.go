@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func paramsOf(size int) []byte {
 }
 
 func benchSerial(b *testing.B, size int) {
-	c := startChild(b, "serve")
+	c := startChild(b, "lent")
 	s := NewSerial(c.r, c.w, Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -85,3 +86,40 @@ func benchSerial(b *testing.B, size int) {
 
 func BenchmarkSerialCall300(b *testing.B)   { benchSerial(b, 300) }
 func BenchmarkSerialCall64KiB(b *testing.B) { benchSerial(b, 64<<10) }
+
+func benchPeer(b *testing.B, size int) {
+	c := startChild(b, "lent")
+	p := NewPeer(c.r, c.w, PeerOptions{})
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	params := paramsOf(size)
+	compare(b, size, func() {
+		if _, err := p.Call(ctx, "tool/call", params); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkPeerCall300(b *testing.B)   { benchPeer(b, 300) }
+func BenchmarkPeerCall64KiB(b *testing.B) { benchPeer(b, 64<<10) }
+
+// One operation is one call; 64 goroutines make them.
+func BenchmarkPeer64InFlight(b *testing.B) {
+	c := startChild(b, "lent")
+	p := NewPeer(c.r, c.w, PeerOptions{})
+	defer p.Close()
+	params := paramsOf(300)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := p.Call(ctx, "tool/call", params); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -53,6 +53,7 @@ func (e *MalformedError) Error() string { return fmt.Sprintf("malformed reply: %
 // NoiseKind tells noises apart.
 type NoiseKind int
 
+// The kinds of noise.
 const (
 	NoiseGarbage   NoiseKind = iota + 1 // not a JSON-RPC message; passed over
 	NoiseTooLarge                       // over the cap; discarded
@@ -124,7 +125,7 @@ func tooLarge(size, limit int) error {
 }
 
 // cut is foreign text made safe to print: at most n bytes, and valid UTF-8.
-func cut[T string | []byte](text T, n int) string {
+func cut[T ~string | ~[]byte](text T, n int) string {
 	if len(text) > n {
 		text = text[:n]
 	}

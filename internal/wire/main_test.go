@@ -12,17 +12,23 @@ import (
 const fakeEnv = "WIRE_TEST_FAKE"
 
 func TestMain(m *testing.M) {
-	if fake, ok := fakes[os.Getenv(fakeEnv)]; ok {
-		fake(os.Stdin, os.Stdout)
-		return
+	name := os.Getenv(fakeEnv)
+	for _, family := range []map[string]func(r, w *os.File){fakes, misbehaviours} {
+		if fake, ok := family[name]; ok {
+			fake(os.Stdin, os.Stdout)
+			return
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// fakes are the plugins, by the way they behave.
+// fakes are plugins that behave.
 var fakes = map[string]func(r, w *os.File){
-	"serve": func(r, w *os.File) {
+	"lent": func(r, w *os.File) {
 		_ = ServeLent(r, w, func(method string, params json.RawMessage) (json.RawMessage, error) { return params, nil })
+	},
+	"serve": func(r, w *os.File) {
+		_ = Serve(r, w, func(method string, params json.RawMessage) (json.RawMessage, error) { return params, nil })
 	},
 	"bare": func(r, w *os.File) {
 		buf := make([]byte, 1<<20)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -110,7 +111,7 @@ func (o *outbox) write() {
 		if o.try != nil && round < maxRounds {
 			n, err = o.try.Write(batch)
 		}
-		if err != nil && err != errWouldBlock {
+		if err != nil && !errors.Is(err, errWouldBlock) {
 			o.peer.fail(err)
 			return
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -132,7 +133,7 @@ func (r *Reader) fill(src io.Reader) error {
 		if n > 0 {
 			return nil // an error that matters will come again
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			r.err = err
 			return nil
 		}

@@ -70,6 +70,9 @@ func (s *Serial) Call(ctx context.Context, method string, params []byte) (json.R
 	if s.err != nil {
 		return nil, s.err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("calling %q: %w", method, err)
+	}
 	if err := s.compose(method, params); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // maxAnswers bounds the answers that wait: a plugin that asks and does not read gets no more.
 const maxAnswers = 4 << 10
@@ -52,7 +55,7 @@ func (s *Serial) write(p []byte) (int, error) {
 		return s.w.Write(p)
 	}
 	n, err := s.tryW.Write(p)
-	if err == errWouldBlock {
+	if errors.Is(err, errWouldBlock) {
 		err = nil
 	}
 	return n, err

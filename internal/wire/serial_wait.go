@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -14,10 +15,10 @@ const firstWait = 5 * time.Millisecond
 // find the timer of the one before still set and leave it: setting one costs more than a wake-up for nothing now and
 // then.
 func (s *Serial) arm(ctx context.Context) {
-	if ctx.Done() == nil {
+	deadline, ok := ctx.Deadline()
+	if !ok && ctx.Done() == nil { // Done is asked for last: a context may have to set a timer for it
 		return
 	}
-	deadline, ok := ctx.Deadline()
 	if s.armed && !(ok && deadline.Before(s.wake)) {
 		return
 	}
@@ -35,7 +36,7 @@ func (s *Serial) read(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case err == errWouldBlock: // and not to be waited for: the request could not be sent
+		case errors.Is(err, errWouldBlock): // and not to be waited for: the request could not be sent
 			return s.err
 		case !isTimeout(err):
 			return err

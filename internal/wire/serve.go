@@ -12,11 +12,10 @@ import (
 // serveMax caps what a plugin reads. It is above every dialect's limit: the host enforces that one.
 const serveMax = 16 << 20
 
-// combineMax is how much replies are combined into one write: as much as a host's reader takes at once.
-const combineMax = 16 << 10
-
-// quickAnswer is what an answer may take for the next one to be waited for: a few times what a write of its own costs.
-const quickAnswer = 50 * time.Microsecond
+const (
+	combineMax  = 16 << 10              // how much is combined into one write: as much as a host's reader takes at once
+	quickAnswer = 50 * time.Microsecond // what an answer may take for the replies before it to have waited: a few writes
+)
 
 // Serve is the plugin's side: one request at a time, replies in order, until r ends. An [*RPCError] from answer goes out as
 // such, any other error as -32603; the answer to a notification is not sent. Garbage is answered with -32700.
@@ -36,20 +35,29 @@ func ServeLent(r io.Reader, w io.Writer, answer Answer) error {
 // Answer is what a plugin does with a request or notification.
 type Answer func(method string, params json.RawMessage) (json.RawMessage, error)
 
+type server struct {
+	in     *Reader
+	w      io.Writer
+	out    []byte // replies that wait to be sent together
+	answer Answer
+	lend   bool // params are not copied
+}
+
+// serve answers whatever has come, and then sends all the replies with one write: a host with many calls in flight is
+// woken once for all of them, one with a single call at once.
 func serve(s *server) error {
 	for {
 		line, ok, err := s.in.line()
 		switch {
 		case err != nil:
-			err = s.fault(nil, codeInvalid, err.Error())
+			s.fault(nil, codeInvalid, err.Error())
+			err = nil
 		case ok:
 			err = s.lineOf(line)
-		case s.in.err == io.EOF:
+		case s.in.err != nil:
 			return errors.Join(s.lineOf(s.in.last()), s.flush())
 		default:
-			if err = s.flush(); err == nil {
-				err = s.in.fill(s.in.src)
-			}
+			err = s.refill()
 		}
 		if err != nil {
 			return err
@@ -57,13 +65,12 @@ func serve(s *server) error {
 	}
 }
 
-type server struct {
-	in     *Reader
-	w      io.Writer
-	out    []byte // replies that wait for the requests that came with theirs
-	answer Answer
-	slow   bool // the last answer took its time
-	lend   bool // params are not copied
+// refill sends what waits and reads on.
+func (s *server) refill() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.in.fill(s.in.src)
 }
 
 // lineOf answers every message on a line.
@@ -71,7 +78,8 @@ func (s *server) lineOf(line []byte) error {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
 		m, err := scanMessage(line, i)
 		if err != nil {
-			return s.fault(nil, codeParse, err.Error())
+			s.fault(nil, codeParse, err.Error())
+			return nil
 		}
 		if err := s.message(&m); err != nil {
 			return err
@@ -84,19 +92,36 @@ func (s *server) lineOf(line []byte) error {
 func (s *server) message(m *message) error {
 	method, ok := rawjson.Unquote(m.raw(m.method))
 	if !ok {
-		return s.fault(m.raw(m.id), codeInvalid, notObjectText)
-	}
-	id := m.raw(m.id)
-	began := time.Now()
-	result, err := s.answer(method, s.params(m))
-	s.slow = time.Since(began) > quickAnswer
-	if !m.has(m.id) {
+		s.fault(m.raw(m.id), codeInvalid, notObjectText)
 		return nil
 	}
-	if err != nil {
-		return s.write(appendFault(s.out, id, asRPCError(err)))
+	if len(s.out) > 0 || s.in.next < len(s.in.buf) {
+		return s.oneOfMany(method, m)
 	}
-	return s.write(appendReply(s.out, id, result))
+	s.reply(method, m)
+	return nil
+}
+
+// oneOfMany answers a request where others have come with it. Replies wait for each other only while answers are quick
+// and few.
+func (s *server) oneOfMany(method string, m *message) error {
+	began := time.Now()
+	s.reply(method, m)
+	if len(s.out) < combineMax && time.Since(began) < quickAnswer {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *server) reply(method string, m *message) {
+	result, err := s.answer(method, s.params(m))
+	switch {
+	case !m.has(m.id): // a notification
+	case err != nil:
+		s.out = appendFault(s.out, m.raw(m.id), asRPCError(err))
+	default:
+		s.out = appendReply(s.out, m.raw(m.id), result)
+	}
 }
 
 func (s *server) params(m *message) json.RawMessage {
@@ -106,19 +131,8 @@ func (s *server) params(m *message) json.RawMessage {
 	return m.own(s.in, m.params)
 }
 
-func (s *server) fault(id []byte, code int, text string) error {
-	return s.write(appendFault(s.out, id, &RPCError{Code: code, Message: text}))
-}
-
-// write takes over the replies so far. They go out with one write when every request that has come is answered: a host
-// with many calls in flight is woken once for all of them, one with a single call at once. After an answer that took its
-// time they do not wait for the next, which may as well.
-func (s *server) write(replies []byte) error {
-	s.out = replies
-	if len(replies) < combineMax && !s.slow {
-		return nil
-	}
-	return s.flush()
+func (s *server) fault(id []byte, code int, text string) {
+	s.out = appendFault(s.out, id, &RPCError{Code: code, Message: text})
 }
 
 func (s *server) flush() error {

@@ -29,6 +29,11 @@ func newTry(f *os.File) (*try, bool) {
 	if err != nil || f.SetDeadline(noDeadline) != nil { // a file without deadlines is one that blocks
 		return nil, false
 	}
+	var blocks error // somebody may have asked for the descriptor, which makes the file block
+	err = conn.Control(func(fd uintptr) { blocks = syscall.SetNonblock(int(fd), true) })
+	if err != nil || blocks != nil {
+		return nil, false
+	}
 	t := &try{conn: conn}
 	t.onRead = t.read
 	t.onWrite = t.write
@@ -39,7 +44,11 @@ func newTry(f *os.File) (*try, bool) {
 // call and the wait is not missed: the poller was told to take notice before the call.
 func (t *try) read(fd uintptr) bool {
 	t.n, t.err = again(syscall.Read, fd, t.p)
-	return t.err != syscall.EAGAIN || t.empty == nil || !t.empty()
+	if !wouldBlock(t.err) || t.empty == nil || !t.empty() {
+		return true
+	}
+	t.n, t.err = again(syscall.Read, fd, t.p) // a plugin on the same core has often answered while we sent
+	return !wouldBlock(t.err)
 }
 
 func (t *try) write(fd uintptr) bool {
@@ -68,7 +77,7 @@ func (t *try) Write(p []byte) (int, error) {
 
 func (t *try) result() (int, error) {
 	t.p = nil
-	if t.err == syscall.EAGAIN {
+	if wouldBlock(t.err) {
 		return 0, errWouldBlock
 	}
 	return max(t.n, 0), t.err
@@ -78,8 +87,11 @@ func (t *try) result() (int, error) {
 func again(call func(int, []byte) (int, error), fd uintptr, p []byte) (int, error) {
 	for {
 		n, err := call(int(fd), p)
-		if err != syscall.EINTR {
+		if err != syscall.EINTR { //nolint:errorlint // an Errno, straight from the system call
 			return n, err
 		}
 	}
 }
+
+// wouldBlock compares by value: errors.Is is slower than the system call it would judge.
+func wouldBlock(err error) bool { return err == syscall.EAGAIN } //nolint:errorlint // an Errno, straight from the system call

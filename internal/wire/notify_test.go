@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBucket(t *testing.T) {
+	start := time.Unix(1000, 0)
+	b := bucket{rate: 100, tokens: 100, last: start}
+	takes := func(now time.Time, tries int) (n int) {
+		for range tries {
+			if b.take(now) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, step := range []struct {
+		rule string
+		at   time.Duration
+		want int
+	}{
+		{"the first second's worth at once", 0, 100},
+		{"nothing more at the same moment", 0, 0},
+		{"a tenth after a tenth of a second", 100 * time.Millisecond, 10},
+		{"never more than a second's worth", time.Hour, 100},
+		{"a clock that goes back gives nothing", 0, 0},
+	} {
+		if got := takes(start.Add(step.at), 1000); got != step.want {
+			t.Errorf("%s: %d, want %d", step.rule, got, step.want)
+		}
+	}
+	if unlimited := (bucket{}); !unlimited.take(start) {
+		t.Error("rate 0 is a limit")
+	}
+}
+
+// note is a notification as the reading goroutine sees it.
+func note(t *testing.T) *message {
+	m, err := scanMessage([]byte(`{"method":"n","params":{}}`), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &m
+}
+
+func TestDroppedIsToldOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []int
+		var when []time.Duration
+		began := time.Now()
+		n := newNotifier(PeerOptions{
+			NotifyRate: 1,
+			OnNotify:   func(string, json.RawMessage) {},
+			OnDropped: func(n int) {
+				told = append(told, n)
+				when = append(when, time.Since(began))
+			},
+		})
+		go n.run()
+		in := NewReader(nil, 1)
+		for range 35 { // for three and a half seconds; one a second is let through
+			n.add(note(t), in)
+			time.Sleep(100 * time.Millisecond)
+		}
+		n.end()
+		synctest.Wait()
+		total := 0
+		for i, some := range told {
+			total += some
+			if i > 0 && i < len(told)-1 && when[i]-when[i-1] < time.Second {
+				t.Errorf("told again after %v", when[i]-when[i-1])
+			}
+		}
+		if total != 35-4 || len(told) > 5 {
+			t.Errorf("told %v at %v, want 31 in all", told, when)
+		}
+	})
+}
+
+func TestASlowOnNotifyCostsABoundedQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		handed, dropped := 0, 0
+		n := newNotifier(PeerOptions{
+			OnNotify:  func(string, json.RawMessage) { <-release; handed++ },
+			OnDropped: func(n int) { dropped += n },
+		})
+		go n.run()
+		in := NewReader(nil, 1)
+		for range 10 * maxQueued {
+			n.add(note(t), in)
+		}
+		close(release)
+		n.end()
+		synctest.Wait()
+		if handed > maxQueued+1 || handed+dropped != 10*maxQueued {
+			t.Errorf("%d handed out, %d dropped", handed, dropped)
+		}
+	})
+}
+
+func TestLargeNotificationsCostBoundedMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		n := newNotifier(PeerOptions{
+			Options:  Options{MaxReceive: 10},
+			OnNotify: func(string, json.RawMessage) { <-release },
+		})
+		go n.run()
+		in := NewReader(nil, 1)
+		for range 100 {
+			n.add(note(t), in)
+		}
+		if waiting := n.bytes.Load(); waiting > 2*10 {
+			t.Errorf("%d bytes wait", waiting)
+		}
+		close(release)
+		n.end()
+	})
+}

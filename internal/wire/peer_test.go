@@ -1,0 +1,471 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func newPeer(t testing.TB, o PeerOptions) (*Peer, *far, *noises) {
+	r, w, f := newPair(t)
+	heard := newNoises()
+	o.OnNoise = heard.add
+	p := NewPeer(r, w, o)
+	t.Cleanup(func() { _ = p.Close() })
+	return p, f, heard
+}
+
+// outcome is what a call returned.
+type outcome struct {
+	result string
+	err    error
+}
+
+// start makes a call in the background, and returns where its outcome will be.
+func start(ctx context.Context, p *Peer, method string) chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := p.Call(ctx, method, nil)
+		done <- outcome{string(result), err}
+	}()
+	return done
+}
+
+func TestPeerRepliesInAnyOrder(t *testing.T) {
+	p, f, heard := newPeer(t, PeerOptions{})
+	const calls = 100
+	var outcomes []chan outcome
+	for i := range calls {
+		outcomes = append(outcomes, start(soon(t), p, fmt.Sprintf("m%d", i)))
+	}
+	methods := map[int]string{} // by id
+	for range calls {
+		var request struct {
+			ID     int
+			Method string
+		}
+		if err := json.Unmarshal([]byte(f.read()), &request); err != nil {
+			t.Fatal(err)
+		}
+		methods[request.ID] = request.Method
+	}
+	for id := calls; id > 0; id-- {
+		f.write(fmt.Sprintf(`{"id":%d,"result":%q}`+"\n", id, methods[id]))
+	}
+	for i, done := range outcomes {
+		if got, want := <-done, fmt.Sprintf(`"m%d"`, i); got.err != nil || got.result != want {
+			t.Errorf("call %d got %s, %v", i, got.result, got.err)
+		}
+	}
+	heard.wait(t, "")
+}
+
+func TestPeerOddReplies(t *testing.T) {
+	p, f, heard := newPeer(t, PeerOptions{})
+	if _, err := p.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("err = %v", err)
+	}
+	done := start(soon(t), p, "m")
+	f.read()
+	f.read()
+	f.write("garbage\n" + // nobody's
+		`{"id":1,"result":"late"}` + "\n" +
+		`{"id":1,"result":"later"}` + "\n" + // a call is late only once
+		`{"id":99,"result":"never issued"}` + "\n" +
+		`{"id":null,"error":{"code":-32700,"message":"parse"}}` + "\n" +
+		`{"id":99,"status":"neither"}` + "\n" +
+		`{"id":"2","result":2}` + `{"id":2,"result":"again"}` + "\n")
+	if got := <-done; got.result != "2" {
+		t.Errorf("got %s, %v", got.result, got.err)
+	}
+	heard.wait(t, "garbage, late reply, duplicate reply, wrong id, wrong id, garbage, duplicate reply")
+}
+
+func TestPeerErrors(t *testing.T) {
+	p, f, _ := newPeer(t, PeerOptions{})
+	f.play(`{"id":1,"error":{"code":7,"message":"seven"}}`+"\n", `{"id":2}`+"\n", `{"id":3,"result":{"a": 1}}`+"\n")
+	var rpc *RPCError
+	if _, err := p.Call(soon(t), "m", nil); !errors.As(err, &rpc) || rpc.Code != 7 {
+		t.Errorf("err = %v", err)
+	}
+	var malformed *MalformedError
+	if _, err := p.Call(soon(t), "m", nil); !errors.As(err, &malformed) {
+		t.Errorf("err = %v", err)
+	}
+	if got, err := p.Call(soon(t), "m", nil); err != nil || string(got) != `{"a":1}` {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestPeerSize(t *testing.T) {
+	const limit = 2000
+	large := strings.Repeat("x", 3*limit)
+	o := PeerOptions{Options: Options{MaxReceive: limit, MaxSend: limit}}
+	tests := []struct{ rule, reply string }{
+		{"with its id first", `{"id":1,"result":"` + large + `"}`},
+		{"with its id last", `{"result":"` + large + `","id":1}`},
+		{"with its id last and much larger", `{"result":"` + strings.Repeat(large, 100) + `","id": "1" }` + "\r"},
+		{"just over the cap", `{"result":"` + strings.Repeat("x", limit) + `","id":1}`},
+	}
+	for _, tt := range tests {
+		t.Run("a reply that is too large fails its call, "+tt.rule, func(t *testing.T) {
+			p, f, heard := newPeer(t, o)
+			first := start(soon(t), p, "m")
+			f.read()
+			second := start(soon(t), p, "m")
+			f.read()
+			f.write(tt.reply + "\n" + `{"id":2,"result":2}` + "\n")
+			if got := <-first; !errors.Is(got.err, ErrTooLarge) {
+				t.Errorf("err = %v", got.err)
+			}
+			if got := <-second; got.result != "2" {
+				t.Errorf("the other call got %s, %v", got.result, got.err)
+			}
+			heard.wait(t, "")
+		})
+	}
+	t.Run("where its id is not known the call ends with its context", func(t *testing.T) {
+		p, f, heard := newPeer(t, o)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := start(ctx, p, "m")
+		f.read()
+		f.write(`{"result":"` + large + `","id":1,"more":0}` + "\n")
+		heard.wait(t, "too large")
+		cancel()
+		if got := <-done; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("err = %v", got.err)
+		}
+	})
+	t.Run("a notification that is too large is a noise at once", func(t *testing.T) {
+		_, f, heard := newPeer(t, o)
+		f.write(`{"method":"log","params":"` + large) // its end is still to come
+		heard.wait(t, "too large")
+	})
+	t.Run("a request that is too large is not sent", func(t *testing.T) {
+		p, f, _ := newPeer(t, o)
+		params := []byte(`"` + large + `"`)
+		if _, err := p.Call(soon(t), "m", params); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("Call: %v", err)
+		}
+		if err := p.Notify(soon(t), "m", params); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("Notify: %v", err)
+		}
+		if err := p.Notify(soon(t), "fits", nil); err != nil {
+			t.Errorf("Notify: %v", err)
+		}
+		if got, want := f.read(), `{"jsonrpc":"2.0","method":"fits","params":{}}`; got != want {
+			t.Errorf("sent %s, want %s", got, want)
+		}
+	})
+}
+
+func TestPeerEnd(t *testing.T) {
+	t.Run("calls under way end with the plugin's output", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		var outcomes []chan outcome
+		for range 10 {
+			outcomes = append(outcomes, start(soon(t), p, "m"))
+			f.read()
+		}
+		f.write(`{"id":3,"result":3}`) // its last words, without a newline
+		_ = f.w.Close()
+		answered := 0
+		for _, done := range outcomes {
+			if got := <-done; got.result == "3" {
+				answered++
+			} else if !errors.Is(got.err, ErrClosed) {
+				t.Errorf("got %s, %v", got.result, got.err)
+			}
+		}
+		if answered != 1 {
+			t.Errorf("%d calls were answered by the last words", answered)
+		}
+		<-p.Done()
+		if !errors.Is(p.Err(), ErrClosed) {
+			t.Errorf("Err = %v", p.Err())
+		}
+		if _, err := p.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("a later call: %v", err)
+		}
+	})
+	t.Run("a closed input ends the connection", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		_ = f.r.Close()
+		if _, err := p.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+		<-p.Done()
+	})
+	t.Run("Close ends calls, and may be repeated and concurrent", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		if p.Err() != nil {
+			t.Errorf("Err = %v before the end", p.Err())
+		}
+		done := start(context.Background(), p, "m")
+		f.read()
+		var closers sync.WaitGroup
+		for range 4 {
+			closers.Go(func() {
+				if err := p.Close(); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			})
+		}
+		closers.Wait()
+		if got := <-done; !errors.Is(got.err, ErrClosed) {
+			t.Errorf("err = %v", got.err)
+		}
+		if err := p.Notify(context.Background(), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("Notify: %v", err)
+		}
+	})
+	t.Run("a context that is done sends nothing", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := p.Call(ctx, "m", nil)
+		if !errors.Is(err, context.Canceled) || !errors.Is(p.Notify(ctx, "m", nil), context.Canceled) {
+			t.Errorf("err = %v", err)
+		}
+		_ = p.Notify(soon(t), "only", nil)
+		if got := f.read(); !strings.Contains(got, "only") {
+			t.Errorf("sent %s", got)
+		}
+	})
+}
+
+func TestPeerPluginThatDoesNotRead(t *testing.T) {
+	params := []byte(`"` + strings.Repeat("x", 900<<10) + `"`)
+	fillUp := func(t *testing.T, p *Peer) (sent int) {
+		for ; ; sent++ {
+			err := p.Notify(soon(t), "m", params)
+			if errors.Is(err, ErrBacklog) {
+				return sent
+			}
+			if err != nil || sent > 100 {
+				t.Fatalf("after %d messages: %v", sent, err)
+			}
+		}
+	}
+	t.Run("the queue is bounded, calls end with their contexts, and all is sent when it reads", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		if _, err := p.Call(never(t), "m", params); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err = %v", err)
+		}
+		sent := fillUp(t, p)
+		if _, err := p.Call(soon(t), "m", params); !errors.Is(err, ErrBacklog) {
+			t.Errorf("err = %v", err)
+		}
+		for range sent + 1 {
+			line := f.read()
+			if m, err := scanMessage([]byte(line), 0); err != nil || len(m.raw(m.params)) != len(params) {
+				t.Fatalf("the plugin got a broken line: %v", err)
+			}
+		}
+		f.play(`{"id":3,"result":3}` + "\n")
+		if got, err := p.Call(soon(t), "m", nil); err != nil || string(got) != "3" {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+	t.Run("Close does not wait for it", func(t *testing.T) {
+		p, _, _ := newPeer(t, PeerOptions{})
+		fillUp(t, p)
+		if err := p.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	t.Run("nor does the end of its output", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{})
+		fillUp(t, p)
+		_ = f.w.Close()
+		<-p.Done()
+		p.work.Wait() // of its own accord
+	})
+}
+
+func TestPeerRequests(t *testing.T) {
+	answer := func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+		switch method {
+		case "echo":
+			return params, nil
+		case "rpc":
+			return nil, &RPCError{Code: 5, Message: "five"}
+		case "large":
+			return json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`), nil
+		case "wait":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, errors.New("broken")
+	}
+	tests := []struct{ rule, request, want string }{
+		{"a request is answered", `{"id":"a","method":"echo","params":{"k": 1}}`, `{"jsonrpc":"2.0","id":"a","result":{"k":1}}`},
+		{"an RPCError goes out as such", `{"id":1,"method":"rpc"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"five"}}`},
+		{"another error is -32603", `{"id":1,"method":"x"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"broken"}}`},
+		{"an answer that is too large is an error", `{"id":1,"method":"large"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"reply is over the size limit"}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			_, f, _ := newPeer(t, PeerOptions{Options: Options{MaxSend: 4000}, OnRequest: answer})
+			f.write(tt.request + "\n")
+			if got := f.read(); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+	t.Run("without OnRequest every method is unknown", func(t *testing.T) {
+		_, f, _ := newPeer(t, PeerOptions{})
+		f.write(`{"id":1,"method":"echo"}` + "\n")
+		if got := f.read(); !strings.Contains(got, "-32601") {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("too many at once are refused, Close ends the others", func(t *testing.T) {
+		p, f, _ := newPeer(t, PeerOptions{OnRequest: answer})
+		for id := range maxRequests + 1 {
+			f.write(fmt.Sprintf(`{"id":%d,"method":"wait"}`+"\n", id))
+		}
+		if got, want := f.read(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"too many requests in flight"}}`, maxRequests); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if err := p.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	t.Run("an answer that finds nobody is a noise", func(t *testing.T) {
+		p, f, heard := newPeer(t, PeerOptions{OnRequest: answer})
+		f.write(`{"id":1,"method":"wait"}` + "\n")
+		for len(p.requests) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		_ = f.w.Close()
+		heard.wait(t, "unsent answer")
+	})
+}
+
+func TestPeerNotifications(t *testing.T) {
+	t.Run("they come in order, and params are their own", func(t *testing.T) {
+		var got []string
+		all := make(chan struct{})
+		_, f, _ := newPeer(t, PeerOptions{OnNotify: func(method string, params json.RawMessage) {
+			if got = append(got, method+string(params)); len(got) == 50 {
+				close(all)
+			}
+		}})
+		var want []string
+		for i := range 50 {
+			f.write(fmt.Sprintf(`{"method":"n","params":[%d]}`+"\n", i))
+			want = append(want, fmt.Sprintf("n[%d]", i))
+		}
+		<-all
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("the last ones before the end are handed out", func(t *testing.T) {
+		var got atomic.Int32
+		p, f, _ := newPeer(t, PeerOptions{OnNotify: func(string, json.RawMessage) { got.Add(1) }})
+		f.write(strings.Repeat(`{"method":"n"}`+"\n", 20))
+		_ = f.w.Close()
+		<-p.Done()
+		p.work.Wait()
+		if got.Load() != 20 {
+			t.Errorf("%d of 20 were handed out", got.Load())
+		}
+	})
+	t.Run("where nobody listens they are a noise", func(t *testing.T) {
+		_, f, heard := newPeer(t, PeerOptions{})
+		f.write(`{"method":"n"}` + "\n")
+		heard.wait(t, "unasked")
+	})
+	t.Run("none is handed out after Close", func(t *testing.T) {
+		var closed atomic.Bool
+		first := make(chan struct{})
+		var once sync.Once
+		p, f, _ := newPeer(t, PeerOptions{OnNotify: func(string, json.RawMessage) {
+			if closed.Load() {
+				t.Error("handed out after Close")
+			}
+			once.Do(func() { close(first) })
+		}})
+		f.write(strings.Repeat(`{"method":"n"}`+"\n", 200))
+		<-first
+		_ = p.Close()
+		closed.Store(true)
+	})
+	t.Run("a flood starves nobody, and the surplus is told", func(t *testing.T) {
+		const rate, flood = 100, 100_000
+		var handed, dropped atomic.Int32
+		p, f, _ := newPeer(t, PeerOptions{
+			OnNotify:   func(string, json.RawMessage) { handed.Add(1) },
+			NotifyRate: rate,
+			OnDropped:  func(n int) { dropped.Add(int32(n)) },
+		})
+		began := time.Now()
+		var plugin sync.WaitGroup
+		plugin.Go(func() {
+			line := `{"method":"spam","params":{}}` + "\n"
+			for id := 1; id <= 10; id++ {
+				f.write(strings.Repeat(line, flood/10))
+				f.read()
+				f.write(fmt.Sprintf(`{"id":%d,"result":%d}`+"\n", id, id))
+			}
+			_ = f.w.Close()
+		})
+		for id := 1; id <= 10; id++ {
+			if got, err := p.Call(soon(t), "m", nil); err != nil || string(got) != fmt.Sprint(id) {
+				t.Errorf("call %d got %s, %v", id, got, err)
+			}
+		}
+		plugin.Wait()
+		<-p.Done()
+		p.work.Wait()
+		if most := rate * (2 + int32(time.Since(began)/time.Second)); handed.Load() > most || handed.Load() < 1 {
+			t.Errorf("%d were handed out, want at most %d", handed.Load(), most)
+		}
+		if handed.Load()+dropped.Load() != flood {
+			t.Errorf("%d handed out and %d told as dropped, of %d", handed.Load(), dropped.Load(), flood)
+		}
+	})
+}
+
+func TestPeerManyGoroutines(t *testing.T) {
+	for _, fake := range []string{"serve", "lent"} {
+		c := startChild(t, fake)
+		p := NewPeer(c.r, c.w, PeerOptions{})
+		ctx := soon(t)
+		var callers sync.WaitGroup
+		for i := range 64 {
+			callers.Go(func() {
+				for j := range 100 {
+					want := fmt.Sprintf(`{"n":%d,"pad":%q}`, 1000*i+j, strings.Repeat("p", i*j%3000))
+					if got, err := p.Call(ctx, "echo", []byte(want)); err != nil || string(got) != want {
+						t.Errorf("got %s, %v; want %s", cut(got, 40), err, cut(want, 40))
+						return
+					}
+				}
+			})
+		}
+		callers.Wait()
+		_ = p.Close()
+	}
+}
+
+func TestPeerWithoutTry(t *testing.T) {
+	r, w, f := newPair(t)
+	p := NewPeer(r, w, PeerOptions{})
+	defer p.Close()
+	p.out.try = nil // as on a system whose pipes cannot do without waiting
+	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
+	for _, want := range []string{"1", "2"} {
+		if got, err := p.Call(soon(t), "m", nil); err != nil || string(got) != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+	}
+}

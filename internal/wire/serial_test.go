@@ -1,0 +1,574 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func newSerial(t testing.TB, o Options) (*Serial, *far, *noises) {
+	r, w, f := newPair(t)
+	heard := newNoises()
+	o.OnNoise = heard.add
+	return NewSerial(r, w, o), f, heard
+}
+
+func TestSerialSendsTheEnvelopeTheSeedPrints(t *testing.T) {
+	s, f, _ := newSerial(t, Options{})
+	go func() {
+		_, _ = s.Call(soon(t), "initialize", []byte(`{"protocol_version":1}`))
+		_, _ = s.Call(soon(t), "shut\"down", nil)
+	}()
+	if got, want := f.read(), `{"jsonrpc":"2.0","method":"initialize","params":{"protocol_version":1},"id":1}`; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+	f.write(`{"id":1,"result":null}` + "\n")
+	if got, want := f.read(), `{"jsonrpc":"2.0","method":"shut\"down","params":{},"id":2}`; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+	f.write(`{"id":2,"result":null}` + "\n")
+}
+
+func TestSerialReply(t *testing.T) {
+	tests := []struct{ rule, sent, want, noise string }{
+		{"a result is taken", `{"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `{"a":1}`, ""},
+		{"keys come in any order", `{"result":[1],"id":1,"jsonrpc":"2.0"}`, `[1]`, ""},
+		{"null is a result", `{"id":1,"result":null}`, `null`, ""},
+		{"unknown keys are ignored", `{"id":1,"x":{"id":2,"result":0},"result":1,"meta":[]}`, `1`, ""},
+		{"of repeated keys the last counts", `{"id":9,"result":0,"id":1,"result":1}`, `1`, ""},
+		{"keys may be escaped", `{"\u0069d":1,"re\u0073ult":1}`, `1`, ""},
+		{"the result is compact", `{ "id" : 1 , "result" : { "a" : [ 1, "b c" ] } } `, `{"a":[1,"b c"]}`, ""},
+		{"the result is valid UTF-8", "{\"id\":1,\"result\":\"a\xffb\"}", "\"a\uFFFDb\"", ""},
+		{"CRLF ends a line", `{"id":1,"result":1}` + "\r", `1`, ""},
+		{"empty lines are ignored", "\n\r\n  \n" + `{"id":1,"result":1}`, `1`, ""},
+		{"the id may be a string", `{"id":"1","result":1}`, `1`, ""},
+		{"the id may be a float", `{"id":1.0,"result":1}`, `1`, ""},
+		{"the id may have an exponent", `{"id":1e0,"result":1}`, `1`, ""},
+		{"error null beside a result is no error", `{"id":1,"result":1,"error":null}`, `1`, ""},
+		{"a reply may echo the method", `{"id":1,"method":"m","params":{},"result":1}`, `1`, ""},
+		{"an id never issued is taken, with a warning", `{"id":77,"result":1}`, `1`, "wrong id"},
+		{"an id that is no number is taken, with a warning", `{"id":"abc","result":1}`, `1`, "wrong id"},
+		{"id null is taken, with a warning", `{"id":null,"result":1}`, `1`, "wrong id"},
+		{"no id is taken, with a warning", `{"result":1}`, `1`, "wrong id"},
+		{"garbage is passed over", "Loading…\n[1,2]\n{\"id\":1,\n\"result\":0}\n{\"id\":1,\"result\":1}", `1`, "garbage, garbage, garbage, garbage"},
+		{"a JSON log line is passed over", `{"level":"info","id":7}` + "\n" + `{"id":1,"result":1}`, `1`, "garbage"},
+		{"a notification is passed over", `{"method":"progress","params":{}}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
+		{"a notification may have id null", `{"method":"progress","id":null}` + "\n" + `{"id":1,"result":1}`, `1`, "unasked"},
+		{"two messages may share a line", `{"method":"progress"}{"id":1,"result":1}`, `1`, "unasked"},
+		{"a second reply on the line is stale", `{"id":1,"result":1} {"id":1,"result":2}`, `1`, "stale reply"},
+		{"garbage after the reply is passed over", `{"id":1,"result":1}}`, `1`, "garbage"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			s, f, heard := newSerial(t, Options{})
+			f.play(tt.sent + "\n")
+			got, err := s.Call(soon(t), "m", nil)
+			if err != nil || string(got) != tt.want {
+				t.Errorf("got %s, %v; want %s", got, err, tt.want)
+			}
+			if heard.kinds() != tt.noise {
+				t.Errorf("noises: %q, want %q", heard.kinds(), tt.noise)
+			}
+		})
+	}
+}
+
+func TestSerialError(t *testing.T) {
+	tests := []struct {
+		rule, sent string
+		want       error
+	}{
+		{"an error is told", `{"id":1,"error":{"code":-32601,"message":"no \"m\"","data":{ "a":1 }}}`,
+			&RPCError{Code: -32601, Message: `no "m"`, Data: []byte(`{"a":1}`)}},
+		{"an error beats a result", `{"id":1,"result":1,"error":{"code":5,"message":"x"}}`, &RPCError{Code: 5, Message: "x"}},
+		{"an error may be a string", `{"id":1,"error":"broken"}`, &RPCError{Message: "broken"}},
+		{"an error may lack everything", `{"id":1,"error":{}}`, &RPCError{}},
+		{"a code that is no integer is none", `{"id":1,"error":{"code":1e99,"message":7}}`, &RPCError{}},
+		{"another kind of error is malformed", `{"id":1,"error":7}`,
+			&MalformedError{Line: `{"id":1,"error":7}`, Why: "error is neither an object nor a string"}},
+		{"neither result nor error is malformed", `{"id":1,"status":"ok"}`,
+			&MalformedError{Line: `{"id":1,"status":"ok"}`, Why: "neither result nor error"}},
+		{"error null alone is malformed", `{"id":1,"error":null}`,
+			&MalformedError{Line: `{"id":1,"error":null}`, Why: "neither result nor error"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			s, f, _ := newSerial(t, Options{})
+			f.play(tt.sent+"\n", `{"id":2,"result":2}`+"\n")
+			if _, err := s.Call(soon(t), "m", nil); !reflect.DeepEqual(err, tt.want) {
+				t.Errorf("err = %#v, want %#v", err, tt.want)
+			}
+			if got, err := s.Call(soon(t), "m", nil); err != nil || string(got) != "2" {
+				t.Errorf("the next call got %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestGarbageOnSeveralLinesSaysWhatIsWrong(t *testing.T) {
+	s, f, heard := newSerial(t, Options{})
+	f.play("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n" + `{"id":1,"result":1}` + "\n")
+	if _, err := s.Call(soon(t), "m", nil); err != nil {
+		t.Fatal(err)
+	}
+	if noise := heard.all[0]; !strings.Contains(noise.Why, "one JSON object on one line") || !strings.HasPrefix(noise.Line, `{"jsonrpc"`) {
+		t.Errorf("noise: %+v", noise)
+	}
+}
+
+func TestNoiseIsCut(t *testing.T) {
+	s, f, heard := newSerial(t, Options{})
+	f.play(strings.Repeat("é", 1000) + "\n" + `{"id":"` + strings.Repeat("9", 500) + `","result":1}` + "\n")
+	if _, err := s.Call(soon(t), "m", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, noise := range heard.all {
+		if len(noise.Line) > 200 || len(noise.ID) > 64 {
+			t.Errorf("noise of %d and %d bytes", len(noise.Line), len(noise.ID))
+		}
+	}
+}
+
+func TestSerialOutOfStep(t *testing.T) {
+	t.Run("a second reply to one call does not answer the next", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		f.play(`{"id":1,"result":1}`+"\n"+`{"id":1,"result":"again"}`+"\n", `{"id":2,"result":2}`+"\n")
+		mustCall(t, s, "1")
+		mustCall(t, s, "2")
+		heard.wait(t, "stale reply")
+	})
+	t.Run("nor one that comes between the calls", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
+		mustCall(t, s, "1")
+		f.write("debug\n" + `{"id":1,"result":"again"}` + "\n" + `{"method":"x"}` + "\n")
+		mustCall(t, s, "2")
+		heard.wait(t, "garbage, stale reply, unasked")
+	})
+	t.Run("a reply with hard-coded id is taken each time", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		f.play(`{"id":1,"result":1}`+"\n", `{"id":1,"result":2}`+"\n", `{"id":1,"result":3}`+"\n")
+		mustCall(t, s, "1")
+		mustCall(t, s, "2")
+		mustCall(t, s, "3")
+		heard.wait(t, "wrong id, wrong id")
+	})
+	t.Run("a reply to a call that timed out is discarded during the next", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		timeOut(t, s)
+		f.read()
+		f.play(`{"id":1,"result":"late"}` + "\n" + `{"id":2,"result":2}` + "\n")
+		mustCall(t, s, "2")
+		heard.wait(t, "late reply")
+	})
+	t.Run("and before the next", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		timeOut(t, s)
+		f.read()
+		f.write(`{"id":1,"result":"late"}` + "\n")
+		f.play(`{"id":2,"result":2}` + "\n")
+		mustCall(t, s, "2")
+		heard.wait(t, "late reply")
+	})
+	t.Run("half a line before the call is kept", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{})
+		f.write(`{"id":1,"res`)
+		f.play(`ult":1}` + "\n")
+		mustCall(t, s, "1")
+		heard.wait(t, "")
+	})
+	t.Run("a flood before the call does not keep it from being sent", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		stop := make(chan struct{})
+		var flood sync.WaitGroup
+		flood.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					f.write(strings.Repeat("noise\n", 1000))
+				}
+			}
+		})
+		go func() {
+			f.read()
+			close(stop)
+			flood.Wait()
+			f.write(`{"id":1,"result":1}` + "\n")
+		}()
+		mustCall(t, s, "1")
+	})
+}
+
+func mustCall(t *testing.T, s *Serial, want string) {
+	t.Helper()
+	if got, err := s.Call(soon(t), "m", nil); err != nil || string(got) != want {
+		t.Fatalf("got %s, %v; want %s", got, err, want)
+	}
+}
+
+func timeOut(t *testing.T, s *Serial) {
+	t.Helper()
+	if _, err := s.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("err = %v, want the deadline", err)
+	}
+}
+
+func TestSerialAnswersRequestsOfThePlugin(t *testing.T) {
+	s, f, heard := newSerial(t, Options{})
+	var result string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		got, err := s.Call(soon(t), "m", nil)
+		result = fmt.Sprint(string(got), err)
+	}()
+	f.read()
+	f.write(`{"id":"q-1","method":"host/ask","params":{}}` + "\n")
+	if got, want := f.read(), `{"jsonrpc":"2.0","id":"q-1","error":{"code":-32601,"message":"Method not found"}}`; got != want {
+		t.Errorf("answered %s, want %s", got, want)
+	}
+	f.write(`{"id":1,"result":1}` + "\n")
+	<-done
+	if result != "1<nil>" {
+		t.Errorf("the call got %s", result)
+	}
+	heard.wait(t, "unasked")
+
+	t.Run("also those asked between the calls", func(t *testing.T) {
+		f.write(`{"id":5,"method":"host/ask"}` + "\n")
+		go func() { _, _ = s.Call(soon(t), "m", nil) }()
+		lines := f.read() + "\n" + f.read()
+		if !strings.Contains(lines, `"id":5,"error"`) || !strings.Contains(lines, `"method":"m"`) {
+			t.Errorf("sent %s", lines)
+		}
+		f.write(`{"id":2,"result":1}` + "\n")
+	})
+}
+
+func TestSerialEnd(t *testing.T) {
+	t.Run("the end of the output is ErrClosed, now and later", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		go func() {
+			f.read()
+			_ = f.w.Close()
+		}()
+		for range 2 {
+			if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+				t.Errorf("err = %v", err)
+			}
+		}
+	})
+	t.Run("a last reply without newline counts", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		go func() {
+			f.read()
+			f.write(`{"id":1,"result":1}`)
+			_ = f.w.Close()
+		}()
+		mustCall(t, s, "1")
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("half a line at the end is told", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		go func() {
+			f.read()
+			f.write(`{"id":1,"resu`)
+			_ = f.w.Close()
+		}()
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), `{\"id\":1,\"resu`) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a closed input is ErrClosed", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		_ = f.r.Close()
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "input") {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("Close interrupts a call, and may be repeated", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		failed := make(chan error)
+		go func() {
+			_, err := s.Call(context.Background(), "m", nil)
+			failed <- err
+		}()
+		f.read()
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("a later call: %v", err)
+		}
+	})
+}
+
+func TestSerialContext(t *testing.T) {
+	t.Run("cancelling ends a call soon after it began", func(t *testing.T) { cancelDuring(t, 0) })
+	t.Run("cancelling ends a call that waits for long", func(t *testing.T) { cancelDuring(t, 3*firstWait) })
+	t.Run("a context without a deadline can be cancelled after one with", func(t *testing.T) {
+		s, _, _ := newSerial(t, Options{})
+		timeOut(t, s)
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(2*firstWait, cancel)
+		if _, err := s.Call(ctx, "m", nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a context that is done sends nothing", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := s.Call(ctx, "first", nil); !errors.Is(err, context.Canceled) {
+			t.Fatalf("err = %v", err)
+		}
+		go func() { _, _ = s.Call(soon(t), "second", nil) }()
+		if got := f.read(); !strings.Contains(got, "second") {
+			t.Errorf("sent %s", got)
+		}
+		f.write(`{"id":1,"result":1}` + "\n")
+	})
+	t.Run("waiting for another call ends with the context", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.Call(soon(t), "m", nil)
+		}()
+		f.read()
+		if _, err := s.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err = %v", err)
+		}
+		f.write(`{"id":1,"result":1}` + "\n")
+		<-done
+	})
+	t.Run("the deadline of an earlier call does not end a later one", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		timeOut(t, s)
+		f.read()
+		go func() {
+			f.read()
+			time.Sleep(3 * firstWait) // longer than any timer of the call before: what is waited for is that nothing happens
+			f.write(`{"id":2,"result":2}` + "\n")
+		}()
+		if got, err := s.Call(context.Background(), "m", nil); err != nil || string(got) != "2" {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+}
+
+// cancelDuring cancels a call a while after its request was sent, and sees that the next one works.
+func cancelDuring(t *testing.T, after time.Duration) {
+	s, f, heard := newSerial(t, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		f.read()
+		time.AfterFunc(after, cancel)
+	}()
+	if _, err := s.Call(ctx, "m", nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("err = %v", err)
+	}
+	f.play(`{"id":1,"result":1}` + "\n" + `{"id":2,"result":2}` + "\n")
+	mustCall(t, s, "2")
+	heard.wait(t, "late reply")
+}
+
+func TestSerialSize(t *testing.T) {
+	const limit = 1000
+	reply := func(size int) string { // a reply of exactly that size
+		const around = `{"id":1,"result":""}`
+		return `{"id":1,"result":"` + strings.Repeat("x", size-len(around)) + `"}`
+	}
+	t.Run("a reply of exactly the cap passes", func(t *testing.T) {
+		for _, end := range []string{"\n", "\r\n"} {
+			s, f, _ := newSerial(t, Options{MaxReceive: limit})
+			f.play(reply(limit) + end)
+			if got, err := s.Call(soon(t), "m", nil); err != nil || len(got) != limit-18 {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		}
+	})
+	for _, size := range []int{limit + 1, limit + 2, 100 * limit, 300 * limit} {
+		t.Run(fmt.Sprintf("a reply of %d is too large, and the next call works", size), func(t *testing.T) {
+			s, f, heard := newSerial(t, Options{MaxReceive: limit})
+			f.play(reply(size)+"\n", `{"id":2,"result":2}`+"\n")
+			if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrTooLarge) {
+				t.Fatalf("err = %v", err)
+			}
+			mustCall(t, s, "2")
+			heard.wait(t, "")
+		})
+	}
+	t.Run("a notification that is too large is not the call's reply", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{MaxReceive: limit})
+		f.play(`{"method":"log","params":"` + strings.Repeat("x", limit) + `"}` + "\n" + `{"id":1,"result":1}` + "\n")
+		mustCall(t, s, "1")
+		heard.wait(t, "too large")
+	})
+	t.Run("nor is a late reply that is too large", func(t *testing.T) {
+		s, f, heard := newSerial(t, Options{MaxReceive: limit})
+		timeOut(t, s)
+		f.read()
+		f.play(reply(2*limit) + "\n" + `{"id":2,"result":2}` + "\n")
+		mustCall(t, s, "2")
+		heard.wait(t, "too large")
+	})
+	t.Run("a request of exactly the cap is sent, a larger one is not", func(t *testing.T) {
+		frame := len(appendRequest(nil, "m", []byte(`""`), 1)) - 1
+		s, f, _ := newSerial(t, Options{MaxSend: limit})
+		text := strings.Repeat("x", limit-frame)
+		if _, err := s.Call(soon(t), "m", []byte(`"`+text+`x"`)); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("err = %v", err)
+		}
+		go func() { _, _ = s.Call(soon(t), "m", []byte(`"`+text+`"`)) }()
+		if got := f.read(); len(got) != limit || !strings.Contains(got, `"id":1}`) {
+			t.Errorf("sent %d bytes: %s", len(got), cut(got, 50))
+		}
+		f.write(`{"id":1,"result":1}` + "\n")
+	})
+	t.Run("a large result is right, and what follows it", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		large := `"` + strings.Repeat("y", 3*keepBuffer) + `"`
+		f.play(`{"id":1,"result":`+large+`}`+"\n"+"trailing\n", `{"id":2,"result":2}`+"\n")
+		got, err := s.Call(soon(t), "m", nil)
+		if err != nil || string(got) != large {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+		mustCall(t, s, "2")
+		if string(got) != large {
+			t.Error("the second call changed the first one's result")
+		}
+	})
+}
+
+func TestSerialPipeFull(t *testing.T) {
+	big := []byte(`"` + strings.Repeat("z", 3<<20) + `"`) // more than any pipe holds
+	t.Run("a plugin may write much before it has read everything", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		go func() {
+			f.write(strings.Repeat(strings.Repeat("noise ", 1000)+"\n", 500))
+			f.read()
+			f.write(`{"id":1,"result":1}` + "\n")
+		}()
+		if got, err := s.Call(soon(t), "m", big); err != nil || string(got) != "1" {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+	t.Run("a half-sent line is finished by the next call", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			if err := f.in.fill(f.r); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}()
+		if _, err := s.Call(ctx, "first", big); !errors.Is(err, context.Canceled) {
+			t.Fatalf("err = %v", err)
+		}
+		lines := make(chan string, 2)
+		go func() {
+			lines <- f.read()
+			lines <- f.read()
+			f.write(`{"id":2,"result":2}` + "\n")
+		}()
+		mustCall(t, s, "2")
+		if first := <-lines; first != strings.TrimSpace(string(appendRequest(nil, "first", big, 1))) {
+			t.Errorf("the first line came as %d bytes: %s …", len(first), cut(first, 50))
+		}
+		if second := <-lines; second != `{"jsonrpc":"2.0","method":"m","params":{},"id":2}` {
+			t.Errorf("the second line came as %s", cut(second, 50))
+		}
+	})
+	t.Run("a plugin that never reads costs one line, however often it is called", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		for range 5 {
+			if _, err := s.Call(never(t), "m", big); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("err = %v", err)
+			}
+		}
+		if limit := len(big) + 200; len(s.out) > limit {
+			t.Errorf("%d bytes wait, want at most %d", len(s.out), limit)
+		}
+		go func() {
+			for {
+				line := f.read()
+				if m, err := scanMessage([]byte(line), 0); err != nil {
+					t.Errorf("the plugin got a broken line: %v", err)
+				} else if id, _ := m.callID(); id == 6 {
+					f.write(`{"id":6,"result":6}` + "\n")
+					return
+				}
+			}
+		}()
+		mustCall(t, s, "6")
+	})
+	t.Run("a plugin that dies while it is written to ends the call", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		failed := make(chan error)
+		go func() {
+			_, err := s.Call(context.Background(), "m", big)
+			failed <- err
+		}()
+		buf := make([]byte, 10)
+		if _, err := f.r.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.r.Close() // and f.w stays open: the read alone would wait for ever
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestSerialIsForManyGoroutines(t *testing.T) {
+	c := startChild(t, "serve")
+	s := NewSerial(c.r, c.w, Options{})
+	ctx := soon(t)
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for j := range 50 {
+				want := fmt.Sprintf(`{"n":%d}`, 1000*i+j)
+				if got, err := s.Call(ctx, "echo", []byte(want)); err != nil || string(got) != want {
+					t.Errorf("got %s, %v; want %s", got, err, want)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func TestForgottenIsBounded(t *testing.T) {
+	var f forgotten
+	for id := range uint64(5 * maxForgotten) {
+		f.add(id + 1)
+	}
+	if len(f.ids) != maxForgotten {
+		t.Errorf("%d ids are kept", len(f.ids))
+	}
+	if f.take(1) || f.take(0) || !f.take(5*maxForgotten) || f.take(5*maxForgotten) {
+		t.Error("the oldest was kept, or the newest was not, or was found twice")
+	}
+}
+
+func TestSerialWithoutDeadlines(t *testing.T) {
+	r, w, f := newPair(t)
+	s := NewSerial(r, w, Options{})
+	s.src, s.tryW = s.r, nil // as on a system whose pipes cannot do without waiting
+	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
+	mustCall(t, s, "1")
+	mustCall(t, s, "2")
+}
