@@ -5,6 +5,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect/dotagent"
 	"github.com/patchbay-dev/patchbay/dialect/kaged"
 	"github.com/patchbay-dev/patchbay/dialect/mine"
+	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/dialect/scaffold"
 )
 
@@ -15,6 +16,7 @@ func dialects() []dialect.Dialect {
 		dotagent.New(),
 		mine.New(),
 		kaged.New(),
+		python.New(),
 		scaffold.New(),
 	}
 }

@@ -16,7 +16,7 @@ func main() {
 }
 
 func run() int {
-	if sample := demo.Sample(os.Args[0]); sample != nil { // started by the demo, as one of its plugins
+	if sample := demo.Sample(os.Args); sample != nil { // started by the demo, as one of its plugins
 		if err := sample(os.Stdin, os.Stdout); err != nil {
 			return 1
 		}

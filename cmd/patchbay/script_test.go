@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if demo.Sample(os.Args[0]) != nil { // the demo starts its own executable, which is this test
+	if demo.Sample(os.Args) != nil { // the demo starts its own executable, which is this test
 		main()
 	}
 	testscript.Main(m, map[string]func(){"patchbay": main})

@@ -29,7 +29,8 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer os.RemoveAll(home.root)
-	host, err := patchbay.Open(ctx, &patchbay.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger})
+	host, err := patchbay.Open(ctx, &patchbay.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger,
+		Needs: func(c patchbay.Candidate) bool { return home.owns(c.Path) }})
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -38,8 +39,10 @@ func Run(ctx context.Context, o Options) error {
 	if err := s.cast(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if err := s.turn(ctx); err != nil {
-		return fmt.Errorf("demo: %w", err)
+	for _, part := range []func(context.Context) error{s.turn, s.command, s.job} {
+		if err := part(hook.WithRequest(ctx, "demo")); err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
 	}
 	s.curtain()
 	return nil
@@ -62,9 +65,14 @@ func (s *show) cast() error {
 		}
 		s.say("  %-14s %-9s %s\n", p.Name, p.Dialect, p.Description)
 	}
-	s.say("\nNow one turn of an agent passes through them. The model is scripted; everything else is real.\n")
+	if !hasPython() {
+		s.say("\nThere is no python3 here, so the Python dialect sits this one out.\n")
+	}
 	return nil
 }
+
+// part begins a part of the show.
+func (s *show) part(text string) { s.say("\n%s\n", render.Bold("— "+text+" —", s.Color)) }
 
 // fire plays one scene: an event at a point, drawn as its trace.
 func (s *show) fire(ctx context.Context, caption string, p hook.Point, payload any) (*hook.Outcome, error) {
@@ -76,6 +84,9 @@ func (s *show) fire(ctx context.Context, caption string, p hook.Point, payload a
 }
 
 func (s *show) draw(caption string, out *hook.Outcome) error {
+	if len(out.Steps) == 0 {
+		return nil // nobody was asked: nothing to see
+	}
 	if s.JSON {
 		return json.NewEncoder(s.Out).Encode(out.Trace())
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestMain lets the test binary be a sample plugin, as the patchbay binary is.
 func TestMain(m *testing.M) {
-	if sample := Sample(os.Args[0]); sample != nil {
+	if sample := Sample(os.Args); sample != nil {
 		if err := sample(os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
@@ -34,6 +34,9 @@ func TestTheDemoShowsWhoChangedWhat(t *testing.T) {
 		"- There are 6 words. Your key is sk-demo-0123456789abcdef.",
 		"+ There are 6 words. Your key is [redacted].",
 		"+ 6 words",
+		"+ --signoff", "+ Ran: git commit -m tidy up --signoff",
+		"deny by disk", "empty the bin, or ask for less than 100 GB",
+		"diary  dotagent  sink",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not shown: %q", want)
@@ -72,6 +75,10 @@ func TestTheDemoAsJSONHasALineForEachScene(t *testing.T) {
 		}
 	}
 	want := "session.start turn.input prompt.context tool.before tool.after tool.before model.reply"
+	if hasPython() {
+		want += " turn.final"
+	}
+	want += " command.before command.after command.done job.preflight job.preflight job.sink job.notify"
 	if got := strings.Join(points, " "); got != want {
 		t.Errorf("scenes %s, want %s", got, want)
 	}

@@ -6,10 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
-
-// prefix marks the names under which the binary is a sample plugin.
-const prefix = "patchbay-demo-"
 
 // A home is a temporary home directory with the sample plugins in it.
 type home struct{ root string }
@@ -19,6 +17,11 @@ func (h home) project() string { return filepath.Join(h.root, "project") }
 // environ is what the demo's host sees: none of the user's own plugins.
 func (h home) environ() []string {
 	return []string{"HOME=" + h.root, "PATH=" + os.Getenv("PATH"), "PATCHBAY_HOME=" + filepath.Join(h.root, "patchbay")}
+}
+
+// owns tells the samples from a user's own plugins, which some dialects find in PATH.
+func (h home) owns(path string) bool {
+	return strings.HasPrefix(path, h.root+string(filepath.Separator))
 }
 
 // furnish makes a home and puts every sample where its dialect looks for it.
@@ -40,25 +43,44 @@ func (h home) fill() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(h.project(), 0o700); err != nil {
-		return err
+	folders := []string{"project"}
+	for _, s := range samples {
+		folders = append(folders, s.folder)
+	}
+	for _, f := range files() {
+		folders = append(folders, f.folder)
+	}
+	for _, folder := range folders {
+		if err := os.MkdirAll(h.path(folder, ""), 0o700); err != nil {
+			return err
+		}
 	}
 	for _, s := range samples {
-		dir := filepath.Join(h.root, filepath.FromSlash(s.folder))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := link(self, h.path(s.folder, s.file+exeSuffix())); err != nil {
 			return err
 		}
-		if err := link(self, filepath.Join(dir, prefix+s.name+exeSuffix())); err != nil {
-			return err
-		}
-		if s.manifest == "" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(dir, "manifest.yaml"), []byte(s.manifest), 0o600); err != nil {
+	}
+	for _, f := range files() {
+		if err := os.WriteFile(h.path(f.folder, f.name), []byte(f.text), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// path is a file in one of the home's folders.
+func (h home) path(folder, name string) string {
+	return filepath.Join(h.root, filepath.FromSlash(folder), name)
+}
+
+// hasPython tells whether the python dialect can work here.
+func hasPython() bool {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, "python3")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func exeSuffix() string {

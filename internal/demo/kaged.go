@@ -3,18 +3,8 @@ package demo
 import "encoding/json"
 
 // notebook remembers where a session left off.
-var notebook = sample{
-	name:   "notebook",
-	folder: kagedFolder + "notebook",
-	manifest: `name: notebook
-version: 1.0.0
-kaged_api: 1
-description: Remembers where you left off
-command: ["./` + prefix + `notebook"]
-hooks: [on_session_start]
-methods: [notebook.page.count]
-`,
-	serve: func(method string, _ json.RawMessage) (any, error) {
+var notebook = sample{file: "patchbay-demo-notebook", folder: kagedFolder + "notebook", run: serving(
+	func(method string, _ json.RawMessage) (any, error) {
 		switch method {
 		case "initialize":
 			return map[string]any{"name": "notebook", "version": "1.0.0", "api_version": 1,
@@ -27,5 +17,13 @@ methods: [notebook.page.count]
 			return map[string]any{"pages": 1}, nil
 		}
 		return nil, unknown(method)
-	},
-}
+	})}
+
+var notebookManifest = file{kagedFolder + "notebook", "manifest.yaml", `name: notebook
+version: 1.0.0
+kaged_api: 1
+description: Remembers where you left off
+command: ["./patchbay-demo-notebook"]
+hooks: [on_session_start]
+methods: [notebook.page.count]
+`}

@@ -4,50 +4,79 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// A sample is one of the demo's plugins.
+// A sample is one of the demo's plugins: the binary itself, under another name.
 type sample struct {
-	name     string
-	folder   string // below the home directory, where its dialect looks
-	manifest string // where the dialect has one: manifest.yaml
-	serve    func(method string, params json.RawMessage) (any, error)
+	file   string // the name
+	folder string // below the home directory, where its dialect looks
+	run    func(args []string, in io.Reader, out io.Writer) error
 }
 
-var samples = []sample{tidy, almanac, guard, words, redact, notebook}
+var samples = []sample{tidy, almanac, guard, words, redact, notebook, tagger, disk, diary}
 
+// A file is something else that belongs to the samples: a manifest, or a plugin
+// that is a text.
+type file struct{ folder, name, text string }
+
+// files are the samples' own. The Python one is there only where Python is.
+func files() []file {
+	all := []file{notebookManifest, taggerManifest}
+	if hasPython() {
+		all = append(all, footer)
+	}
+	return all
+}
+
+// Where the dialects look, below the home directory.
 const (
 	scaffoldFolder = ".local/scaffold/plugins"
 	kagedFolder    = ".local/share/kaged/plugins/"
+	mineFolder     = ".local/share/mine/plugins/"
+	dotagentFolder = ".config/dotagent/plugins"
+	pythonFolder   = ".agent/plugins"
 )
 
-// Sample returns the sample plugin that a process started under this name is to
-// be; nil for the patchbay command itself.
-func Sample(argv0 string) func(in io.Reader, out io.Writer) error {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(argv0), ".exe"), prefix)
-	if !ok {
+// Sample returns the sample plugin that a process started with these arguments
+// is to be; nil for the patchbay command itself.
+func Sample(argv []string) func(in io.Reader, out io.Writer) error {
+	if len(argv) == 0 {
 		return nil
 	}
-	for _, s := range samples {
-		if s.name == name {
-			return s.run
-		}
+	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	i := slices.IndexFunc(samples, func(s sample) bool { return s.file == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return func(in io.Reader, out io.Writer) error { return samples[i].run(argv[1:], in, out) }
 }
 
-// run answers requests until stdin ends or the host says shutdown.
-func (s sample) run(in io.Reader, out io.Writer) error {
-	return wire.Serve(in, out, func(method string, params json.RawMessage) (json.RawMessage, error) {
-		result, err := s.serve(method, params)
-		if err != nil {
-			return nil, err
+// serving is a long-lived plugin: it answers requests until stdin ends.
+func serving(answer func(method string, params json.RawMessage) (any, error)) func([]string, io.Reader, io.Writer) error {
+	return func(_ []string, in io.Reader, out io.Writer) error {
+		return wire.Serve(in, out, func(method string, params json.RawMessage) (json.RawMessage, error) {
+			result, err := answer(method, params)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(result)
+		})
+	}
+}
+
+// calling is a plugin with a process per call: one JSON object in, one out.
+func calling(answer func(args []string, in map[string]any) any) func([]string, io.Reader, io.Writer) error {
+	return func(args []string, in io.Reader, out io.Writer) error {
+		request := make(map[string]any)
+		if err := json.NewDecoder(in).Decode(&request); err != nil && err != io.EOF { // info comes with nothing
+			return err
 		}
-		return json.Marshal(result)
-	})
+		return json.NewEncoder(out).Encode(answer(args, request))
+	}
 }
 
 // unknown is the answer to a method a plugin does not have.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"encoding/json"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,8 +12,8 @@ import (
 type reply map[string]any
 
 // scaffoldPlugin answers what every scaffold plugin must, and leaves the rest to handle.
-func scaffoldPlugin(manifest reply, handle func(method string, params map[string]any) reply) func(string, json.RawMessage) (any, error) {
-	return func(method string, raw json.RawMessage) (any, error) {
+func scaffoldPlugin(manifest reply, handle func(method string, params map[string]any) reply) func([]string, io.Reader, io.Writer) error {
+	return serving(func(method string, raw json.RawMessage) (any, error) {
 		switch method {
 		case "initialize":
 			return manifest, nil
@@ -27,7 +28,7 @@ func scaffoldPlugin(manifest reply, handle func(method string, params map[string
 			return answer, nil
 		}
 		return nil, unknown(method)
-	}
+	})
 }
 
 func str(params map[string]any, name string) string {
@@ -36,7 +37,7 @@ func str(params map[string]any, name string) string {
 }
 
 // tidy squeezes the blanks out of what the user typed.
-var tidy = sample{name: "tidy", folder: scaffoldFolder, serve: scaffoldPlugin(
+var tidy = sample{file: "patchbay-demo-tidy", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "tidy", "version": "1.0.0", "description": "Tidies what you type", "hooks": []string{"post_user_input"}, "priority": 100},
 	func(method string, p map[string]any) reply {
 		text := strings.Join(strings.Fields(str(p, "message")), " ")
@@ -47,14 +48,14 @@ var tidy = sample{name: "tidy", folder: scaffoldFolder, serve: scaffoldPlugin(
 	})}
 
 // almanac tells the model where it is.
-var almanac = sample{name: "almanac", folder: scaffoldFolder, serve: scaffoldPlugin(
+var almanac = sample{file: "patchbay-demo-almanac", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "almanac", "version": "1.0.0", "description": "Adds project context to prompts", "hooks": []string{"context_enhance"}, "priority": 600},
 	func(method string, p map[string]any) reply {
 		return reply{"dynamic_context": str(p, "dynamic_context") + "Branch: main\nOpen files: notes.md\n"}
 	})}
 
 // guard answers in the place of a tool that would do harm.
-var guard = sample{name: "guard", folder: scaffoldFolder, serve: scaffoldPlugin(
+var guard = sample{file: "patchbay-demo-guard", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "guard", "version": "1.0.0", "description": "Blocks dangerous shell commands", "hooks": []string{"pre_tool_execute"}, "priority": 100},
 	func(method string, p map[string]any) reply {
 		if str(p, "tool_name") == "shell" && strings.Contains(str(p, "arguments"), "rm -rf") {
@@ -64,7 +65,7 @@ var guard = sample{name: "guard", folder: scaffoldFolder, serve: scaffoldPlugin(
 	})}
 
 // words has a tool, and a hook that watches results.
-var words = sample{name: "words", folder: scaffoldFolder, serve: scaffoldPlugin(
+var words = sample{file: "patchbay-demo-words", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "words", "version": "1.0.0", "description": "Counts words, and says what was counted", "hooks": []string{"post_tool_execute"},
 		"tools": []reply{{"name": "count", "description": "Counts the words of a text",
 			"parameters": []reply{{"name": "text", "type": "string", "description": "What to count", "required": true}}}}},
@@ -79,7 +80,7 @@ var words = sample{name: "words", folder: scaffoldFolder, serve: scaffoldPlugin(
 var secret = regexp.MustCompile(`sk-[A-Za-z0-9-]{8,}`)
 
 // redact keeps what looks like a secret off the screen.
-var redact = sample{name: "redact", folder: scaffoldFolder, serve: scaffoldPlugin(
+var redact = sample{file: "patchbay-demo-redact", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "redact", "version": "1.0.0", "description": "Blacks out what looks like a secret", "hooks": []string{"post_llm_response"}, "priority": 900},
 	func(method string, p map[string]any) reply {
 		return reply{"action": "continue", "text": secret.ReplaceAllString(str(p, "text"), "[redacted]")}

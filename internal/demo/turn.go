@@ -14,6 +14,7 @@ type object map[string]any
 // turn plays one agent turn. The order is that of every turn: session, input,
 // context, prompt, model, tools, answer.
 func (s *show) turn(ctx context.Context) error {
+	s.part("One turn of an agent. The model is scripted; everything else is real")
 	for _, act := range []func(context.Context) error{s.opening, s.question, s.tool, s.blockedTool, s.answer} {
 		if err := act(ctx); err != nil {
 			return err
@@ -25,6 +26,11 @@ func (s *show) turn(ctx context.Context) error {
 func (s *show) opening(ctx context.Context) error {
 	_, err := s.fire(ctx, "A session starts: the notebook remembers where you left off", hook.SessionStart,
 		object{"session_id": "demo", "working_dir": "project", "project_root": "project"})
+	if err != nil {
+		return err
+	}
+	// A gate that a Python plugin watches to begin its count; nothing to look at.
+	_, err = s.host.Fire(ctx, hook.TurnBegin, object{"session_id": "demo", "working_dir": "project", "user_text": ""})
 	return err
 }
 
@@ -65,7 +71,15 @@ func (s *show) blockedTool(ctx context.Context) error {
 }
 
 func (s *show) answer(ctx context.Context) error {
-	_, err := s.fire(ctx, "The model answers: what looks like a secret does not reach the screen", hook.ModelReply,
-		object{"text": "There are 6 words. Your key is sk-demo-0123456789abcdef.\nAnything else?", "tool_calls": []any{}})
+	out, err := s.fire(ctx, "The model answers: what looks like a secret does not reach the screen", hook.ModelReply,
+		object{"text": "There are 6 words. Your key is sk-demo-0123456789abcdef.", "tool_calls": []any{}})
+	if err != nil {
+		return err
+	}
+	var reply struct{ Text string }
+	if err := json.Unmarshal(out.Payload, &reply); err != nil {
+		return err
+	}
+	_, err = s.fire(ctx, "The answer is signed, by a plugin that has watched the whole turn", hook.TurnFinal, object{"text": reply.Text})
 	return err
 }

@@ -1,0 +1,139 @@
+package python
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// elsewhere are the points beyond their own at which hooks have a meaning: a
+// command is a tool whose input is args and flags, a session and a command
+// begin and end as a request does, and a text is a text. No hook has one at
+// job.preflight: a Python handler cannot refuse.
+var elsewhere = []translation{
+	{hook: onBegin, point: hook.SessionStart},
+	{hook: onBegin, point: hook.CommandValidate, about: aboutCommand},
+	{hook: onBegin, point: hook.CommandBefore, about: aboutCommand},
+	{hook: onToolCall, point: hook.CommandValidate, about: aboutCommand, give: giveCommand, apply: changeCommand},
+	{hook: onToolCall, point: hook.CommandBefore, about: aboutCommand, give: giveCommand, apply: changeCommand},
+	{hook: onResolveTool, point: hook.ToolBefore, give: giveCall, apply: resolve},
+	{hook: onResolveTool, point: hook.CommandValidate, about: aboutCommand, give: giveCommand, apply: resolveCommand},
+	{hook: onResolveTool, point: hook.CommandBefore, about: aboutCommand, give: giveCommand, apply: resolveCommand},
+	{hook: onToolResult, point: hook.CommandAfter, about: aboutCommand, give: giveOutput, apply: changeOutput},
+	{hook: onToolResult, point: hook.CommandDone, about: aboutCommand, give: giveOutput},
+	{hook: onFinal, point: hook.ModelReply, match: hasText("text"), give: giveText("text"), apply: changeText},
+	{hook: onFinal, point: hook.TurnDone, match: hasText("text"), give: giveText("text")},
+	{hook: onFinal, point: hook.JobSink, match: hasText("message"), give: giveText("message")},
+	{hook: onFinal, point: hook.JobNotify, match: hasText("message"), give: giveText("message")},
+	{hook: onDone, point: hook.SessionEnd},
+	{hook: onDone, point: hook.CommandDone, about: aboutCommand},
+	{hook: onDone, point: hook.JobSink},
+	{hook: onDone, point: hook.JobNotify},
+}
+
+// connection looks a hook up at a point; the error says where it has a meaning.
+func connection(name string, point hook.Point) (*translation, error) {
+	var points []string
+	for _, list := range [][]translation{native, elsewhere} {
+		for i := range list {
+			if list[i].hook == name && list[i].point == point {
+				return &list[i], nil
+			}
+			if list[i].hook == name {
+				points = append(points, string(list[i].point))
+			}
+		}
+	}
+	return nil, fmt.Errorf("python hook %s has no meaning at %s, only at %s", name, point, strings.Join(points, ", "))
+}
+
+// aboutCommand takes the command line for the user's text.
+func aboutCommand(payload hook.Object) hook.Object {
+	command, _ := rawjson.Unquote(asText(payload.Get("command")))
+	words := []string{command}
+	var args []string
+	if err := json.Unmarshal(or(payload.Get("args"), "[]"), &args); err == nil {
+		words = append(words, args...)
+	}
+	return append(aboutRequest(payload), text("user_text", strings.Join(words, " ")))
+}
+
+func giveCommand(payload hook.Object) hook.Object { return hook.Object{commandCall(payload)} }
+
+// commandCall shows a command as a tool: its name, and args and flags for input.
+func commandCall(payload hook.Object) hook.Field {
+	input := hook.Object{
+		{Name: "args", Value: or(payload.Get("args"), "[]")},
+		{Name: "flags", Value: or(payload.Get("flags"), "{}")},
+	}
+	call := hook.Object{
+		{Name: "tool_name", Value: asText(payload.Get("command"))},
+		text("tool_call_id", ""),
+		{Name: "input", Value: input.JSON()},
+	}
+	return hook.Field{Name: "call", Value: call.JSON()}
+}
+
+func or(v json.RawMessage, otherwise string) json.RawMessage {
+	if isNull(v) {
+		return json.RawMessage(otherwise)
+	}
+	return v
+}
+
+// changeCommand sets what of the command, its args and its flags was changed.
+func changeCommand(_, given, answer hook.Object) hook.Reply {
+	was, now := part(given, "call"), part(answer, "call")
+	set := differing(was, now, map[string]string{"tool_name": "command"})
+	for _, f := range differing(part(was, "input"), part(now, "input"), map[string]string{"args": "args", "flags": "flags"}) {
+		if f.Value[0] == '[' && f.Name == "args" || f.Value[0] == '{' && f.Name == "flags" {
+			set = append(set, f)
+		}
+	}
+	return hook.Reply{Verdict: hook.Continue, Set: set}
+}
+
+// resolveCommand is an answer in a command's place, which has no success of its own.
+func resolveCommand(_, _, answer hook.Object) hook.Reply {
+	return hook.Reply{Verdict: hook.Stop, Set: hook.Object{{Name: "result", Value: part(answer, "result").Get("output")}}}
+}
+
+// giveOutput shows what a command came to as a tool's result. A program's is
+// {stdout, stderr, exit_code}: stdout is the output, and stderr the error where
+// it failed.
+func giveOutput(payload hook.Object) hook.Object {
+	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
+	if program := program(output); program != nil {
+		output = program.Get("stdout")
+		if code := program.Get("exit_code"); !isNull(code) && string(code) != "0" {
+			ok, problem = "false", asError(program.Get("stderr"))
+		}
+	}
+	result := hook.Object{
+		{Name: "output", Value: asText(output)},
+		{Name: "success", Value: json.RawMessage(ok)},
+		{Name: "error", Value: problem},
+	}
+	return hook.Object{commandCall(payload), {Name: "result", Value: result.JSON()}}
+}
+
+// changeOutput puts a changed output back to where it came from.
+func changeOutput(payload, given, answer hook.Object) hook.Reply {
+	set := differing(part(given, "result"), part(answer, "result"), map[string]string{"output": "result"})
+	if program := program(payload.Get("result")); program != nil && len(set) > 0 {
+		set[0].Value = program.With(hook.Field{Name: "stdout", Value: set[0].Value}).JSON()
+	}
+	return hook.Reply{Verdict: hook.Continue, Set: set}
+}
+
+// program is the result of a program that was run; nil where it is of another kind.
+func program(result json.RawMessage) hook.Object {
+	o, err := rawjson.Parse(result)
+	if err != nil || o.Get("stdout") == nil {
+		return nil
+	}
+	return o
+}

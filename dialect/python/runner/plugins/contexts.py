@@ -1,0 +1,102 @@
+"""The contexts of the requests under way: one PluginContext each, shared by all plugins."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from .models import PluginContext
+
+# A request that never ends, because no plugin is told of its end, must not be kept for ever.
+MOST_CONTEXTS = 1024
+
+# How long after on_done a context is still there. All plugins are told of the end at once, and what the
+# first of them does must not take the context from the last.
+LINGER = 1.0
+
+_FIELDS = ("session_id", "working_dir", "user_text")
+
+
+class Request:
+    """One request: its context, and how far it has come."""
+
+    __slots__ = ("beginning", "begun", "calls", "context", "done", "fields", "key", "used")
+
+    def __init__(self, key: str, fields: Mapping[str, str]):
+        self.key = key
+        self.fields = fields  # as it was begun with; plugins may change the context's
+        self.context = PluginContext(
+            session_id=fields.get("session_id", ""),
+            working_dir=fields.get("working_dir") or os.getcwd(),
+            user_text=fields.get("user_text", ""),
+        )
+        self.begun: set[str] = set()  # plugins whose on_begin was called
+        self.beginning: dict[str, list[Callable[[], None]]] = {}  # what waits for the end of a plugin's on_begin
+        self.done = False  # some plugin's on_done was
+        self.calls = 0  # handlers at work
+        self.used = 0.0  # when the last of them ended
+
+    def serves(self, hook: str, plugin: str, fields: Mapping[str, str]) -> bool:
+        """Whether a hook of a plugin belongs to this request, and not to the next one of the same key.
+
+        A request begins once for each plugin, and with one text. After its end there are only the ends
+        that the other plugins are told of.
+        """
+        if self.done:
+            return hook == "on_done"
+        if hook != "on_begin":
+            return True
+        return plugin not in self.begun and (not self.begun or fields == self.fields)
+
+    def learn(self, fields: Mapping[str, str]) -> None:
+        """Fill in what was not known when a request began in its middle."""
+        for name in _FIELDS:
+            if name not in self.fields and name in fields:
+                setattr(self.context, name, fields[name])
+        self.fields = {**fields, **self.fields}
+
+
+class Contexts:
+    """The requests under way, by key; the least recently used goes when there are too many."""
+
+    def __init__(self, later: Callable[[float, Callable[[], None]], object], most: int = MOST_CONTEXTS):
+        self._later = later  # loop.call_later
+        self._most = most
+        self._requests: OrderedDict[str, Request] = OrderedDict()
+
+    def enter(self, key: str, hook: str, plugin: str, fields: Mapping[str, str]) -> Request:
+        """The request that a call belongs to. leave must follow."""
+        request = self._requests.get(key)
+        if request is None or not request.serves(hook, plugin, fields):
+            request = self._requests[key] = Request(key, fields)
+            while len(self._requests) > self._most:
+                self._requests.popitem(last=False)
+        elif fields:
+            request.learn(fields)
+        self._requests.move_to_end(key)
+        if hook == "on_begin":
+            request.begun.add(plugin)
+        request.calls += 1
+        return request
+
+    def leave(self, request: Request, hook: str) -> None:
+        """A call has ended."""
+        request.calls -= 1
+        request.used = time.monotonic()
+        if hook == "on_done" and not request.done:
+            request.done = True
+            self._later(LINGER, lambda: self._drop(request))
+
+    def live(self, within: float) -> int:
+        """How many requests are under way: at work, or not over and at work within so many seconds."""
+        since = time.monotonic() - within
+        return sum(r.calls > 0 or (not r.done and r.used > since) for r in self._requests.values())
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def _drop(self, request: Request) -> None:
+        if self._requests.get(request.key) is request:
+            del self._requests[request.key]

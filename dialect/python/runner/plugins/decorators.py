@@ -1,0 +1,49 @@
+"""The decorators that make a function the handler of a hook.
+
+They only leave a mark; the loader collects the marked functions of a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+# The order of a request's life, in which hooks are listed everywhere.
+HOOKS = ("on_begin", "on_tool_call", "on_resolve_tool", "on_tool_result", "on_final", "on_done")
+
+_MARK = "__plugin_hooks__"
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def _decorator(hook: str) -> Callable[[Handler], Handler]:
+    def decorate(handler: Handler) -> Handler:
+        if not callable(handler):
+            raise TypeError(f"@{hook} is for functions, not for {type(handler).__name__}")
+        setattr(handler, _MARK, (*hooks_of(handler), hook))
+        return handler
+
+    decorate.__name__ = decorate.__qualname__ = hook
+    decorate.__doc__ = f"Make a function the handler of {hook}."
+    return decorate
+
+
+def hooks_of(value: object) -> tuple[str, ...]:
+    """The hooks whose handler a value is: none for nearly everything.
+
+    The mark is looked up in the value's own dictionary. A module may hold objects that answer any
+    getattr, such as mocks and lazy imports.
+    """
+    try:
+        mark = value.__dict__.get(_MARK)
+    except Exception:
+        return ()
+    return mark if isinstance(mark, tuple) else ()
+
+
+on_begin = _decorator("on_begin")
+on_tool_call = _decorator("on_tool_call")
+on_resolve_tool = _decorator("on_resolve_tool")
+on_tool_result = _decorator("on_tool_result")
+on_final = _decorator("on_final")
+on_done = _decorator("on_done")

@@ -1,0 +1,164 @@
+"""One handler at work: in a task or a thread, within its time, its answer of the right type.
+
+    Invocation.start   a task for the handler, a timer for its limit
+      _run             the handler; one that is not async runs in a thread
+        checked        the type of its answer
+    Invocation._settle   it ended: value or HookFailed
+    Invocation._expire   its time did: HookTimeout, and the task is cancelled
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from .loader import LoadedPlugin
+from .models import ToolCall, ToolResult
+from .output import current_plugin
+from .threads import Threads
+
+# Seconds a handler has.
+DEFAULT_LIMIT = 5.0
+
+# Exceptions may hold whole documents; the start of one tells what it is.
+_LONGEST_TEXT = 2000
+
+logger = logging.getLogger("plugins")
+
+threads = Threads()
+
+
+class HookError(Exception):
+    """A handler gave no answer that counts. The text is the line that is logged."""
+
+
+class HookTimeout(HookError):
+    """It took too long."""
+
+
+class HookFailed(HookError):
+    """It raised, or answered with something that its hook does not know."""
+
+
+# What each hook may answer beside None. The answers of the others mean nothing.
+_ANSWERS: dict[str, type] = {
+    "on_tool_call": ToolCall,
+    "on_resolve_tool": ToolResult,
+    "on_tool_result": ToolResult,
+    "on_final": str,
+}
+
+
+def checked(hook: str, value: Any) -> Any:
+    """The value, where it is an answer to the hook; None is no opinion."""
+    wanted = _ANSWERS.get(hook)
+    if wanted is None or value is None:
+        return None
+    if not isinstance(value, wanted):
+        raise TypeError(f"it returned {type(value).__name__}, not {wanted.__name__} or None")
+    if isinstance(value, ToolCall) and not (isinstance(value.tool_name, str) and isinstance(value.input, dict)):
+        raise TypeError("it returned a ToolCall whose tool_name is not a str or whose input is not a dict")
+    return value
+
+
+class Invocation:
+    """One call of one handler. finish is told its end, once: the value, or the error."""
+
+    __slots__ = ("_finish", "_task", "_timer", "hook", "limit", "plugin")
+
+    def __init__(
+        self,
+        plugin: LoadedPlugin,
+        hook: str,
+        limit: float,
+        finish: Callable[[Any, HookError | None], None],
+    ):
+        self.plugin = plugin
+        self.hook = hook
+        self.limit = limit
+        self._finish: Callable[[Any, HookError | None], None] | None = finish
+
+    def start(self, *args: Any, within: float | None = None) -> None:
+        """Begin; the running loop does the rest. within is what is left of the limit, where something is gone."""
+        loop = asyncio.get_running_loop()
+        token = current_plugin.set(self.plugin.name)
+        try:
+            self._task = loop.create_task(self._run(self.plugin.hooks[self.hook], args))
+        finally:
+            current_plugin.reset(token)
+        # Cheaper than wait_for, and the answer does not wait for a handler that takes its cancellation slowly.
+        self._timer = loop.call_later(self.limit if within is None else max(within, 0), self._expire)
+        self._task.add_done_callback(self._settle)
+
+    def cancel(self) -> None:
+        """Give up: finish will not be told."""
+        self._finish = None
+        self._timer.cancel()
+        self._task.cancel()
+
+    async def _run(self, handler: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        try:
+            if inspect.iscoroutinefunction(handler):
+                value = await handler(*args)
+            else:
+                value = await threads.run(handler, *args)
+                if inspect.isawaitable(value):  # a wrapper around an async function
+                    value = await value
+            return checked(self.hook, value)
+        except (SystemExit, KeyboardInterrupt) as error:  # would end the loop
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+    def _settle(self, task: asyncio.Task[Any]) -> None:
+        error = asyncio.CancelledError("it was cancelled") if task.cancelled() else task.exception()
+        if self._finish is None:
+            return  # it was given up, and what it came to is nobody's
+        self._timer.cancel()
+        if error is None:
+            self._end(task.result(), None)
+        else:
+            self._end(None, failure(self.plugin, self.hook, error))
+
+    def _expire(self) -> None:
+        self._end(None, HookTimeout(f"Plugin {self.plugin.name} {self.hook} timed out after {float(self.limit)}s"))
+        self._task.cancel()
+
+    def _end(self, value: Any, error: HookError | None) -> None:
+        finish, self._finish = self._finish, None
+        if error is not None:
+            report(self.plugin, error)
+        if finish is not None:
+            finish(value, error)
+
+
+def failure(plugin: LoadedPlugin, hook: str, error: BaseException) -> HookFailed:
+    """The error of a handler that raised, or whose answer is of no use."""
+    failed = HookFailed(f"Plugin {plugin.name} {hook} failed: {_text(error)}")
+    failed.__cause__ = error.with_traceback(_plugins_own(error.__traceback__))
+    return failed
+
+
+def report(plugin: LoadedPlugin, error: HookError) -> None:
+    """Log an error, and below it where it was raised."""
+    cause = error.__cause__
+    token = current_plugin.set(plugin.name)
+    logger.warning("%s", error, exc_info=(type(cause), cause, cause.__traceback__) if cause else None)
+    current_plugin.reset(token)
+
+
+def _text(error: BaseException) -> str:
+    """What an exception says, where it says something and does not fail at that."""
+    try:
+        return str(error)[:_LONGEST_TEXT] or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def _plugins_own(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this package, which tell a plugin's author nothing."""
+    while trace is not None and trace.tb_frame.f_globals.get("__package__") == __package__:
+        trace = trace.tb_next
+    return trace

@@ -1,0 +1,174 @@
+"""A Python file becomes a plugin.
+
+    load_plugin_from_file
+      load_plugin_from_source
+        _execute    the module, with decorators and models in its globals
+        _metadata   __plugin__, with its defaults and its API version checked
+        _handlers   the decorated functions, one for each hook
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from . import decorators, models
+
+API_VERSION = "1.0"
+
+# A name goes into logs and messages: one line, of a length that a person can read.
+_LONGEST_NAME = 64
+
+# Every load makes a module of its own, so that a reload that fails leaves the old one whole.
+_numbers = itertools.count(1)
+
+
+@dataclass
+class LoadedPlugin:
+    """A plugin that was loaded from a file."""
+
+    name: str
+    path: Path
+    hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
+    metadata: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+    warnings: list[str] = field(default_factory=list)
+    module: ModuleType | None = None
+
+
+class PluginError(ImportError, ValueError):
+    """A file is no plugin. line and column count from 1, and are 0 where they are not known."""
+
+    def __init__(self, message: str, path: Path, line: int = 0, column: int = 0, fix: str = ""):
+        super().__init__(message, path=str(path))
+        self.line = line
+        self.column = column
+        self.fix = fix
+
+
+def load_plugin_from_file(plugin_path: str | Path) -> LoadedPlugin:
+    """Load the plugin in a file.
+
+    Raises FileNotFoundError where there is no such file, and PluginError where it cannot be read,
+    is no valid Python, fails while it runs, or asks for another API.
+    """
+    path = Path(plugin_path)
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"Plugin file not found: {path}") from None
+    except OSError as error:
+        raise PluginError(f"cannot be read: {error.strerror}", path) from error
+    return load_plugin_from_source(source, path)
+
+
+def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
+    """Load a plugin from its text; path is where it stands, or where it would."""
+    module = ModuleType(f"plugin_{path.stem}_{next(_numbers)}")
+    sys.modules[module.__name__] = module  # dataclasses and pickle look modules up there
+    try:
+        _execute(module, source, path)
+        metadata = _metadata(module, source, path)
+        hooks, warnings = _handlers(module)
+    except BaseException:
+        discard(module)
+        raise
+    return LoadedPlugin(
+        name=metadata["name"],
+        path=path,
+        hooks=hooks,
+        metadata=metadata,
+        description=_description(module, metadata),
+        warnings=warnings,
+        module=module,
+    )
+
+
+def discard(module: ModuleType | None) -> None:
+    """Forget a module that is not used any more."""
+    if module is not None:
+        sys.modules.pop(module.__name__, None)
+
+
+def _execute(module: ModuleType, source: str | bytes, path: Path) -> None:
+    module.__file__ = str(path)
+    for hook in decorators.HOOKS:
+        setattr(module, hook, getattr(decorators, hook))
+    for model in (models.PluginContext, models.ToolCall, models.ToolResult):
+        setattr(module, model.__name__, model)
+    try:
+        # Without dont_inherit the future statements of this file would hold for the plugin too.
+        code = compile(source, str(path), "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        raise _fault(error, path) from error
+
+
+def _fault(error: BaseException, path: Path) -> PluginError:
+    """The error of a file that does not compile or does not run, with its place."""
+    message = str(error.msg if isinstance(error, SyntaxError) else error)
+    message = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    line, column = _place(error, str(path))
+    fix = ""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        fix = f"install the module {error.name} for {sys.executable}"
+    return PluginError(message, path, line, column, fix)
+
+
+def _place(error: BaseException, filename: str) -> tuple[int, int]:
+    """Where in the file it went wrong: what does not compile says so itself, else the traceback does."""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return error.lineno or 0, max(error.offset or 1, 1)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == filename:
+            return frame.lineno or 0, (getattr(frame, "colno", None) or 0) + 1  # colno: Python 3.11
+    return 0, 0
+
+
+def _metadata(module: ModuleType, source: str | bytes, path: Path) -> dict[str, Any]:
+    declared = getattr(module, "__plugin__", {})
+    if not isinstance(declared, dict):
+        raise _misdeclared(f"__plugin__ must be a dict, not {type(declared).__name__}", source, path)
+    metadata = {"api": API_VERSION, "name": path.stem, **declared}
+    if str(metadata["api"]).split(".")[0] != API_VERSION.split(".")[0]:
+        message = f"Incompatible plugin API version: {metadata['api']} (expected {API_VERSION})"
+        raise _misdeclared(message, source, path)
+    name = metadata["name"]
+    if not (isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME):
+        message = f"the name in __plugin__ must be a string of 1 to {_LONGEST_NAME} printable characters"
+        raise _misdeclared(message, source, path)
+    return metadata
+
+
+def _misdeclared(message: str, source: str | bytes, path: Path) -> PluginError:
+    for statement in ast.parse(source).body:
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        if any(isinstance(t, ast.Name) and t.id == "__plugin__" for t in targets):
+            return PluginError(message, path, statement.lineno, statement.col_offset + 1)
+    return PluginError(message, path)
+
+
+def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[str]]:
+    """The handler of each hook. Of several the last one by name counts, with a warning."""
+    found: dict[str, tuple[str, Callable[..., Any]]] = {}
+    warnings = []
+    for name, value in sorted(vars(module).items()):
+        for hook in dict.fromkeys(decorators.hooks_of(value)):
+            if hook in found and found[hook][1] is not value:
+                warnings.append(f"{hook} has two handlers, {found[hook][0]} and {name}: {name} is used")
+            found[hook] = (name, value)
+    return {hook: found[hook][1] for hook in decorators.HOOKS if hook in found}, warnings
+
+
+def _description(module: ModuleType, metadata: dict[str, Any]) -> str:
+    """What the metadata says, else the first line of the docstring."""
+    text = metadata.get("description") or module.__doc__
+    lines = text.strip().splitlines() if isinstance(text, str) else []
+    return lines[0].strip() if lines else ""

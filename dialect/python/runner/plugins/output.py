@@ -1,0 +1,140 @@
+"""What plugins print and log, line by line, each line with the name of its plugin.
+
+The host reads the lines from the runner's stderr and files each under its plugin. Until take_over is
+called nothing is changed: in a program that uses the package, print is print.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import io
+import logging
+import os
+import sys
+import threading
+
+# Whose code is running. Tasks and threads of a handler inherit it.
+current_plugin: contextvars.ContextVar[str] = contextvars.ContextVar("current_plugin", default="")
+
+# A line is MARK name MARK level MARK text. Names are printable, so no MARK is in them; the text may be
+# anything. What comes without a mark was written past Python: by a subprocess, or with os.write.
+MARK = "\x1e"
+
+# A line without an end is given one when it is this long; the host cuts it shorter yet.
+_LONGEST_PART = 16 << 10
+
+
+class Output:
+    """Lines on their way to a descriptor."""
+
+    def __init__(self, descriptor: int):
+        self._descriptor = descriptor
+        self._lock = threading.Lock()  # protects _parts
+        self._parts: dict[tuple[str, str], str] = {}  # unfinished lines by plugin and level
+
+    def write(self, text: str, level: str) -> None:
+        """Send the whole lines of a text, and keep the rest until its end comes."""
+        plugin = current_plugin.get()
+        with self._lock:
+            text = self._parts.pop((plugin, level), "") + text
+            lines, newline, part = text.rpartition("\n")
+            if len(part) > _LONGEST_PART:
+                lines, newline, part = text, "\n", ""
+            if part:
+                self._parts[plugin, level] = part
+        if newline:
+            self._send(plugin, level, lines)
+
+    def finish(self, plugin: str) -> None:
+        """End the line that a plugin left unfinished, as its handler is."""
+        if not self._parts:
+            return
+        with self._lock:
+            levels = [level for name, level in self._parts if name == plugin]
+            left = [(level, self._parts.pop((plugin, level))) for level in levels]
+        for level, text in left:
+            self._send(plugin, level, text)
+
+    def _send(self, plugin: str, level: str, text: str) -> None:
+        head = f"{MARK}{plugin}{MARK}{level}{MARK}"
+        lines = "".join(f"{head}{line}\n" for line in text.split("\n"))
+        data = memoryview(lines.encode("utf-8", "backslashreplace"))
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class Stream(io.TextIOBase):
+    """sys.stdout or sys.stderr, as plugins see it."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def __init__(self, output: Output, descriptor: int):
+        self._output = output
+        self._descriptor = descriptor
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._output.write(text, "I")
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def reconfigure(self, **_: object) -> None:
+        """Scripts that ask for UTF-8 or for line buffering have both already."""
+
+    def fileno(self) -> int:
+        """For subprocess and os.write, whose lines come without a mark."""
+        return self._descriptor
+
+    @property
+    def buffer(self) -> io.RawIOBase:
+        """For those who write bytes."""
+        return _Bytes(self)
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, stream: Stream):
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        self._stream.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+    def writable(self) -> bool:
+        return True
+
+
+class LogLines(logging.Handler):
+    """The root logger's way to the output: the message alone, since the level goes in the mark."""
+
+    def __init__(self, output: Output):
+        super().__init__()
+        self._output = output
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._output.write(self.format(record) + "\n", _level(record.levelno))
+        except Exception:
+            self.handleError(record)
+
+
+def _level(number: int) -> str:
+    if number >= logging.ERROR:
+        return "E"
+    if number >= logging.WARNING:
+        return "W"
+    return "I" if number >= logging.INFO else "D"
+
+
+def take_over(descriptor: int) -> Output:
+    """Send everything that Python code prints or logs to a descriptor, marked with its plugin."""
+    output = Output(descriptor)
+    sys.stdout = Stream(output, 1)
+    sys.stderr = Stream(output, 2)
+    root = logging.getLogger()
+    root.handlers[:] = [LogLines(output)]
+    root.setLevel(logging.INFO)
+    return output

@@ -1,0 +1,266 @@
+"""The host's end of the wire: many calls in flight, one event loop, plugins of one host in it.
+
+    main
+      Runner.run
+        _readable | _read_on   bytes as they come
+          _take                a line: one request
+            hello, ping, environ, load, reload, unload, validate, save
+            call               calls.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from . import bodies, wire
+from .calls import Call
+from .contexts import Contexts
+from .invocation import threads
+from .loader import LoadedPlugin, PluginError, discard, load_plugin_from_source
+from .output import Output, current_plugin, take_over
+from .registry import plugin_registry
+from .storage import install, plugin_path
+from .threads import MOST_THREADS
+from .wire import WireError
+
+# Threads that are stuck cost memory, and a processor if they spin. They go with the process, which the
+# host is asked to replace once no request has been under way for this long, lest it lose its state.
+QUIET = 60.0
+
+# How often that is looked at while a thread is stuck.
+_WATCH = 1.0
+
+# So many stuck threads are not waited with.
+_TOO_MANY = MOST_THREADS // 2
+
+# What is still at work when the host has gone has this long to clean up.
+_LAST_WORDS = 0.5
+
+
+class Runner:
+    """One interpreter, serving one host over two descriptors."""
+
+    def __init__(self, source: int, sink: int, output: Output, quiet: float = QUIET):
+        self._source = source
+        self._sink = sink
+        self._output = output
+        self._quiet = quiet
+        self._loop = asyncio.new_event_loop()
+        self.contexts = Contexts(self._loop.call_later)
+        self._lines = wire.Lines(self._take)
+        self._over = False
+        self._watched = False  # a look at stuck threads is due
+        self._methods: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "hello": self._hello,
+            "ping": lambda _: None,
+            "environ": self._environ,
+            "load": self._load,
+            "reload": self._reload,
+            "unload": self._unload,
+            "validate": self._validate,
+            "save": self._save,
+        }
+
+    def run(self) -> None:
+        """Serve until the host closes its end."""
+        asyncio.set_event_loop(self._loop)
+        self._attend()
+        while not self._over:
+            try:
+                self._loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                pass  # a plugin's background task wanted to end the program, which is not its own
+        self._wind_up()
+
+    def _wind_up(self) -> None:
+        """Let what is still at work see its cancellation, but not for long; and so what follows it."""
+        for _ in range(2):
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                self._loop.run_until_complete(asyncio.wait(tasks, timeout=_LAST_WORDS))
+
+    def _attend(self) -> None:
+        try:
+            self._loop.add_reader(self._source, self._readable)
+            os.set_blocking(self._source, False)
+        except (NotImplementedError, OSError):  # Windows cannot wait for a pipe
+            threading.Thread(target=self._read_on, daemon=True).start()
+
+    def _readable(self) -> None:
+        chunk = wire.read(self._source)
+        if chunk == b"":
+            self._loop.remove_reader(self._source)  # it would be readable for ever
+        if chunk is not None:
+            self._feed(chunk)
+
+    def _read_on(self) -> None:
+        chunk = b"-"
+        while chunk:
+            chunk = os.read(self._source, 1 << 16)
+            self._loop.call_soon_threadsafe(self._feed, chunk)
+
+    def _feed(self, chunk: bytes) -> None:
+        if chunk:
+            self._lines.feed(chunk)
+            return
+        self._over = True
+        self._loop.stop()
+
+    def _take(self, line: bytes) -> None:
+        """One request. A call is answered later, everything else at once."""
+        try:
+            message = wire.decode(line)
+        except (ValueError, RecursionError) as error:
+            self.refuse(wire.id_of(line), WireError(wire.PARSE_ERROR, f"cannot be decoded: {error}"))
+            return
+        ident, method, params = message.get("id"), message["method"], message.get("params") or {}
+        try:
+            if method == "call":
+                self._call(ident, params)
+            elif method in self._methods:
+                self.reply(ident, self._methods[method](params))
+            else:
+                raise WireError(wire.UNKNOWN_METHOD, f"there is no method {method}")
+        except WireError as error:
+            self.refuse(ident, error)
+        except Exception as error:  # a fault of ours: say so, and go on
+            self.refuse(ident, WireError(wire.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+
+    def reply(self, ident: int | None, result: Any) -> None:
+        """Answer a request. The errors of wire.encode are for a result that has no JSON."""
+        self._send({"jsonrpc": "2.0", "id": ident, "result": result})
+
+    def refuse(self, ident: int | None, error: WireError) -> None:
+        """Answer a request with an error."""
+        body: dict[str, Any] = {"code": error.code, "message": str(error)}
+        if error.data:
+            body["data"] = error.data
+        self._send({"jsonrpc": "2.0", "id": ident, "error": body})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if message.get("id", 0) is not None:
+            wire.write(self._sink, wire.encode(message))
+
+    # Plugins
+
+    def _hello(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The handshake. The host's directory is not the one the interpreter was chosen in."""
+        if params.get("dir"):
+            os.chdir(params["dir"])
+        return {"version": sys.version.split()[0], "executable": sys.executable}
+
+    def _environ(self, params: dict[str, Any]) -> None:
+        os.environ.update(params["vars"])
+
+    def _load(self, params: dict[str, Any]) -> dict[str, Any]:
+        return self._opened(plugin_registry.open, params["path"])
+
+    def _reload(self, params: dict[str, Any]) -> dict[str, Any]:
+        return self._opened(plugin_registry.reopen, params["path"])
+
+    def _unload(self, params: dict[str, Any]) -> None:
+        plugin_registry.close(params["path"])
+
+    def _validate(self, params: dict[str, Any]) -> dict[str, Any]:
+        def load(path: Path) -> LoadedPlugin:
+            plugin = load_plugin_from_source(params["content"], path)
+            discard(plugin.module)
+            return plugin
+
+        return self._opened(load, _path(params))
+
+    def _save(self, params: dict[str, Any]) -> dict[str, Any]:
+        return self._opened(lambda path: install(path, params["content"]), _path(params))
+
+    def _opened(self, load: Callable[[Path], LoadedPlugin], path: str | Path) -> dict[str, Any]:
+        """Load a plugin, its output under the name of its file, and tell what it is."""
+        path = Path(path)
+        token = current_plugin.set(path.stem)
+        try:
+            return bodies.described(load(path))
+        except PluginError as error:
+            place = {"line": error.line, "column": error.column, "fix": error.fix}
+            raise WireError(wire.LOAD_FAILED, str(error), place) from error
+        except OSError as error:
+            raise WireError(wire.LOAD_FAILED, str(error)) from error
+        finally:
+            self._output.finish(path.stem)
+            current_plugin.reset(token)
+
+    # Calls
+
+    def _call(self, ident: int | None, params: dict[str, Any]) -> None:
+        path = params["plugin"]
+        plugin = plugin_registry.get(path)
+        if plugin is None:
+            raise WireError(wire.NOT_LOADED, f"{path} is not loaded")
+        if params["hook"] not in plugin.hooks:  # it went with a reload
+            self.reply(ident, None)
+        else:
+            Call(self, ident, plugin, params).start()
+
+    def ended(self, plugin: LoadedPlugin, overrun: bool) -> None:
+        """A call has been answered."""
+        self._output.finish(plugin.name)
+        if overrun:
+            self._watch()
+
+    # Threads that are stuck
+
+    def _watch(self) -> None:
+        """After a handler took too long, see in a while whether it still holds its thread."""
+        if not self._watched:
+            self._watched = True
+            self._loop.call_later(min(_WATCH, self._quiet), self._look)
+
+    def _look(self) -> None:
+        """Ask the host for another process, where a thread is stuck and nobody would miss this one."""
+        self._watched = False
+        stuck = threads.stuck
+        if not stuck:
+            return
+        if stuck >= _TOO_MANY or not self.contexts.live(self._quiet):
+            self._send({"jsonrpc": "2.0", "method": "stuck", "params": {"threads": stuck}})
+        self._watch()
+
+
+def _path(params: dict[str, Any]) -> Path:
+    """Where a plugin that is not there yet would be."""
+    try:
+        return plugin_path(params["name"])
+    except ValueError as error:
+        raise WireError(wire.LOAD_FAILED, str(error)) from error
+
+
+def main() -> None:
+    """Serve the host on what were stdin and stdout, and keep both from everybody else."""
+    source, sink = os.dup(0), os.dup(1)  # neither is inherited by subprocesses
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(sink, True)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=partial(_let_go, source, sink))
+    if hasattr(faulthandler, "register"):
+        # The host ends an interpreter that is blocked with SIGTERM: its last words are where.
+        faulthandler.register(signal.SIGTERM, file=2, all_threads=True, chain=True)
+    Runner(source, sink, take_over(2)).run()
+
+
+def _let_go(*descriptors: int) -> None:
+    """A fork of a plugin's must neither write to the wire nor hold it open."""
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""Plugin files in ~/.agent/plugins: list, save, delete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from .loader import LoadedPlugin, discard, load_plugin_from_source
+
+# What a plugin may be saved as. Nothing of this shape leads out of the directory.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+
+
+def default_dir() -> Path:
+    """Where plugins live. It follows $HOME, and is asked each time."""
+    return Path.home() / ".agent" / "plugins"
+
+
+def list_plugins(plugins_dir: Path | None = None) -> list[Path]:
+    """The files of all plugins, by name. Hidden files and those that begin with _ are none."""
+    try:
+        paths = list((plugins_dir or default_dir()).glob("*.py"))
+    except OSError:
+        return []
+    return sorted((p for p in paths if p.name[0] not in "._" and p.is_file()), key=lambda p: p.stem)
+
+
+def plugin_path(name: str, plugins_dir: Path | None = None) -> Path:
+    """The file of a plugin of that name, be it there or not. A bad name is a ValueError."""
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        raise ValueError(f"Invalid plugin name: {name!r} (letters, digits, _ and -, 64 at most)")
+    return (plugins_dir or default_dir()) / f"{name}.py"
+
+
+def save_plugin(name: str, content: str, plugins_dir: Path | None = None) -> Path:
+    """Save a plugin, or replace it; the file is whole at every moment.
+
+    The content is loaded first to see that it is a plugin: PluginError where it is not, and the old
+    file stays. Returns the file's path.
+    """
+    path = plugin_path(name, plugins_dir)
+    install(path, content)
+    return path
+
+
+def install(path: Path, content: str) -> LoadedPlugin:
+    """Write a plugin's file, and tell what was written. PluginError: the content is no plugin."""
+    data = content.encode()
+    plugin = load_plugin_from_source(data, path)
+    discard(plugin.module)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, data)
+    return plugin
+
+
+def delete_plugin(name: str, plugins_dir: Path | None = None) -> bool:
+    """Delete a plugin. False: there was none."""
+    try:
+        plugin_path(name, plugins_dir).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside the file and move it there. A link is followed: what it points to is replaced."""
+    import tempfile  # slow to import, and most interpreters never save a plugin
+
+    path = path.resolve()
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(draft, _mode(path))
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """The permissions the file has, or those of a new one that only its owner writes."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o644

@@ -1,0 +1,114 @@
+"""Threads for handlers that are not async, so that one that blocks holds up nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+# Waiting costs a thread next to nothing. Past this number calls queue, within their time limit.
+MOST_THREADS = 64
+
+
+class Threads:
+    """A pool that outlives stuck jobs.
+
+    Its threads are daemons: a handler that never returns must not keep the interpreter from ending,
+    as it would in concurrent.futures. Such a thread cannot be ended, only counted.
+    """
+
+    def __init__(self, most: int = MOST_THREADS):
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._most = most
+        self._lock = threading.Lock()  # protects the fields below, and each job's running and abandoned
+        self._alive = 0
+        self._idle = 0  # too high once all threads there may be are alive, and of no use by then
+        self._stuck = 0
+
+    @property
+    def stuck(self) -> int:
+        """How many threads still run a function that nobody waits for any more."""
+        with self._lock:
+            return self._stuck
+
+    async def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a function in a thread, with the context variables of this task."""
+        job = _Job(function, args)
+        self._submit(job)
+        try:
+            return await job.future
+        except asyncio.CancelledError:
+            self._abandon(job)
+            raise
+
+    def _submit(self, job: _Job) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+            elif self._alive < self._most:
+                self._alive += 1
+                threading.Thread(target=self._work, name="plugin", daemon=True).start()
+        self._jobs.put(job)
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if self._begin(job):
+                job.work()
+            self._end(job)
+            del job  # with its arguments, which may be large
+
+    def _begin(self, job: _Job) -> bool:
+        with self._lock:
+            job.running = not job.abandoned
+            return job.running
+
+    def _end(self, job: _Job) -> None:
+        with self._lock:
+            self._idle += 1
+            if job.running and job.abandoned:
+                self._stuck -= 1
+            job.running = False
+
+    def _abandon(self, job: _Job) -> None:
+        with self._lock:
+            job.abandoned = True
+            if job.running:
+                self._stuck += 1
+
+
+class _Job:
+    """One function on its way through a thread."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]):
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+        self.function = function
+        self.args = args
+        self.context = contextvars.copy_context()
+        self.running = self.abandoned = False
+
+    def work(self) -> None:
+        """Run the function, in a thread, and send what comes of it to the loop."""
+        value, error = None, None
+        try:
+            value = self.context.run(self.function, *self.args)
+        except StopIteration as stop:  # means something else to a future
+            error = RuntimeError(f"StopIteration: {stop}")
+        except BaseException as raised:
+            error = raised
+        try:
+            self.loop.call_soon_threadsafe(self._deliver, value, error)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits
+
+    def _deliver(self, value: Any, error: BaseException | None) -> None:
+        if self.future.done():
+            return
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(value)

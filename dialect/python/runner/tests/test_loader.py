@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import sys
+
+from plugins import PluginError, load_plugin_from_file
+from plugins.models import PluginContext, ToolCall, ToolResult
+
+from . import PluginCase
+
+
+class LoaderTest(PluginCase):
+    def load(self, text: str, name: str = "sample"):
+        return load_plugin_from_file(self.write(name, text))
+
+    def fault(self, text: str) -> PluginError:
+        with self.assertRaises(PluginError) as caught:
+            self.load(text)
+        return caught.exception
+
+    def test_metadata_is_the_dict(self):
+        plugin = self.load('__plugin__ = {"api": "1.0", "name": "other", "version": "2"}')
+        self.assertEqual(plugin.name, "other")
+        self.assertEqual(plugin.metadata, {"api": "1.0", "name": "other", "version": "2"})
+
+    def test_the_name_defaults_to_the_file_s(self):
+        plugin = self.load("")
+        self.assertEqual(plugin.name, "sample")
+        self.assertEqual(plugin.metadata, {"api": "1.0", "name": "sample"})
+
+    def test_any_minor_version_of_api_1_will_do(self):
+        for api in ('"1.0"', '"1"', '"1.7"', "1.0", "1"):
+            with self.subTest(api):
+                self.assertEqual(self.load(f'__plugin__ = {{"api": {api}}}').name, "sample")
+
+    def test_another_major_version_is_refused(self):
+        error = self.fault('"""Doc."""\n__plugin__ = {"api": "2.0"}')
+        self.assertEqual(str(error), "Incompatible plugin API version: 2.0 (expected 1.0)")
+        self.assertEqual((error.line, error.column), (2, 1))
+
+    def test_a_version_that_is_none_is_refused(self):
+        self.assertIn("Incompatible plugin API version: None", str(self.fault('__plugin__ = {"api": None}')))
+        self.assertIn("Incompatible plugin API version: 10.0", str(self.fault('__plugin__ = {"api": "10.0"}')))
+
+    def test_metadata_must_be_a_dict_and_its_name_a_line(self):
+        self.assertEqual(str(self.fault("__plugin__ = 7")), "__plugin__ must be a dict, not int")
+        for name in ("7", '""', '"a\\nb"', '"x" * 65'):
+            with self.subTest(name):
+                self.assertIn("the name in __plugin__", str(self.fault(f'__plugin__ = {{"name": {name}}}')))
+
+    def test_hooks_come_in_the_order_of_a_request(self):
+        plugin = self.load(
+            """
+            @on_done
+            async def a(ctx): pass
+            @on_begin
+            async def z(ctx): pass
+            @on_final
+            def m(ctx, text): pass
+            """
+        )
+        self.assertEqual(list(plugin.hooks), ["on_begin", "on_final", "on_done"])
+
+    def test_of_two_handlers_the_last_by_name_is_used_with_a_warning(self):
+        plugin = self.load(
+            """
+            @on_begin
+            async def zeta(ctx): pass
+            @on_begin
+            async def alpha(ctx): pass
+            """
+        )
+        self.assertEqual(plugin.hooks["on_begin"].__name__, "zeta")
+        self.assertEqual(plugin.warnings, ["on_begin has two handlers, alpha and zeta: zeta is used"])
+
+    def test_two_names_of_one_handler_are_no_duplicate(self):
+        plugin = self.load("@on_begin\nasync def f(ctx): pass\ng = f\n")
+        self.assertEqual(plugin.warnings, [])
+
+    def test_one_function_may_handle_two_hooks(self):
+        plugin = self.load("@on_begin\n@on_done\nasync def f(ctx): pass\n")
+        self.assertEqual(list(plugin.hooks), ["on_begin", "on_done"])
+
+    def test_models_and_decorators_are_injected(self):
+        plugin = self.load("found = (PluginContext, ToolCall, ToolResult, on_begin.__name__)")
+        self.assertEqual(plugin.module.found, (PluginContext, ToolCall, ToolResult, "on_begin"))
+
+    def test_nothing_else_is_injected(self):
+        self.assertIn("NameError", str(self.fault("time.time()")))
+
+    def test_the_package_s_own_names_are_the_same_things(self):
+        plugin = self.load(
+            """
+            from plugins.models import ToolCall as T
+            from plugins.decorators import on_begin as b
+            same = T is ToolCall and b is on_begin
+            """
+        )
+        self.assertTrue(plugin.module.same)
+
+    def test_a_dataclass_with_future_annotations_works(self):
+        plugin = self.load(
+            """
+            from __future__ import annotations
+            from dataclasses import dataclass
+            @dataclass
+            class A:
+                x: int
+            """
+        )
+        self.assertEqual(plugin.module.A(1).x, 1)
+
+    def test_future_statements_of_the_loader_do_not_reach_plugins(self):
+        plugin = self.load("def f(x: int): pass\nkind = f.__annotations__['x']")
+        self.assertIs(plugin.module.kind, int)
+
+    def test_a_syntax_error_has_its_place(self):
+        error = self.fault("x = 1\ndef f(:\n    pass\n")
+        self.assertTrue(str(error).startswith("SyntaxError: "), error)
+        self.assertEqual((error.line, error.column), (2, 7))
+
+    def test_an_error_while_it_runs_has_its_place(self):
+        error = self.fault("def f():\n    raise RuntimeError('no luck')\n\nf()\n")
+        self.assertEqual(str(error), "RuntimeError: no luck")
+        self.assertEqual(error.line, 2)
+
+    def test_an_error_in_what_it_imports_is_placed_at_the_import(self):
+        (self.home / "broken_helper.py").write_text("def f(:\n")
+        error = self.fault(f"import sys\nsys.path.insert(0, {str(self.home)!r})\nimport broken_helper\n")
+        self.assertEqual(error.line, 3)
+
+    def test_a_missing_module_says_for_whom_to_install_it(self):
+        error = self.fault("import no_such_module_anywhere")
+        self.assertEqual(error.fix, f"install the module no_such_module_anywhere for {sys.executable}")
+
+    def test_a_plugin_that_exits_is_at_fault(self):
+        self.assertEqual(str(self.fault("raise SystemExit(3)")), "SystemExit: 3")
+
+    def test_text_that_is_no_text_is_at_fault(self):
+        path = self.write("sample", "")
+        for data in (b"\xff\xfe", b"x = '\x00'", b"# coding: no-such\n"):
+            with self.subTest(data):
+                path.write_bytes(data)
+                with self.assertRaises(PluginError):
+                    load_plugin_from_file(path)
+
+    def test_a_declared_encoding_counts(self):
+        path = self.write("sample", "")
+        path.write_bytes("# coding: latin-1\nword = 'é'\n".encode("latin-1"))
+        self.assertEqual(load_plugin_from_file(path).module.word, "é")
+
+    def test_no_file(self):
+        with self.assertRaisesRegex(FileNotFoundError, "Plugin file not found: .*nowhere.py"):
+            load_plugin_from_file(self.dir / "nowhere.py")
+
+    def test_a_load_that_fails_leaves_no_module_behind(self):
+        before = set(sys.modules)
+        self.fault("1/0")
+        self.assertEqual({m for m in set(sys.modules) - before if m.startswith("plugin_")}, set())
+
+    def test_the_description_is_the_docstring_s_first_line(self):
+        self.assertEqual(self.load('"""\n  Logs things.\nAnd more.\n"""').description, "Logs things.")
+        self.assertEqual(self.load('__plugin__ = {"description": "Says so."}').description, "Says so.")
+        self.assertEqual(self.load("").description, "")
+
+    def test_objects_that_answer_every_getattr_are_no_handlers(self):
+        plugin = self.load(
+            """
+            from unittest import mock
+            m = mock.MagicMock()
+            class Odd:
+                def __getattribute__(self, name): raise RuntimeError(name)
+            o = Odd()
+            """
+        )
+        self.assertEqual(plugin.hooks, {})
+
+    def test_a_decorator_on_something_else_is_an_error(self):
+        self.assertIn("@on_begin is for functions, not for int", str(self.fault("on_begin(7)")))

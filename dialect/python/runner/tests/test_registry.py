@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+
+from plugins import PluginError, PluginRegistry
+
+from . import PluginCase
+
+
+class RegistryTest(PluginCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.registry = PluginRegistry(self.dir)
+
+    def test_discover(self):
+        self.write("logger", "")
+        self.write("footer", "")
+        self.assertEqual(self.registry.discover(), ["footer", "logger"])
+
+    def test_modules_are_cached_until_reloaded(self):
+        path = self.write("a", "x = 1")
+        first = self.registry.load("a")
+        path.write_text("x = 2")
+        self.assertIs(self.registry.load("a"), first)
+        self.assertEqual(self.registry.reload("a").module.x, 2)
+        self.assertEqual(self.registry.load("a").module.x, 2)
+
+    def test_a_reload_that_fails_keeps_the_old_module(self):
+        path = self.write("a", "x = 1")
+        first = self.registry.load("a")
+        path.write_text("x = ")
+        with self.assertRaises(PluginError):
+            self.registry.reload("a")
+        self.assertIs(self.registry.load("a"), first)
+
+    def test_an_unknown_plugin(self):
+        with self.assertRaisesRegex(ValueError, "Plugin not found: nobody"):
+            self.registry.load("nobody")
+
+    def test_a_name_that_leads_elsewhere_is_none(self):
+        with self.assertRaisesRegex(ValueError, "Invalid plugin name"):
+            self.registry.load("../../etc/passwd")
+
+    def test_load_many_keeps_the_order(self):
+        for name in ("a", "b", "c"):
+            self.write(name, "")
+        self.assertEqual([p.name for p in self.registry.load_many(["c", "a", "b"])], ["c", "a", "b"])
+
+    def test_load_many_leaves_out_what_cannot_be_loaded(self):
+        self.write("good", "")
+        self.write("bad", "1/0")
+        with self.assertLogs("plugins", "WARNING") as log:
+            plugins = self.registry.load_many(["bad", "nobody", "good"])
+        self.assertEqual([p.name for p in plugins], ["good"])
+        self.assertEqual(
+            [r.getMessage() for r in log.records],
+            [
+                "Plugin bad left out: ZeroDivisionError: division by zero",
+                "Plugin nobody left out: Plugin not found: nobody",
+            ],
+        )
+
+    def test_duplicates_are_a_warning_in_the_log(self):
+        self.write("twice", "@on_begin\ndef a(ctx): pass\n@on_begin\ndef b(ctx): pass\n")
+        with self.assertLogs("plugins", "WARNING") as log:
+            self.registry.load("twice")
+        self.assertEqual(log.records[0].getMessage(), "Plugin twice: on_begin has two handlers, a and b: b is used")
+
+    def test_a_plugin_is_the_same_by_name_and_by_path(self):
+        path = self.write("a", "")
+        self.assertIs(self.registry.open(os.fspath(path)), self.registry.load("a"))
