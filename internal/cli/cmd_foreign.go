@@ -74,7 +74,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *patchbay.Host, name st
 	}
 	code, err := host.RunCommand(ctx, name, patchbay.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err})
 	if err == nil && code != 0 {
-		return &programExit{code}
+		return &programExit{code: code}
 	}
 	return err
 }

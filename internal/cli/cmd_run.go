@@ -15,7 +15,6 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // What a shell exits with for a program that it cannot run.
@@ -42,7 +41,12 @@ shown as it comes, unless a plugin wants to transform it.`,
 			exit{exitFailed, "a plugin failed, and its failure aborts the command"},
 			exit{exitRefused, "a plugin refused the command"},
 			exit{exitNotExecutable, "the program cannot be executed"}, exit{exitNoProgram, "there is no such program"}),
-		Args: cobra.MinimumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("usage: "+cmd.UseLine(), "%s: missing PROGRAM", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runRun(cmd.Context(), args) },
 	}
 	cmd.Flags().SetInterspersed(false) // the program's flags are its own
@@ -57,16 +61,27 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 		p := &wrapped{app: a, path: args[0], group: group}
 		err := (&command.Pipeline{Host: host}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
 		if err == nil && p.code != 0 {
-			return &programExit{p.code}
+			return &programExit{code: p.code}
 		}
 		return err
 	})
 }
 
-// programExit is the exit of a program that ran: its code is ours.
-type programExit struct{ code int }
+// programExit is the exit of a program that ran, or the one a shell gives for a
+// program that could not be run: its code is ours.
+type programExit struct {
+	code int
+	err  error // why it could not be run; nil where it ran, and said what there was to say
+}
 
-func (e *programExit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e *programExit) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("exit code %d", e.code)
+}
+
+func (e *programExit) Unwrap() error { return e.err }
 
 // wrapped is a program run in the command's place.
 type wrapped struct {
@@ -122,16 +137,13 @@ func (w *wrapped) program(c command.Command) string {
 
 // noProgram turns the error of a program that did not start into a shell's exit code.
 func (w *wrapped) noProgram(err error) error {
-	start, ok := errors.AsType[*proc.StartError](err)
-	if !ok {
+	switch {
+	case !is[*proc.StartError](err):
 		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return &programExit{exitNoProgram, err}
 	}
-	screen := w.errScreen()
-	fmt.Fprintf(w.Err, "%s %s\n", screen.Paint(render.StyleRed, "error:"), render.Block(start.Error()))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &programExit{exitNoProgram}
-	}
-	return &programExit{exitNotExecutable}
+	return &programExit{exitNotExecutable, err}
 }
 
 // Show prints a result that was captured, or that a plugin brought. A result of

@@ -156,13 +156,19 @@ func (a *app) report(ctx context.Context, err error) int {
 	k, code := classify(ctx, err)
 	p, ok := errors.AsType[*problem](err)
 	switch {
-	case code == exitPipe, is[*programExit](err):
+	case code == exitPipe, ranToItsEnd(err):
 	case a.flags.json:
 		a.reportJSON(k, err)
 	case !ok || !p.told:
 		a.reportText(k, err)
 	}
 	return code
+}
+
+// ranToItsEnd tells the exit of a program that has said itself what there was to say.
+func ranToItsEnd(err error) bool {
+	p, ok := errors.AsType[*programExit](err)
+	return ok && p.err == nil
 }
 
 // errorJSON is an error as other programs see it.
