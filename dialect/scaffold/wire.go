@@ -7,8 +7,6 @@ import (
 
 // The protocol's figures.
 const (
-	// protocolVersion: seed 003, "params":{"protocol_version":1}.
-	protocolVersion = 1
 	// mostPlugins: seed 003, "Maximum 16 plugins".
 	mostPlugins = 16
 	// replyTimeout: seed 003, "5-second timeout per hook response"; the rulings
@@ -39,7 +37,7 @@ const (
 // blocked is the result of a stop that brings none of its own.
 const blocked = `{"blocked":"Plugin blocked execution"}`
 
-// initializeParams go with the handshake.
+// initializeParams go with the handshake: seed 003, "params":{"protocol_version":1}.
 var initializeParams = json.RawMessage(`{"protocol_version":1}`)
 
 // manifestWire is the handshake's answer. What is not required is raw, because

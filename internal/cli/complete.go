@@ -33,11 +33,7 @@ func completePoints(context.Context) []cobra.Completion {
 }
 
 func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var out []cobra.Completion
-	for _, name := range patchbay.Dialects() {
-		out = append(out, name)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return patchbay.Dialects(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completePlugins starts nothing: the names that are known before plugins run
