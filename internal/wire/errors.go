@@ -84,7 +84,7 @@ type Noise struct {
 // Options are the same for [Serial] and [Peer]. The zero value works.
 type Options struct {
 	MaxSend, MaxReceive int         // bytes a message, without the newline; 0: 4 MiB
-	OnNoise             func(Noise) // nil: dropped. Must be quick: it is called on the reading goroutine
+	OnNoise             func(Noise) // nil: dropped. Must be quick: it is called on the reading goroutine (NoiseUnsent: or on another)
 }
 
 // defaultMax is seed 002's "Max message size: 4 MB".

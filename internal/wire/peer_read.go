@@ -22,13 +22,11 @@ func (p *Peer) read() {
 func (p *Peer) readAll() error {
 	for {
 		line, ok, err := p.in.line()
-		if p.lost && !p.in.over {
-			p.lost = false
-			p.oversized(tailID(p.in.tail))
-		}
 		switch {
 		case err != nil:
 			p.tooLarge()
+		case ok && line == nil:
+			p.tooLargeEnded()
 		case ok:
 			p.line(line)
 		case p.in.err != nil:
@@ -106,6 +104,15 @@ func (p *Peer) tooLarge() {
 	id, ok := head.callID()
 	if p.lost = !ok && head.method.End == 0; !p.lost {
 		p.oversized(id, ok)
+	} else if !p.in.over {
+		p.tooLargeEnded()
+	}
+}
+
+func (p *Peer) tooLargeEnded() {
+	if p.lost {
+		p.lost = false
+		p.oversized(tailID(p.in.tail))
 	}
 }
 

@@ -44,6 +44,9 @@ func (r *Reader) ReadLine() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if ok && line == nil {
+			continue
+		}
 		if ok {
 			return r.keep(line), nil
 		}
@@ -56,11 +59,12 @@ func (r *Reader) ReadLine() ([]byte, error) {
 	}
 }
 
-// line takes the next whole line out of the buffer. It is borrowed: the next fill overwrites it, unless it is kept.
+// line takes the next whole line out of the buffer. It is borrowed: the next fill overwrites it, unless it is kept. A nil
+// line is where one over the cap has ended.
 func (r *Reader) line() (line []byte, ok bool, err error) {
 	i := bytes.IndexByte(r.buf[r.seen:], '\n')
 	if r.over {
-		i = r.discard(i)
+		return nil, r.discard(i), nil
 	}
 	if i < 0 {
 		r.seen = len(r.buf)
@@ -109,19 +113,16 @@ func (r *Reader) remember(part []byte) {
 	r.tail = append(r.tail[:0], part[len(part)-tailSize:]...)
 }
 
-// discard drops the rest of a line over the cap, whose newline is at buf[seen+i], or not there yet. It returns where
-// after it the next newline is, counted from seen as well.
-func (r *Reader) discard(i int) int {
-	if i < 0 {
-		r.remember(r.buf[r.seen:])
-		r.next = len(r.buf)
-		return -1
+// discard drops more of a line over the cap, whose newline is at buf[seen+i], or not there yet. It reports whether that was
+// the end of it.
+func (r *Reader) discard(i int) bool {
+	if r.over = i < 0; r.over {
+		i = len(r.buf) - r.seen
 	}
 	r.remember(r.buf[r.seen : r.seen+i])
-	r.over = false
-	r.next = r.seen + i + 1
+	r.next = min(r.seen+i+1, len(r.buf))
 	r.seen = r.next
-	return bytes.IndexByte(r.buf[r.seen:], '\n')
+	return !r.over
 }
 
 // fill reads once from src, which is the reader's own source or another way to read the same.

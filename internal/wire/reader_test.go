@@ -108,10 +108,46 @@ func TestReaderNeverHoldsMoreThanTheCapAndOneRead(t *testing.T) {
 			t.Fatalf("%d bytes are held", held)
 		}
 		if err == io.EOF {
-			return
+			break
 		}
 		if !errors.Is(err, ErrTooLarge) {
 			t.Fatal(err)
+		}
+	}
+	if cap(r.buf) > keepBuffer {
+		t.Errorf("a buffer of %d bytes is kept after the line over the cap", cap(r.buf))
+	}
+}
+
+func TestReaderKeepsItsBufferForSmallLines(t *testing.T) {
+	r := NewReader(strings.NewReader("a\nb\n"), 10)
+	if _, err := r.ReadLine(); err != nil {
+		t.Fatal(err)
+	}
+	buf := &r.buf[0]
+	if _, err := r.ReadLine(); err != nil {
+		t.Fatal(err)
+	}
+	if &r.buf[0] != buf {
+		t.Error("a small line took the buffer with it")
+	}
+}
+
+func TestReaderRemembersBothEndsOfALineOverTheCap(t *testing.T) {
+	long := strings.Repeat("head", 200) + strings.Repeat("tail", 50) + "!"
+	for name, source := range sources {
+		r := NewReader(source(strings.NewReader(long+"\nnext\n")), 100)
+		if _, err := r.ReadLine(); !errors.Is(err, ErrTooLarge) {
+			t.Fatalf("%s: err = %v", name, err)
+		}
+		if line, err := r.ReadLine(); err != nil || string(line) != "next" {
+			t.Fatalf("%s: the next line is %q, %v", name, line, err)
+		}
+		if !strings.HasPrefix(long, string(r.head)) || len(r.head) < 100 || len(r.head) > headSize {
+			t.Errorf("%s: head %q", name, r.head)
+		}
+		if string(r.tail) != long[len(long)-tailSize:] {
+			t.Errorf("%s: tail %q", name, r.tail)
 		}
 	}
 }

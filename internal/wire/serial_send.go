@@ -90,19 +90,22 @@ func (s *Serial) refuse(m *message) {
 	}
 }
 
-// sendAnswers sends the answers that wait. out is empty; it takes what the pipe does not.
+// sendAnswers sends the answers that wait, as far as the pipe takes them: first the rest of one that is half-sent.
 func (s *Serial) sendAnswers() {
-	if len(s.answers) == 0 {
-		return
+	for len(s.out)+len(s.answers) > 0 {
+		if len(s.out) == 0 {
+			s.out, s.answers = s.answers, s.out
+		}
+		s.old = len(s.out)
+		n, err := s.write(s.out)
+		if err != nil {
+			_ = s.fail(err) // ends the exchange
+			return
+		}
+		if s.sent(n); len(s.out) > 0 {
+			return
+		}
 	}
-	s.out, s.answers = s.answers, s.out
-	s.old = len(s.out)
-	n, err := s.write(s.out)
-	if err != nil {
-		_ = s.fail(err)
-		return
-	}
-	s.sent(n)
 }
 
 // pump writes the rest of out while the call reads. It owns out from startPump to stopPump.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 func newSerial(t testing.TB, o Options) (*Serial, *far, *noises) {
@@ -134,78 +133,6 @@ func TestNoiseIsCut(t *testing.T) {
 	}
 }
 
-func TestSerialOutOfStep(t *testing.T) {
-	t.Run("a second reply to one call does not answer the next", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		f.play(`{"id":1,"result":1}`+"\n"+`{"id":1,"result":"again"}`+"\n", `{"id":2,"result":2}`+"\n")
-		mustCall(t, s, "1")
-		mustCall(t, s, "2")
-		heard.wait(t, "stale reply")
-	})
-	t.Run("nor one that comes between the calls", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
-		mustCall(t, s, "1")
-		f.write("debug\n" + `{"id":1,"result":"again"}` + "\n" + `{"method":"x"}` + "\n")
-		mustCall(t, s, "2")
-		heard.wait(t, "garbage, stale reply, unasked")
-	})
-	t.Run("a reply with hard-coded id is taken each time", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		f.play(`{"id":1,"result":1}`+"\n", `{"id":1,"result":2}`+"\n", `{"id":1,"result":3}`+"\n")
-		mustCall(t, s, "1")
-		mustCall(t, s, "2")
-		mustCall(t, s, "3")
-		heard.wait(t, "wrong id, wrong id")
-	})
-	t.Run("a reply to a call that timed out is discarded during the next", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		timeOut(t, s)
-		f.read()
-		f.play(`{"id":1,"result":"late"}` + "\n" + `{"id":2,"result":2}` + "\n")
-		mustCall(t, s, "2")
-		heard.wait(t, "late reply")
-	})
-	t.Run("and before the next", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		timeOut(t, s)
-		f.read()
-		f.write(`{"id":1,"result":"late"}` + "\n")
-		f.play(`{"id":2,"result":2}` + "\n")
-		mustCall(t, s, "2")
-		heard.wait(t, "late reply")
-	})
-	t.Run("half a line before the call is kept", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{})
-		f.write(`{"id":1,"res`)
-		f.play(`ult":1}` + "\n")
-		mustCall(t, s, "1")
-		heard.wait(t, "")
-	})
-	t.Run("a flood before the call does not keep it from being sent", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		stop := make(chan struct{})
-		var flood sync.WaitGroup
-		flood.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					f.write(strings.Repeat("noise\n", 1000))
-				}
-			}
-		})
-		go func() {
-			f.read()
-			close(stop)
-			flood.Wait()
-			f.write(`{"id":1,"result":1}` + "\n")
-		}()
-		mustCall(t, s, "1")
-	})
-}
-
 func mustCall(t *testing.T, s *Serial, want string) {
 	t.Helper()
 	if got, err := s.Call(soon(t), "m", nil); err != nil || string(got) != want {
@@ -241,6 +168,39 @@ func TestSerialAnswersRequestsOfThePlugin(t *testing.T) {
 	}
 	heard.wait(t, "unasked")
 
+	t.Run("those of a plugin that does not read are dropped beyond a bound, and no line is broken", func(t *testing.T) {
+		const asked = 20_000 // their answers are more than a pipe holds
+		s, f, heard := newSerial(t, Options{})
+		go func() {
+			f.read()
+			f.write(strings.Repeat(`{"id":5,"method":"ask"}`+"\n", asked) + `{"id":1,"result":1}` + "\n")
+		}()
+		mustCall(t, s, "1")
+		if len(s.out)+len(s.answers) > 2*maxAnswers {
+			t.Errorf("%d bytes wait", len(s.out)+len(s.answers))
+		}
+		if !strings.Contains(heard.kinds(), "unsent answer") {
+			t.Error("none was dropped")
+		}
+		answered := make(chan int)
+		go func() {
+			for n := 0; ; n++ {
+				m, err := scanMessage([]byte(f.read()), 0)
+				if err != nil {
+					t.Errorf("line %d is broken: %v", n, err)
+				}
+				if m.method.End > 0 {
+					f.write(`{"id":2,"result":2}` + "\n")
+					answered <- n
+					return
+				}
+			}
+		}()
+		mustCall(t, s, "2")
+		if n := <-answered; n < 1000 || n >= asked {
+			t.Errorf("%d of %d were answered", n, asked)
+		}
+	})
 	t.Run("also those asked between the calls", func(t *testing.T) {
 		f.write(`{"id":5,"method":"host/ask"}` + "\n")
 		go func() { _, _ = s.Call(soon(t), "m", nil) }()
@@ -311,224 +271,6 @@ func TestSerialEnd(t *testing.T) {
 		}
 		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("a later call: %v", err)
-		}
-	})
-}
-
-func TestSerialContext(t *testing.T) {
-	t.Run("cancelling ends a call soon after it began", func(t *testing.T) { cancelDuring(t, 0) })
-	t.Run("cancelling ends a call that waits for long", func(t *testing.T) { cancelDuring(t, 3*firstWait) })
-	t.Run("a context without a deadline can be cancelled after one with", func(t *testing.T) {
-		s, _, _ := newSerial(t, Options{})
-		timeOut(t, s)
-		ctx, cancel := context.WithCancel(context.Background())
-		time.AfterFunc(2*firstWait, cancel)
-		if _, err := s.Call(ctx, "m", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("err = %v", err)
-		}
-	})
-	t.Run("a context that is done sends nothing", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		if _, err := s.Call(ctx, "first", nil); !errors.Is(err, context.Canceled) {
-			t.Fatalf("err = %v", err)
-		}
-		go func() { _, _ = s.Call(soon(t), "second", nil) }()
-		if got := f.read(); !strings.Contains(got, "second") {
-			t.Errorf("sent %s", got)
-		}
-		f.write(`{"id":1,"result":1}` + "\n")
-	})
-	t.Run("waiting for another call ends with the context", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, _ = s.Call(soon(t), "m", nil)
-		}()
-		f.read()
-		if _, err := s.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("err = %v", err)
-		}
-		f.write(`{"id":1,"result":1}` + "\n")
-		<-done
-	})
-	t.Run("the deadline of an earlier call does not end a later one", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		timeOut(t, s)
-		f.read()
-		go func() {
-			f.read()
-			time.Sleep(3 * firstWait) // longer than any timer of the call before: what is waited for is that nothing happens
-			f.write(`{"id":2,"result":2}` + "\n")
-		}()
-		if got, err := s.Call(context.Background(), "m", nil); err != nil || string(got) != "2" {
-			t.Errorf("got %s, %v", got, err)
-		}
-	})
-}
-
-// cancelDuring cancels a call a while after its request was sent, and sees that the next one works.
-func cancelDuring(t *testing.T, after time.Duration) {
-	s, f, heard := newSerial(t, Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		f.read()
-		time.AfterFunc(after, cancel)
-	}()
-	if _, err := s.Call(ctx, "m", nil); !errors.Is(err, context.Canceled) {
-		t.Fatalf("err = %v", err)
-	}
-	f.play(`{"id":1,"result":1}` + "\n" + `{"id":2,"result":2}` + "\n")
-	mustCall(t, s, "2")
-	heard.wait(t, "late reply")
-}
-
-func TestSerialSize(t *testing.T) {
-	const limit = 1000
-	reply := func(size int) string { // a reply of exactly that size
-		const around = `{"id":1,"result":""}`
-		return `{"id":1,"result":"` + strings.Repeat("x", size-len(around)) + `"}`
-	}
-	t.Run("a reply of exactly the cap passes", func(t *testing.T) {
-		for _, end := range []string{"\n", "\r\n"} {
-			s, f, _ := newSerial(t, Options{MaxReceive: limit})
-			f.play(reply(limit) + end)
-			if got, err := s.Call(soon(t), "m", nil); err != nil || len(got) != limit-18 {
-				t.Errorf("got %d bytes, %v", len(got), err)
-			}
-		}
-	})
-	for _, size := range []int{limit + 1, limit + 2, 100 * limit, 300 * limit} {
-		t.Run(fmt.Sprintf("a reply of %d is too large, and the next call works", size), func(t *testing.T) {
-			s, f, heard := newSerial(t, Options{MaxReceive: limit})
-			f.play(reply(size)+"\n", `{"id":2,"result":2}`+"\n")
-			if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrTooLarge) {
-				t.Fatalf("err = %v", err)
-			}
-			mustCall(t, s, "2")
-			heard.wait(t, "")
-		})
-	}
-	t.Run("a notification that is too large is not the call's reply", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{MaxReceive: limit})
-		f.play(`{"method":"log","params":"` + strings.Repeat("x", limit) + `"}` + "\n" + `{"id":1,"result":1}` + "\n")
-		mustCall(t, s, "1")
-		heard.wait(t, "too large")
-	})
-	t.Run("nor is a late reply that is too large", func(t *testing.T) {
-		s, f, heard := newSerial(t, Options{MaxReceive: limit})
-		timeOut(t, s)
-		f.read()
-		f.play(reply(2*limit) + "\n" + `{"id":2,"result":2}` + "\n")
-		mustCall(t, s, "2")
-		heard.wait(t, "too large")
-	})
-	t.Run("a request of exactly the cap is sent, a larger one is not", func(t *testing.T) {
-		frame := len(appendRequest(nil, "m", []byte(`""`), 1)) - 1
-		s, f, _ := newSerial(t, Options{MaxSend: limit})
-		text := strings.Repeat("x", limit-frame)
-		if _, err := s.Call(soon(t), "m", []byte(`"`+text+`x"`)); !errors.Is(err, ErrTooLarge) {
-			t.Errorf("err = %v", err)
-		}
-		go func() { _, _ = s.Call(soon(t), "m", []byte(`"`+text+`"`)) }()
-		if got := f.read(); len(got) != limit || !strings.Contains(got, `"id":1}`) {
-			t.Errorf("sent %d bytes: %s", len(got), cut(got, 50))
-		}
-		f.write(`{"id":1,"result":1}` + "\n")
-	})
-	t.Run("a large result is right, and what follows it", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		large := `"` + strings.Repeat("y", 3*keepBuffer) + `"`
-		f.play(`{"id":1,"result":`+large+`}`+"\n"+"trailing\n", `{"id":2,"result":2}`+"\n")
-		got, err := s.Call(soon(t), "m", nil)
-		if err != nil || string(got) != large {
-			t.Errorf("got %d bytes, %v", len(got), err)
-		}
-		mustCall(t, s, "2")
-		if string(got) != large {
-			t.Error("the second call changed the first one's result")
-		}
-	})
-}
-
-func TestSerialPipeFull(t *testing.T) {
-	big := []byte(`"` + strings.Repeat("z", 3<<20) + `"`) // more than any pipe holds
-	t.Run("a plugin may write much before it has read everything", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		go func() {
-			f.write(strings.Repeat(strings.Repeat("noise ", 1000)+"\n", 500))
-			f.read()
-			f.write(`{"id":1,"result":1}` + "\n")
-		}()
-		if got, err := s.Call(soon(t), "m", big); err != nil || string(got) != "1" {
-			t.Errorf("got %s, %v", got, err)
-		}
-	})
-	t.Run("a half-sent line is finished by the next call", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() {
-			if err := f.in.fill(f.r); err != nil {
-				t.Error(err)
-			}
-			cancel()
-		}()
-		if _, err := s.Call(ctx, "first", big); !errors.Is(err, context.Canceled) {
-			t.Fatalf("err = %v", err)
-		}
-		lines := make(chan string, 2)
-		go func() {
-			lines <- f.read()
-			lines <- f.read()
-			f.write(`{"id":2,"result":2}` + "\n")
-		}()
-		mustCall(t, s, "2")
-		if first := <-lines; first != strings.TrimSpace(string(appendRequest(nil, "first", big, 1))) {
-			t.Errorf("the first line came as %d bytes: %s …", len(first), cut(first, 50))
-		}
-		if second := <-lines; second != `{"jsonrpc":"2.0","method":"m","params":{},"id":2}` {
-			t.Errorf("the second line came as %s", cut(second, 50))
-		}
-	})
-	t.Run("a plugin that never reads costs one line, however often it is called", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		for range 5 {
-			if _, err := s.Call(never(t), "m", big); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("err = %v", err)
-			}
-		}
-		if limit := len(big) + 200; len(s.out) > limit {
-			t.Errorf("%d bytes wait, want at most %d", len(s.out), limit)
-		}
-		go func() {
-			for {
-				line := f.read()
-				if m, err := scanMessage([]byte(line), 0); err != nil {
-					t.Errorf("the plugin got a broken line: %v", err)
-				} else if id, _ := m.callID(); id == 6 {
-					f.write(`{"id":6,"result":6}` + "\n")
-					return
-				}
-			}
-		}()
-		mustCall(t, s, "6")
-	})
-	t.Run("a plugin that dies while it is written to ends the call", func(t *testing.T) {
-		s, f, _ := newSerial(t, Options{})
-		failed := make(chan error)
-		go func() {
-			_, err := s.Call(context.Background(), "m", big)
-			failed <- err
-		}()
-		buf := make([]byte, 10)
-		if _, err := f.r.Read(buf); err != nil {
-			t.Fatal(err)
-		}
-		_ = f.r.Close() // and f.w stays open: the read alone would wait for ever
-		if err := <-failed; !errors.Is(err, ErrClosed) {
-			t.Errorf("err = %v", err)
 		}
 	})
 }

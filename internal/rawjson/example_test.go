@@ -1,0 +1,22 @@
+package rawjson_test
+
+import (
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// One field of a payload is changed; the others pass through as they came.
+func ExampleParse() {
+	event, err := rawjson.Parse([]byte(`{"tool": "shell", "arguments": {"cmd": "ls"}, "n": 1.50}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tool, _ := event.String("tool")
+	fmt.Println(tool, string(event.Get("arguments")))
+	fmt.Println(string(event.With(rawjson.Field{Name: "tool", Value: rawjson.String("echo")}).JSON()))
+	// Output:
+	// shell {"cmd":"ls"}
+	// {"tool":"echo","arguments":{"cmd":"ls"},"n":1.50}
+}
