@@ -8,9 +8,9 @@ pipeline asks them. Patchbay runs the same code inside the interpreter that its 
     loader.py      a file becomes a LoadedPlugin, or a PluginError that says where it is at fault
     storage.py     ~/.agent/plugins: save, list, delete
     registry.py    loaded plugins, cached until reloaded
-    invocation.py  one handler at work: its time limit, its errors, the type of its answer
+    invocation.py  one handler at work: its time limit, its errors, the type of its answer (eager.py, threads.py)
     pipeline.py    the six hooks over a list of plugins
-    runner.py      the host's end of the wire, with calls.py, contexts.py, output.py, threads.py and wire.py
+    runner.py      the host's end of the wire, with calls.py, bodies.py, contexts.py, output.py and wire.py
 """
 
 from .decorators import on_begin, on_done, on_final, on_resolve_tool, on_tool_call, on_tool_result

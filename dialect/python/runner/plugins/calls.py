@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from . import bodies, wire
 from .contexts import Contexts
-from .invocation import DEFAULT_LIMIT, HookError, HookTimeout, Invocation, failure, report
+from .invocation import DEFAULT_LIMIT, HookError, HookTimeout, Invocation, failure, overrun, report
 from .loader import LoadedPlugin
 
 BEGIN = "on_begin"
@@ -66,7 +66,7 @@ class Call:
         request.begun.add(self._path)
         request.beginning[self._path] = waiting
 
-        def begun(_: Any, error: HookError | None) -> None:
+        def begun(_: Any, __: HookError | None) -> None:  # a beginning that failed is logged, and that is all
             del request.beginning[self._path]
             for ask in waiting:
                 ask()
@@ -74,7 +74,12 @@ class Call:
         self._invoke(BEGIN, begun)
 
     def _ask(self) -> None:
-        self._invoke(self._hook, self._finish, *self._arguments)
+        if time.monotonic() < self._ends:
+            self._invoke(self._hook, self._finish, *self._arguments)
+            return
+        error = overrun(self._plugin, self._hook, self._limit)  # by on_begin
+        report(self._plugin, error)
+        self._finish(None, error)
 
     def _invoke(self, hook: str, finish: Callable[[Any, HookError | None], None], *arguments: Any) -> None:
         invocation = Invocation(self._plugin, hook, self._limit, finish)

@@ -1,6 +1,6 @@
 """One handler at work: in a task or a thread, within its time, its answer of the right type.
 
-    Invocation.start   a task for the handler, a timer for its limit
+    Invocation.start   a task for the handler; where it does not end in its first step, a timer for its limit
       _run             the handler; one that is not async runs in a thread
         checked        the type of its answer
     Invocation._settle   it ended: value or HookFailed
@@ -10,12 +10,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from .eager import Outcome, launch, outcome
 from .loader import LoadedPlugin
 from .models import ToolCall, ToolResult
 from .output import current_plugin
@@ -81,28 +83,31 @@ class Invocation:
         self.hook = hook
         self.limit = limit
         self._finish: Callable[[Any, HookError | None], None] | None = finish
+        self._timer: asyncio.TimerHandle | None = None
 
     def start(self, *args: Any, within: float | None = None) -> None:
         """Begin; the running loop does the rest. within is what is left of the limit, where something is gone."""
         loop = asyncio.get_running_loop()
-        token = current_plugin.set(self.plugin.name)
-        try:
-            self._task = loop.create_task(self._run(self.plugin.hooks[self.hook], args))
-        finally:
-            current_plugin.reset(token)
+        context = contextvars.copy_context()
+        context.run(current_plugin.set, self.plugin.name)
+        self._task, done = launch(loop, self._run(self.plugin.hooks[self.hook], args), context)
+        if done is not None:
+            self._settle(done)
+            return
         # Cheaper than wait_for, and the answer does not wait for a handler that takes its cancellation slowly.
         self._timer = loop.call_later(self.limit if within is None else max(within, 0), self._expire)
-        self._task.add_done_callback(self._settle)
+        self._task.add_done_callback(lambda task: self._settle(outcome(task)))
 
     def cancel(self) -> None:
         """Give up: finish will not be told."""
         self._finish = None
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._task.cancel()
 
     async def _run(self, handler: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         try:
-            if inspect.iscoroutinefunction(handler):
+            if self.hook in self.plugin.coroutines:
                 value = await handler(*args)
             else:
                 value = await threads.run(handler, *args)
@@ -112,18 +117,18 @@ class Invocation:
         except (SystemExit, KeyboardInterrupt) as error:  # would end the loop
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
-    def _settle(self, task: asyncio.Task[Any]) -> None:
-        error = asyncio.CancelledError("it was cancelled") if task.cancelled() else task.exception()
+    def _settle(self, done: Outcome) -> None:
         if self._finish is None:
             return  # it was given up, and what it came to is nobody's
-        self._timer.cancel()
-        if error is None:
-            self._end(task.result(), None)
+        if self._timer is not None:
+            self._timer.cancel()
+        if done.error is None:
+            self._end(done.value, None)
         else:
-            self._end(None, failure(self.plugin, self.hook, error))
+            self._end(None, failure(self.plugin, self.hook, done.error))
 
     def _expire(self) -> None:
-        self._end(None, HookTimeout(f"Plugin {self.plugin.name} {self.hook} timed out after {float(self.limit)}s"))
+        self._end(None, overrun(self.plugin, self.hook, self.limit))
         self._task.cancel()
 
     def _end(self, value: Any, error: HookError | None) -> None:
@@ -132,6 +137,11 @@ class Invocation:
             report(self.plugin, error)
         if finish is not None:
             finish(value, error)
+
+
+def overrun(plugin: LoadedPlugin, hook: str, limit: float) -> HookTimeout:
+    """The error of a handler that took too long."""
+    return HookTimeout(f"Plugin {plugin.name} {hook} timed out after {float(limit)}s")
 
 
 def failure(plugin: LoadedPlugin, hook: str, error: BaseException) -> HookFailed:

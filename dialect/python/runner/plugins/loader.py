@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import sys
 import traceback
@@ -37,6 +38,7 @@ class LoadedPlugin:
     name: str
     path: Path
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
+    coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
     description: str = ""
     warnings: list[str] = field(default_factory=list)
@@ -84,6 +86,7 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         name=metadata["name"],
         path=path,
         hooks=hooks,
+        coroutines=frozenset(hook for hook, handler in hooks.items() if inspect.iscoroutinefunction(handler)),
         metadata=metadata,
         description=_description(module, metadata),
         warnings=warnings,
