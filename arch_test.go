@@ -31,6 +31,7 @@ var leaves = map[string]struct {
 	"internal/rawjson": {nil, "JSON knows nobody"},
 	"internal/nearest": {nil, "spelling knows nobody"},
 	"internal/guard":   {nil, "it takes over before main: nothing else may run by then"},
+	"internal/schema":  {[]string{"internal/rawjson"}, "a check knows not whose manifest it is for"},
 	"internal/wire":    {[]string{"internal/rawjson"}, "framing knows no dialect and no point"},
 	"internal/proc":    {[]string{"internal/rawjson", "internal/guard"}, "a process knows not what is said to it"},
 	"hook":             {[]string{"internal/rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},

@@ -13,4 +13,9 @@
 //	  Plugin.CallTool    [ToolCaller], where it has tools
 //	  Plugin.CallMethod  [MethodCaller], where it has methods
 //	Plugin.Close         the protocol's own farewell, then the stop ladder
+//
+// Beside the interfaces are the few things that several protocols do in the same
+// way: folders and manifests (found.go), a plugin's environment (env.go), tables
+// of hooks at points (spot.go), values of a payload (value.go), calls that fail
+// (failure.go).
 package dialect

@@ -42,6 +42,15 @@ func (e Env) DataHome() string {
 	return e.InHome(".local", "share")
 }
 
+// InDataHome joins elements to the data directory; "" where there is none.
+func (e Env) InDataHome(elem ...string) string {
+	data := e.DataHome()
+	if data == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{data}, elem...)...)
+}
+
 // BaseNames are the variables that scaffold, kaged and python plugins get.
 var BaseNames = []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "USER", "LOGNAME", "TMPDIR", "TZ"}
 

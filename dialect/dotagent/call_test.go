@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestPreflightRefuses: "ok=false to abort the run", and "May include suggest in the response".
@@ -176,7 +177,7 @@ func TestStandby(t *testing.T) {
 		t.Errorf("after Close: %v", s.Err)
 	}
 	var invoked []string
-	for _, call := range calls(t, r.home) {
+	for _, call := range plugtest.Recorded(t, r.home) {
 		if strings.HasPrefix(call, verbInvoke) {
 			invoked = append(invoked, call)
 		}

@@ -1,10 +1,9 @@
 package dotagent
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -25,7 +24,7 @@ var elsewhere = []translation{
 	{kindSink, hook.CommandAfter, commandOutput},
 	{kindSink, hook.CommandDone, commandOutput},
 	{kindSink, hook.SessionIdle, func(p hook.Object) occasion {
-		return occasion{event: eventSuccess, message: asText(p.Get("transcript"))}
+		return occasion{event: eventSuccess, message: dialect.AsText(p.Get("transcript"))}
 	}},
 	{kindSink, hook.JobNotify, ofJob},
 
@@ -39,18 +38,7 @@ var elsewhere = []translation{
 
 // connection looks a kind up at a point; the error says where it has a meaning.
 func connection(kind string, point hook.Point) (*translation, error) {
-	var points []string
-	for _, list := range [][]translation{native, elsewhere} {
-		for i := range list {
-			if list[i].kind == kind && list[i].point == point {
-				return &list[i], nil
-			}
-			if list[i].kind == kind {
-				points = append(points, string(list[i].point))
-			}
-		}
-	}
-	return nil, fmt.Errorf("dotagent hook %s has no meaning at %s, only at %s", kind, point, strings.Join(points, ", "))
+	return dialect.Connection(Name, dialect.Spot{Hook: kind, Point: point}, (*translation).spot, native, elsewhere)
 }
 
 func aboutToHappen(hook.Object) occasion { return occasion{event: eventPreflight} }
@@ -64,19 +52,19 @@ func outcome(failed bool) string {
 }
 
 func turnText(p hook.Object) occasion {
-	return occasion{event: outcome(turnError(p) != ""), message: asText(p.Get("text"))}
+	return occasion{event: outcome(turnError(p) != ""), message: dialect.AsText(p.Get("text"))}
 }
 
 func toolResult(p hook.Object) occasion {
-	return occasion{event: outcome(toolFailed(p)), message: asText(p.Get("result"))}
+	return occasion{event: outcome(toolFailed(p)), message: dialect.AsText(p.Get("result"))}
 }
 
 // commandOutput is a program's stdout, as a sink's message natively is the
 // agent's; any other result is serialised.
 func commandOutput(p hook.Object) occasion {
-	o := occasion{event: outcome(exitCode(p) != ""), message: asText(p.Get("result"))}
+	o := occasion{event: outcome(exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
 	if result, err := rawjson.Parse(p.Get("result")); err == nil && result.Get("stdout") != nil {
-		o.message = asText(result.Get("stdout"))
+		o.message = dialect.AsText(result.Get("stdout"))
 	}
 	return o
 }
@@ -96,19 +84,19 @@ func turnNews(p hook.Object) occasion {
 }
 
 func toolNews(p hook.Object) occasion {
-	tool := plain(p.Get("tool"))
+	tool := dialect.Plain(p.Get("tool"))
 	if !toolFailed(p) {
 		return news("%s has run", tool)(p)
 	}
-	why := plain(p.Get("error"))
+	why := dialect.Plain(p.Get("error"))
 	if why == "" {
-		why = plain(p.Get("result"))
+		why = dialect.Plain(p.Get("result"))
 	}
 	return failure(tool + " failed: " + why)
 }
 
 func commandNews(p hook.Object) occasion {
-	command := plain(p.Get("command"))
+	command := dialect.Plain(p.Get("command"))
 	if code := exitCode(p); code != "" {
 		return failure(command + " failed with exit code " + code)
 	}
@@ -116,17 +104,17 @@ func commandNews(p hook.Object) occasion {
 }
 
 func sessionNews(p hook.Object) occasion {
-	return news("session %s has ended", plain(p.Get("session_id")))(p)
+	return news("session %s has ended", dialect.Plain(p.Get("session_id")))(p)
 }
 
 func failure(message string) occasion {
 	return occasion{event: eventFailed, message: rawjson.String(message)}
 }
 
-func turnError(p hook.Object) string { return plain(p.Get("error")) }
+func turnError(p hook.Object) string { return dialect.Plain(p.Get("error")) }
 
 func toolFailed(p hook.Object) bool {
-	return string(p.Get("success")) == "false" || plain(p.Get("error")) != ""
+	return string(p.Get("success")) == "false" || dialect.Plain(p.Get("error")) != ""
 }
 
 // exitCode is that of a program that failed; "" where it did not, or there was none.
@@ -135,14 +123,8 @@ func exitCode(p hook.Object) string {
 	if err != nil {
 		return ""
 	}
-	if code := plain(result.Get("exit_code")); code != "0" {
+	if code := dialect.Plain(result.Get("exit_code")); code != "0" {
 		return code
 	}
 	return ""
-}
-
-// plain is a value of the payload as text.
-func plain(v json.RawMessage) string {
-	s, _ := rawjson.Unquote(asText(v))
-	return s
 }

@@ -45,11 +45,7 @@ func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 
 // Points are those of the three kinds.
 func (*Dialect) Points() []hook.Point {
-	var points []hook.Point
-	for i := range native {
-		points = append(points, native[i].point)
-	}
-	return points
+	return dialect.Points(native, (*translation).spot)
 }
 
 // Find lists the plugins by name. Seed 000: "dotagent searches for the binary in

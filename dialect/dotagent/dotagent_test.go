@@ -2,7 +2,6 @@ package dotagent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -33,7 +31,7 @@ func play(behaviour, verb string) (code int) {
 	if err != nil {
 		return 99
 	}
-	record(verb, stdin)
+	plugtest.Record(verb + " " + strings.TrimSuffix(string(stdin), "\n") + "\n")
 	if misbehaves, ok := misbehaviours[verb+" "+behaviour]; ok {
 		return misbehaves()
 	}
@@ -49,83 +47,35 @@ func play(behaviour, verb string) (code int) {
 }
 
 var misbehaviours = map[string]func() int{
-	"invoke extra":           says(`{"ok":true,"page_id":"#42","suggest":"s"}`, "", 0),
-	"invoke refuse":          says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN","host":"a"}`, "", 0),
-	"invoke refuse-exit":     says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN"}`, "noise", 1),
-	"invoke refuse-quietly":  says(`{"ok":false}`, "", 0),
-	"invoke refuse-stderr":   says(`{"ok":false}`, "no route to host", 4),
-	"invoke ok-exit":         says(`{"ok":true}`, "half of it is missing", 3),
-	"invoke crash":           says(``, "boom", 7),
-	"invoke crash-silent":    says(``, "", 7),
-	"invoke crash-garbage":   says(`{"ok":`, "boom", 7),
-	"invoke empty":           says(" \n", "", 0),
-	"invoke garbage":         says("done!\n", "", 0),
-	"invoke two":             says(`{"ok":true}{"ok":true}`, "", 0),
-	"invoke no-ok":           says(`{"status":"ok"}`, "", 0),
-	"invoke ok-text":         says(`{"ok":"true"}`, "", 0),
-	"invoke list":            says(`[true]`, "", 0),
-	"invoke huge":            says(`{"ok":true,"x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0),
-	"invoke flood":           says(`{"ok":true}`, strings.Repeat(strings.Repeat("e", 99)+"\n", 40_000), 0),
-	"invoke hang":            hang,
-	"invoke kill-self":       killSelf,
-	"info info-hang":         hang,
-	"info info-crash":        says(``, "no licence", 3),
-	"info info-garbage":      says(`hello`, "", 0),
-	"info info-kind":         says(`{"name":"info-kind","kinds":["sink","notifier"]}`, "", 0),
-	"info info-other":        says(`{"name":"info-other","kinds":["sink"],"platforms":["plan9","amiga"]}`, "", 0),
-	"info info-bare":         says(`{"name":"info-bare"}`, "", 0),
-	"info needy":             says(`{"name":"needy","kinds":["sink"],"schema":{"required":["page"],"properties":{"page":{"type":"string"}}}}`, "", 0),
-	"validate picky":         says(`{"ok":false,"error":"no such page"}`, "", 0),
-	"validate validate-exit": says(``, "cannot read config", 2),
-	"validate validate-hang": hang,
-}
-
-// says is a plugin that prints something and ends.
-func says(stdout, stderr string, code int) func() int {
-	return func() int {
-		fmt.Fprint(os.Stderr, stderr)
-		fmt.Print(stdout)
-		return code
-	}
-}
-
-// hang sleeps, since the runtime ends a program whose goroutines all wait for nothing.
-func hang() int {
-	time.Sleep(time.Hour)
-	return 0
-}
-
-func killSelf() int {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Kill()
-	}
-	if err != nil {
-		return 98
-	}
-	return hang()
-}
-
-// record appends a call to the file that the test looks at.
-func record(verb string, stdin []byte) {
-	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "calls"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		panic(err) // the fake's own home
-	}
-	defer f.Close()
-	if _, err := fmt.Fprintf(f, "%s %s\n", verb, strings.TrimSuffix(string(stdin), "\n")); err != nil {
-		panic(err)
-	}
-}
-
-// calls are what the fakes below home were asked, in order.
-func calls(t *testing.T, home string) []string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(home, "calls"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	"invoke extra":           plugtest.Says(`{"ok":true,"page_id":"#42","suggest":"s"}`, "", 0),
+	"invoke refuse":          plugtest.Says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN","host":"a"}`, "", 0),
+	"invoke refuse-exit":     plugtest.Says(`{"ok":false,"error":"VPN is down","suggest":"connect the VPN"}`, "noise", 1),
+	"invoke refuse-quietly":  plugtest.Says(`{"ok":false}`, "", 0),
+	"invoke refuse-stderr":   plugtest.Says(`{"ok":false}`, "no route to host", 4),
+	"invoke ok-exit":         plugtest.Says(`{"ok":true}`, "half of it is missing", 3),
+	"invoke crash":           plugtest.Says(``, "boom", 7),
+	"invoke crash-silent":    plugtest.Says(``, "", 7),
+	"invoke crash-garbage":   plugtest.Says(`{"ok":`, "boom", 7),
+	"invoke empty":           plugtest.Says(" \n", "", 0),
+	"invoke garbage":         plugtest.Says("done!\n", "", 0),
+	"invoke two":             plugtest.Says(`{"ok":true}{"ok":true}`, "", 0),
+	"invoke no-ok":           plugtest.Says(`{"status":"ok"}`, "", 0),
+	"invoke ok-text":         plugtest.Says(`{"ok":"true"}`, "", 0),
+	"invoke list":            plugtest.Says(`[true]`, "", 0),
+	"invoke huge":            plugtest.Says(`{"ok":true,"x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0),
+	"invoke flood":           plugtest.Says(`{"ok":true}`, strings.Repeat(strings.Repeat("e", 99)+"\n", 40_000), 0),
+	"invoke hang":            plugtest.Hang,
+	"invoke kill-self":       plugtest.KillSelf,
+	"info info-hang":         plugtest.Hang,
+	"info info-crash":        plugtest.Says(``, "no licence", 3),
+	"info info-garbage":      plugtest.Says(`hello`, "", 0),
+	"info info-kind":         plugtest.Says(`{"name":"info-kind","kinds":["sink","notifier"]}`, "", 0),
+	"info info-other":        plugtest.Says(`{"name":"info-other","kinds":["sink"],"platforms":["plan9","amiga"]}`, "", 0),
+	"info info-bare":         plugtest.Says(`{"name":"info-bare"}`, "", 0),
+	"info needy":             plugtest.Says(`{"name":"needy","kinds":["sink"],"schema":{"required":["page"],"properties":{"page":{"type":"string"}}}}`, "", 0),
+	"validate picky":         plugtest.Says(`{"ok":false,"error":"no such page"}`, "", 0),
+	"validate validate-exit": plugtest.Says(``, "cannot read config", 2),
+	"validate validate-hang": plugtest.Hang,
 }
 
 // place is a folder below home, made on the way.
@@ -145,21 +95,7 @@ func userPlace(t *testing.T, home string) string {
 // install puts the test binary into a folder under a plugin's name.
 func install(t *testing.T, dir, behaviour string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, filePrefix+behaviour)
-	if os.Link(self, path) == nil {
-		return
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	plugtest.InstallSelf(t, filepath.Join(dir, filePrefix+behaviour))
 }
 
 // script installs a plugin that is a script.
@@ -226,11 +162,7 @@ func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) *h
 	for i := range hooks {
 		hooks[i].Plugin, hooks[i].Dialect, hooks[i].Priority = "p", Name, hook.DefaultPriority
 	}
-	var bus hook.Bus
-	if err := bus.Set(hooks); err != nil {
-		t.Fatal(err)
-	}
-	out, err := bus.Fire(t.Context(), point, json.RawMessage(payload))
+	out, err := plugtest.Fire(t, point, payload, hooks...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package dotagent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // A manifest is what a plugin says of itself when it is asked for info.
 type manifest struct {
 	dialect.Info
 	platforms []string
-	schema    *schema // nil where there is none, or none that can be used
+	schema    *schema.Schema // nil where there is none, or none that can be used
 	warnings  []string
 }
 
@@ -56,7 +58,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 
 func (m *manifest) readVersion(raw json.RawMessage) {
 	version, ok := rawjson.Unquote(raw)
-	if !ok && !missing(raw) {
+	if !ok && !dialect.Missing(raw) {
 		m.warn("the version is passed over: it is not a string")
 	}
 	m.Version = version
@@ -83,14 +85,31 @@ func (m *manifest) readKinds(raw json.RawMessage) error {
 // readSchema: a schema that cannot be used is the plugin's fault and not worth
 // its loss: validate, which knows more, is asked all the same.
 func (m *manifest) readSchema(raw json.RawMessage) {
-	if missing(raw) {
+	if dialect.Missing(raw) {
 		return
 	}
-	s, err := compileSchema(raw)
-	if err != nil {
-		m.warn("its schema is passed over: %v", err)
+	s, faults := schema.Compile(raw)
+	if len(faults) > 0 {
+		m.warn("its schema is passed over: %s", inShort(faults, schema.Fault.String))
+	}
+	if unchecked := s.Unchecked(); len(unchecked) > 0 {
+		m.warn("in its schema: %s", inShort(unchecked, schema.Fault.String))
 	}
 	m.schema = s
+}
+
+// mostConfig bounds a config that is held against a schema; people's have a few lines.
+const mostConfig = 256 << 10
+
+// misfit names everything in a config that the schema does not allow.
+func (m *manifest) misfit(config json.RawMessage) error {
+	if m.schema != nil && len(config) > mostConfig {
+		return fmt.Errorf("it has over %d KiB", mostConfig>>10)
+	}
+	if errs := m.schema.Check(config); len(errs) > 0 {
+		return errors.New(inShort(errs, func(e schema.Error) string { return e.In("config") }))
+	}
+	return nil
 }
 
 func (m *manifest) warn(format string, args ...any) {
@@ -113,7 +132,7 @@ func (m *manifest) supported(system string) error {
 
 // readList reads a list of strings that may be missing.
 func readList(field string, raw json.RawMessage, into *[]string) error {
-	if missing(raw) {
+	if dialect.Missing(raw) {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
@@ -122,14 +141,20 @@ func readList(field string, raw json.RawMessage, into *[]string) error {
 	return nil
 }
 
-func missing(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// inShort puts what is wrong with a schema or a config on one line.
+func inShort[T any](all []T, text func(T) string) string {
+	const most = 20 // nobody reads on
+	var out []string
+	for _, one := range all[:min(len(all), most)] {
+		out = append(out, cut([]byte(text(one))))
+	}
+	if more := len(all) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, "; ")
+}
 
 // cut keeps a foreign text from filling the screen.
 func cut(text []byte) string {
-	const most = 200 // enough to recognise it by
-	s := strings.TrimSpace(strings.ToValidUTF8(string(text[:min(len(text), most)]), "\uFFFD"))
-	if len(text) > most {
-		s += "…"
-	}
-	return s
+	return dialect.Cut(bytes.TrimSpace(text), 200) // enough to recognise it by
 }

@@ -2,7 +2,6 @@ package dotagent
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -20,6 +19,8 @@ func TestInfo(t *testing.T) {
 		{"platforms that are no list", `{"name":"roam","kinds":["sink"],"platforms":"linux"}`, "platforms is not a list of strings", ""},
 		{"a version that is no string is passed over", `{"name":"roam","kinds":["sink"],"version":1}`, "", "version is passed over"},
 		{"a schema that is none is passed over", `{"name":"roam","kinds":["sink"],"schema":{"type":"objekt"}}`, "", "schema is passed over"},
+		{"a schema that reads a file is passed over", `{"name":"roam","kinds":["sink"],"schema":{"$ref":"file:///etc/passwd"}}`, "", `passed over: $ref: refers to "file:///etc/passwd", outside of the schema`},
+		{"a pattern that cannot be checked is told", `{"name":"roam","kinds":["sink"],"schema":{"pattern":"(?=a)b"}}`, "", `in its schema: pattern: the pattern "(?=a)b" is not checked`},
 		{"not an object", `["roam"]`, "not a JSON object", ""},
 		{"not JSON", `roam`, "not a JSON object", ""},
 		{"nothing", ``, "not a JSON object", ""},
@@ -73,76 +74,30 @@ func TestPlatforms(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	s, err := compileSchema(json.RawMessage(`{"type":"object","required":["page"],"properties":{"page":{"type":"string"},"n":{"maximum":3}}}`))
-	if err != nil {
-		t.Fatal(err)
+	m, err := parseInfo([]byte(`{"name":"n","kinds":["sink"],"schema":{"required":["page"],"properties":{"page":{"type":"string"},
+		"n":{"maximum":3},"list":{"items":{"type":"string"}}}}}`), "n")
+	if err != nil || len(m.warnings) > 0 {
+		t.Fatal(m, err)
 	}
 	for _, c := range []struct{ rule, config, want string }{
 		{"what fits", `{"page":"today","n":3}`, ""},
-		{"what is missing", `{}`, "config: missing property 'page'"},
-		{"everything at once", `{"page":7,"n":4}`, "config.n: maximum: got 4, want 3; config.page: got number, want string"},
-		{"what is no JSON", `{`, "unexpected EOF"},
+		{"what is missing", `{}`, "config.page: is required"},
+		{"everything at once", `{"page":7,"n":4}`, "config.n: must be at most 3; config.page: must be of type string, is number"},
+		{"what is no JSON", `{`, "config: is not valid JSON"},
+		{"no more than anyone reads", `{"page":"p","list":[` + strings.Repeat("1,", 29) + `1]}`, "; and 10 more"},
+		{"what is beyond all size", `{"page":"` + strings.Repeat("x", mostConfig) + `"}`, "over 256 KiB"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			if err := s.check(json.RawMessage(c.config)); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			if err := m.misfit(json.RawMessage(c.config)); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
 	t.Run("no schema allows all", func(t *testing.T) {
-		if err := (*schema)(nil).check(json.RawMessage(`7`)); err != nil {
+		if err := new(manifest).misfit(json.RawMessage(`7`)); err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-// TestHostileSchemas: a schema must cost neither time nor secrets.
-func TestHostileSchemas(t *testing.T) {
-	for _, c := range []struct{ rule, schema, want string }{
-		{"no file is read", `{"$ref":"file:///etc/passwd"}`, "outside of the schema"},
-		{"nothing is fetched", `{"$ref":"https://example.com/s.json"}`, "outside of the schema"},
-		{"not even a metaschema", `{"$schema":"https://example.com/s.json"}`, "outside of the schema"},
-		{"references that double are too many", doubling(40), "over 32 references"},
-		{"a number with a large exponent", `{"minimum":1e999999999}`, "too long"},
-		{"a long number", `{"minimum":` + strings.Repeat("9", 100) + `}`, "too long"},
-		{"a large schema", `{"title":"` + strings.Repeat("x", mostSchema) + `"}`, "over 256 KiB"},
-		{"a pattern Go does not know", `{"pattern":"(?=a)b"}`, "regex"},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			if _, err := compileSchema(json.RawMessage(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
-	}
-	t.Run("one that refers to itself without end is a fault, not a hang", func(t *testing.T) {
-		s, err := compileSchema(json.RawMessage(`{"allOf":[{"$ref":"#"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.check(json.RawMessage(`{}`)); err == nil {
-			t.Error("it fits")
-		}
-	})
-	t.Run("as many references as are allowed are checked in no time", func(t *testing.T) {
-		s, err := compileSchema(json.RawMessage(doubling(15)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.check(json.RawMessage(`{}`)); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// doubling is a schema of n definitions, each of which refers twice to the next.
-func doubling(n int) string {
-	var b strings.Builder
-	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
-	for i := range n {
-		fmt.Fprintf(&b, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
-	}
-	fmt.Fprintf(&b, `"d%d":{}}}`, n)
-	return b.String()
 }
 
 func FuzzParseInfo(f *testing.F) {
@@ -150,8 +105,8 @@ func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := parseInfo(data, "n")
-		if err == nil && m.schema != nil {
-			_ = m.schema.check(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must come to an end
+		if err == nil {
+			_ = m.misfit(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must come to an end
 		}
 	})
 }

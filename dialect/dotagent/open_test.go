@@ -33,7 +33,7 @@ func TestOpen(t *testing.T) {
 	}
 	want := []string{"info ", `validate {"page":"today"}`,
 		`invoke {"kind":"sink","agent":"a","schedule":"s","event":"success","message":"m","config":{"page":"today"}}`}
-	if got := calls(t, r.home); strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := plugtest.Recorded(t, r.home); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("calls\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -64,7 +64,7 @@ func TestOpenFailures(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for _, c := range []struct{ rule, behaviour, config, want, calls string }{
 		{"it fits the schema", "needy", `{"page":"today"}`, "", "info validate"},
-		{"it does not: validate is not run", "needy", `{"page":7}`, "does not fit its schema: config.page: got number, want string", "info"},
+		{"it does not: validate is not run", "needy", `{"page":7}`, "does not fit its schema: config.page: must be of type string, is number", "info"},
 		{"validate refuses it", "picky", `{"page":"x"}`, "it refuses its config: no such page", "info validate"},
 		{"validate fails", "validate-exit", `{}`, "plugin validate-exit failed (exit 2): cannot read config", "info validate"},
 		{"validate hangs", "validate-hang", `{}`, "plugin validate-hang.validate exceeded 0.5s — killed", ""},
@@ -81,7 +81,7 @@ func TestConfig(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 			var verbs []string
-			for _, call := range calls(t, r.home) {
+			for _, call := range plugtest.Recorded(t, r.home) {
 				verb, _, _ := strings.Cut(call, " ")
 				verbs = append(verbs, verb)
 			}
@@ -94,7 +94,7 @@ func TestConfig(t *testing.T) {
 
 // TestNoConfig: a plugin whose config comes with each job's call is ready without one of its own, and the doctor is told.
 func TestNoConfig(t *testing.T) {
-	for behaviour, why := range map[string]string{"needy": "missing property 'page'", "picky": "no such page"} {
+	for behaviour, why := range map[string]string{"needy": "config.page: is required", "picky": "no such page"} {
 		t.Run(behaviour, func(t *testing.T) {
 			r := fake(t, behaviour)
 			p := r.open()
@@ -105,7 +105,7 @@ func TestNoConfig(t *testing.T) {
 			if err := step(t, out).Err; err != nil {
 				t.Error(err)
 			}
-			all := calls(t, r.home)
+			all := plugtest.Recorded(t, r.home)
 			if last := all[len(all)-1]; !strings.Contains(last, `"config":{"page":"from the job"}`) {
 				t.Errorf("sent %s", last)
 			}
@@ -123,7 +123,7 @@ func TestNoConfig(t *testing.T) {
 	t.Run("left out is sent as an empty object", func(t *testing.T) {
 		r := fake(t, "ok")
 		r.open()
-		if got := calls(t, r.home)[1]; got != "validate {}" {
+		if got := plugtest.Recorded(t, r.home)[1]; got != "validate {}" {
 			t.Errorf("got %q", got)
 		}
 	})

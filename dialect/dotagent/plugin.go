@@ -71,7 +71,7 @@ func (p *plugin) learn(ctx context.Context) error {
 // given nothing, and cannot do with nothing, is not broken for it: jobs bring
 // their own config with each call. Its status says so.
 func (p *plugin) configure(ctx context.Context) error {
-	err := p.CheckConfig(ctx, or(p.config, emptyConfig))
+	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 	if _, err := rawjson.Parse(config); err != nil {
 		return fmt.Errorf("its config is not a JSON object: %q", cut(config))
 	}
-	if err := p.manifest.schema.check(config); err != nil {
+	if err := p.manifest.misfit(config); err != nil {
 		return fmt.Errorf("its config does not fit its schema: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.validate)
@@ -196,13 +196,3 @@ func (p *plugin) Close(context.Context) error {
 // line ends a payload with a newline, as `echo` in seed 000 does: a shell's read
 // fails on a line without.
 func line(payload []byte) []byte { return append(slices.Clip(payload), '\n') }
-
-// or is the first of several values that is there.
-func or(values ...json.RawMessage) json.RawMessage {
-	for _, v := range values {
-		if !missing(v) {
-			return v
-		}
-	}
-	return nil
-}

@@ -115,10 +115,10 @@ func TestSeedBlocks(t *testing.T) {
 		if m.supported("linux") != nil || m.supported("windows") == nil {
 			t.Error("platforms are not as printed")
 		}
-		if err := m.schema.check(json.RawMessage(config)); err != nil {
+		if err := m.misfit(json.RawMessage(config)); err != nil {
 			t.Errorf("the printed config: %v", err)
 		}
-		if err := m.schema.check(json.RawMessage(`{}`)); err == nil {
+		if err := m.misfit(json.RawMessage(`{}`)); err == nil {
 			t.Error("a config without the required page passed")
 		}
 	})

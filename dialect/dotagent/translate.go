@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -15,6 +16,8 @@ type translation struct {
 	point hook.Point
 	of    func(p hook.Object) occasion
 }
+
+func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.kind, Point: t.point} }
 
 // An occasion is what an event fills into an invocation.
 type occasion struct {
@@ -35,8 +38,8 @@ var native = []translation{
 // ofJob takes what the event says. A sink's event is success unless it says
 // otherwise: "Sinks run after a successful run".
 func ofJob(p hook.Object) occasion {
-	o := occasion{agent: asText(p.Get("agent")), schedule: asText(p.Get("schedule")),
-		event: eventSuccess, message: asText(p.Get("message")), config: p.Get("config")}
+	o := occasion{agent: dialect.AsText(p.Get("agent")), schedule: dialect.AsText(p.Get("schedule")),
+		event: eventSuccess, message: dialect.AsText(p.Get("message")), config: p.Get("config")}
 	if event, ok := p.String("event"); ok && event != "" {
 		o.event = event
 	}
@@ -54,16 +57,16 @@ func ofPreflight(p hook.Object) occasion {
 // agent, schedule, event, message, config". own is the plugin's config.
 func (t *translation) invocation(p hook.Object, own json.RawMessage) (json.RawMessage, error) {
 	o := t.of(p)
-	config := or(o.config, own, emptyConfig)
+	config := dialect.Or(o.config, own, emptyConfig)
 	if config[0] != '{' {
 		return nil, errors.New("the event's config is not an object")
 	}
 	return hook.Object{
 		{Name: "kind", Value: rawjson.String(t.kind)},
-		{Name: "agent", Value: or(o.agent, rawjson.String("patchbay"))},
-		{Name: "schedule", Value: or(o.schedule, rawjson.String(string(t.point)))},
+		{Name: "agent", Value: dialect.Or(o.agent, rawjson.String("patchbay"))},
+		{Name: "schedule", Value: dialect.Or(o.schedule, rawjson.String(string(t.point)))},
 		{Name: "event", Value: rawjson.String(o.event)},
-		{Name: "message", Value: orNull(o.message)},
+		{Name: "message", Value: dialect.OrNull(o.message)},
 		{Name: "config", Value: config},
 	}.JSON(), nil
 }
@@ -77,22 +80,4 @@ func (t *translation) refused(reply hook.Reply, a answer) (hook.Reply, error) {
 	}
 	reply.Verdict, reply.Reason, reply.Suggest = hook.Deny, a.reason, a.suggest
 	return reply, nil
-}
-
-func orNull(v json.RawMessage) json.RawMessage {
-	if v == nil {
-		return json.RawMessage("null")
-	}
-	return v
-}
-
-// asText is a value of the payload as a string; what is not one is serialised.
-func asText(v json.RawMessage) json.RawMessage {
-	switch {
-	case missing(v):
-		return json.RawMessage(`""`)
-	case v[0] == '"':
-		return v
-	}
-	return rawjson.String(string(v))
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // A CapabilityKind is what a capability is about: one row of the seed's table.
@@ -74,7 +76,7 @@ func ParseCapability(s string) (Capability, error) {
 	}
 	c, err := parseCapability(s)
 	if err != nil {
-		return Capability{}, fmt.Errorf("capability %s: %w", cite(s), err)
+		return Capability{}, fmt.Errorf("capability %s: %w", schema.Cite(s), err)
 	}
 	return c, nil
 }
@@ -120,15 +122,15 @@ func parseExec(s string) (Capability, error) {
 func cleanPath(p string) (string, error) {
 	switch {
 	case !path.IsAbs(p):
-		return "", fmt.Errorf("the path must be absolute: begin with /, got %s", cite(p))
+		return "", fmt.Errorf("the path must be absolute: begin with /, got %s", schema.Cite(p))
 	case !printable(p):
-		return "", fmt.Errorf("the path has a control character in it: %s", cite(p))
+		return "", fmt.Errorf("the path has a control character in it: %s", schema.Cite(p))
 	}
 	if p != "/" {
 		p = strings.TrimSuffix(p, "/")
 	}
 	if clean := path.Clean(p); clean != p {
-		return "", fmt.Errorf("the path must have no .., . or empty parts, got %s", cite(p))
+		return "", fmt.Errorf("the path must have no .., . or empty parts, got %s", schema.Cite(p))
 	}
 	return p, nil
 }
@@ -150,7 +152,7 @@ func parseNet(s string) (Capability, error) {
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 || port[0] == '0' {
-		return Capability{}, fmt.Errorf("the port must be a number from 1 to 65535, or *, got %s", cite(port))
+		return Capability{}, fmt.Errorf("the port must be a number from 1 to 65535, or *, got %s", schema.Cite(port))
 	}
 	c.Port = int(n)
 	return c, nil
@@ -166,7 +168,7 @@ func splitHostPort(s string) (host, port string, err error) {
 		}
 		addr, err := netip.ParseAddr(host)
 		if err != nil || !addr.Is6() || addr.Zone() != "" {
-			return "", "", fmt.Errorf("%s is not an IPv6 address", cite(host))
+			return "", "", fmt.Errorf("%s is not an IPv6 address", schema.Cite(host))
 		}
 		return addr.String(), port, nil
 	}
@@ -196,7 +198,7 @@ func cleanHost(host string) (string, error) {
 		bad = bad || !isLabel(l)
 	}
 	if bad {
-		return "", fmt.Errorf("%s is neither a host name nor an IP address", cite(host))
+		return "", fmt.Errorf("%s is neither a host name nor an IP address", schema.Cite(host))
 	}
 	return host, nil
 }

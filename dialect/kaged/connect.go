@@ -2,10 +2,9 @@ package kaged
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -52,20 +51,5 @@ func injectedInto(name string) func(json.RawMessage, hook.Object) (hook.Reply, e
 
 // findWiring looks up a hook at a point; the error says where it has a meaning.
 func findWiring(name string, p hook.Point) (*wiring, error) {
-	var points []string
-	for _, list := range [][]wiring{natively, elsewhere} {
-		for i := range list {
-			if list[i].hook != name {
-				continue
-			}
-			if list[i].point == p {
-				return &list[i], nil
-			}
-			points = append(points, string(list[i].point))
-		}
-	}
-	if len(points) == 0 {
-		return nil, fmt.Errorf("there is no kaged hook %q", name)
-	}
-	return nil, fmt.Errorf("kaged hook %s has no meaning at %s, only at %s", name, p, strings.Join(points, ", "))
+	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: p}, (*wiring).spot, natively, elsewhere)
 }

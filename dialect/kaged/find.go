@@ -3,7 +3,6 @@ package kaged
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,11 +22,7 @@ const maxManifest = 1 << 20
 
 // pluginsDir is where kaged's plugins live; "" where there is no home.
 func pluginsDir(env dialect.Env) string {
-	data := env.DataHome()
-	if data == "" {
-		return ""
-	}
-	return filepath.Join(data, Name, "plugins")
+	return env.InDataHome(Name, "plugins")
 }
 
 // Places is the one directory of plugins.
@@ -37,62 +32,35 @@ func (d *Dialect) Places(env dialect.Env) []dialect.Place {
 
 // Points are those of the four hooks.
 func (d *Dialect) Points() []hook.Point {
-	var points []hook.Point
-	for i := range natively {
-		points = append(points, natively[i].point)
-	}
-	return points
+	return dialect.Points(natively, (*wiring).spot)
 }
 
 // Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each,
 // in the order of their names.
 func (d *Dialect) Find(env dialect.Env) []dialect.Found {
-	root := pluginsDir(env)
-	entries, err := os.ReadDir(root)
-	if root == "" || err != nil {
-		return nil // Examine says why
-	}
 	var all []dialect.Found
-	for _, e := range entries {
-		if f, ok := lookIn(root, e); ok {
-			all = append(all, f)
-		}
+	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
+		all = append(all, lookIn(dir))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
-	oneOfAName(all)
+	dialect.RefuseTwins(all)
 	oneCompactor(all)
 	return all
 }
 
 // Examine reports what keeps the place of the plugins itself from being read.
 func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
-	root := pluginsDir(env)
-	if root == "" {
-		return nil
-	}
-	if _, err := os.ReadDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []dialect.Problem{{Path: root, Message: "its plugins cannot be listed: " + cause(err)}}
-	}
-	return nil
+	return dialect.ExaminePlace(pluginsDir(env))
 }
 
-// lookIn looks at one entry of the plugins directory. Files and hidden
-// directories are no plugins; a link to a directory is as good as one.
-func lookIn(root string, e fs.DirEntry) (dialect.Found, bool) {
-	if strings.HasPrefix(e.Name(), ".") {
-		return dialect.Found{}, false
-	}
-	dir := filepath.Join(root, e.Name())
-	info, err := os.Stat(dir)
-	if err != nil {
+// lookIn looks at one folder of that directory, which may be a link to nothing.
+func lookIn(dir string) dialect.Found {
+	if _, err := os.Stat(dir); err != nil {
 		f := newFound(dir)
-		f.broken(fmt.Errorf("%s: %s", dir, cause(err)))
-		return f.Found, true
+		f.broken(fmt.Errorf("%s: %w", dir, dialect.Cause(err)))
+		return f.Found
 	}
-	if !info.IsDir() {
-		return dialect.Found{}, false
-	}
-	return look(dir, ""), true
+	return look(dir, "")
 }
 
 // At looks at a plugin's directory, or at its manifest.
@@ -153,7 +121,7 @@ func (f *found) warn(path, message string) {
 
 // readManifest fills in what the manifest says, and everything that is wrong with it.
 func (f *found) readManifest(file string) {
-	data, err := readBounded(file)
+	data, err := dialect.ReadManifest(file, maxManifest)
 	if err != nil {
 		f.broken(err)
 		return
@@ -164,7 +132,7 @@ func (f *found) readManifest(file string) {
 	f.Warnings = append(f.Warnings, inFile(file, m.Warnings)...)
 	f.nameOf(m, file)
 	if len(f.Problems) > 0 {
-		f.broken(firstOf(f.Problems))
+		f.broken(dialect.FirstProblem(f.Problems))
 	}
 }
 
@@ -179,22 +147,6 @@ func (f *found) nameOf(m *Manifest, file string) {
 	f.Name = m.Name
 }
 
-func readBounded(file string) ([]byte, error) {
-	r, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", file, cause(err))
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", file, cause(err))
-	}
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("%s: over %d bytes: not a manifest", file, maxManifest)
-	}
-	return data, nil
-}
-
 func inFile(file string, problems []Problem) []dialect.Problem {
 	var out []dialect.Problem
 	for _, p := range problems {
@@ -205,23 +157,6 @@ func inFile(file string, problems []Problem) []dialect.Problem {
 		out = append(out, dialect.Problem{Path: file, Line: p.Line, Column: p.Column, Message: message})
 	}
 	return out
-}
-
-// firstOf is the error of a manifest with problems: the first, and how many more.
-func firstOf(problems []dialect.Problem) error {
-	p := problems[0]
-	where := p.Path
-	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
-	}
-	switch more := len(problems) - 1; more {
-	case 0:
-		return fmt.Errorf("%s: %s", where, p.Message)
-	case 1:
-		return fmt.Errorf("%s: %s (and 1 more problem)", where, p.Message)
-	default:
-		return fmt.Errorf("%s: %s (and %d more problems)", where, p.Message, more)
-	}
 }
 
 // infoOf is what the manifest declares.
@@ -245,23 +180,6 @@ func capabilityNames(m *Manifest) []string {
 	return names
 }
 
-// oneOfAName: storage and tools go by the plugin's name, so a second plugin of
-// one name is left out.
-func oneOfAName(all []dialect.Found) {
-	first := make(map[string]string)
-	for i := range all {
-		f := &all[i]
-		if f.State != "" {
-			continue
-		}
-		if path, taken := first[f.Name]; taken {
-			f.State, f.Err = dialect.Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
-			continue
-		}
-		first[f.Name] = f.Path
-	}
-}
-
 // oneCompactor: seed 002, "At most one compactor per agent".
 func oneCompactor(all []dialect.Found) {
 	first := ""
@@ -277,12 +195,4 @@ func oneCompactor(all []dialect.Found) {
 		}
 		first = f.Name
 	}
-}
-
-// cause is an error of the file system without the path it repeats.
-func cause(err error) string {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // Name is the dialect's name.
@@ -50,7 +51,7 @@ func unopened(plugin string, err error) error {
 }
 
 // checkSettings holds both configurations against their schemas, and reports
-// everything that does not fit at once. A SchemaError names the field and the
+// everything that does not fit at once. A schema.Error names the field and the
 // rule, never the value, which in system_config is a secret.
 func checkSettings(m *Manifest, s dialect.Settings) error {
 	faults := misfits("config", m.ConfigSchema.Check(orEmpty(s.Config)))
@@ -61,15 +62,11 @@ func checkSettings(m *Manifest, s dialect.Settings) error {
 	return errors.New("its configuration does not fit: " + strings.Join(faults, "; "))
 }
 
-// misfits puts what does not fit into words that name the place: config.servers[0].port: …
-func misfits(where string, errs []SchemaError) []string {
+// misfits names each place: config.servers[0].port: …
+func misfits(where string, errs []schema.Error) []string {
 	var out []string
 	for _, e := range errs {
-		place := where
-		if e.Path != "" {
-			place += "." + e.Path
-		}
-		out = append(out, place+": "+e.Message)
+		out = append(out, e.In(where))
 	}
 	return out
 }

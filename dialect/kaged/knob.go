@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // A KnobType is the kind of control a knob is shown as.
@@ -71,7 +73,7 @@ func (c *checker) knobs(e, config entry) {
 		return
 	}
 	for _, f := range e.node.fields {
-		item := entry{fieldPath(e.field, f.name), f.value.at, f.value}
+		item := entry{schema.FieldPath(e.field, f.name), f.value.at, f.value}
 		if c.is(item, kindMap, "a mapping with type, label and binds_to") {
 			k := c.knob(item, config)
 			k.Name = f.name
@@ -135,12 +137,12 @@ func (c *checker) binding(e, config entry) string {
 	case owner == "system_config":
 		c.problem(e, "a knob must not be bound to system_config: secrets are not for knobs")
 	case owner != "config" || name == "":
-		c.problem(e, "must be config.<field>, got %s", cite(s))
+		c.problem(e, "must be config.<field>, got %s", schema.Cite(s))
 	case !config.present():
-		c.problem(e, "the manifest has no config_schema for %s to be in", cite(name))
+		c.problem(e, "the manifest has no config_schema for %s to be in", schema.Cite(name))
 	case config.node.kind != kindMap: // reported already
 	case !slices.ContainsFunc(properties(config), func(f yamlField) bool { return f.name == name }):
-		c.problem(e, "config_schema has no field %s%s", cite(name), didYouMean(name, propertyNames(config)))
+		c.problem(e, "config_schema has no field %s%s", schema.Cite(name), didYouMean(name, propertyNames(config)))
 	default:
 		return name
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // A Manifest is what a plugin's manifest.yaml declares, with the defaults of
@@ -29,9 +31,9 @@ type Manifest struct {
 	Roles         []string
 	Tools         []Tool
 
-	ConfigSchema       *Schema // nil where there is none
-	SystemConfigSchema *Schema // the same; for the operator's secrets
-	Knobs              []Knob  // in the order of the file
+	ConfigSchema       *schema.Schema // nil where there is none
+	SystemConfigSchema *schema.Schema // the same; for the operator's secrets
+	Knobs              []Knob         // in the order of the file
 
 	ShutdownTimeout time.Duration
 	HealthInterval  time.Duration
@@ -47,7 +49,7 @@ type Manifest struct {
 type Tool struct {
 	Name        string // one segment; the host prefixes the plugin's name
 	Description string
-	Parameters  *Schema         // parameters_schema, compiled
+	Parameters  *schema.Schema  // parameters_schema, compiled
 	JSON        json.RawMessage // the same as written
 }
 
@@ -78,7 +80,7 @@ func (p Problem) String() string {
 //	ParseManifest
 //	  readYAML          bytes to yamlNodes; bounded, without aliases
 //	  checker.manifest  one method for each part of the seed's table
-//	    compileSchema   config_schema, system_config_schema, parameters_schema
+//	    schema.Compile  config_schema, system_config_schema, parameters_schema
 //	    ParseCapability
 //	    checker.knobs
 func ParseManifest(data []byte) (*Manifest, []Problem) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // A checker collects what is wrong with one manifest while it fills it in.
@@ -27,7 +28,7 @@ func (e entry) present() bool { return e.node != nil }
 
 // get returns the named field of a mapping, which may not be there.
 func (e entry) get(name string) entry {
-	path := fieldPath(e.field, name)
+	path := schema.FieldPath(e.field, name)
 	if f := e.node.field(name); f != nil {
 		return entry{path, f.value.at, f.value}
 	}
@@ -127,7 +128,7 @@ func (c *checker) integer(e entry) (int, bool) {
 	}
 	n, ok := wholeNumber(e.node.text)
 	if !ok {
-		c.problem(e, "must be a whole number, got %s", cite(e.node.text))
+		c.problem(e, "must be a whole number, got %s", schema.Cite(e.node.text))
 	}
 	return n, ok
 }
@@ -149,7 +150,7 @@ func (c *checker) unknownKeys(e entry, known []string) {
 		if slices.Contains(known, f.name) {
 			continue
 		}
-		at := entry{field: fieldPath(e.field, f.name), at: f.at}
+		at := entry{field: schema.FieldPath(e.field, f.name), at: f.at}
 		c.warn(at, "unknown key, ignored%s", didYouMean(f.name, known))
 	}
 }
@@ -158,7 +159,7 @@ func (c *checker) unknownKeys(e entry, known []string) {
 func (c *checker) oneOf(e entry, words []string) (string, bool) {
 	s, ok := c.text(e)
 	if ok && !slices.Contains(words, s) {
-		c.problem(e, "must be one of %s, got %s%s", strings.Join(words, ", "), cite(s), didYouMean(s, words))
+		c.problem(e, "must be one of %s, got %s%s", strings.Join(words, ", "), schema.Cite(s), didYouMean(s, words))
 		return "", false
 	}
 	return s, ok

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // manifestKeys are the fields of a manifest, in the order of the seed's table.
@@ -69,7 +71,7 @@ func (c *checker) name(e entry) string {
 	case utf8.RuneCountInString(s) > maxName:
 		c.problem(e, "must have at most %d characters, has %d", maxName, utf8.RuneCountInString(s))
 	case !pluginName.MatchString(s):
-		c.problem(e, "must be lowercase letters, digits and hyphens, a letter first, got %s", cite(s))
+		c.problem(e, "must be lowercase letters, digits and hyphens, a letter first, got %s", schema.Cite(s))
 	default:
 		return s
 	}
@@ -89,9 +91,9 @@ func (c *checker) version(e entry) string {
 	case !ok:
 		return ""
 	case semver.MatchString(strings.TrimPrefix(s, "v")) && s[0] == 'v':
-		c.problem(e, `must be a semantic version without a "v" in front, got %s`, cite(s))
+		c.problem(e, `must be a semantic version without a "v" in front, got %s`, schema.Cite(s))
 	case !semver.MatchString(s):
-		c.problem(e, "must be a semantic version such as 1.2.3, got %s", cite(s))
+		c.problem(e, "must be a semantic version such as 1.2.3, got %s", schema.Cite(s))
 	default:
 		return s
 	}
@@ -132,7 +134,7 @@ func (c *checker) homepage(e entry) string {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.problem(e, "must be a full address such as https://example.org/plugin, got %s", cite(s))
+		c.problem(e, "must be a full address such as https://example.org/plugin, got %s", schema.Cite(s))
 		return ""
 	}
 	return s
@@ -228,7 +230,7 @@ func (c *checker) method(e entry) (string, bool) {
 	case !ok:
 		return "", false
 	case !methodName.MatchString(s):
-		c.problem(e, "must be 2 to 4 lowercase segments with dots between, such as notes.search, got %s", cite(s))
+		c.problem(e, "must be 2 to 4 lowercase segments with dots between, such as notes.search, got %s", schema.Cite(s))
 	case strings.HasPrefix(s, "kaged.") || strings.HasPrefix(s, "system."):
 		// "Method names must not start with kaged.* or system.* — these prefixes are reserved."
 		c.problem(e, "must not start with kaged. or system.: these prefixes are reserved")

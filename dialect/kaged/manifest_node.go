@@ -2,7 +2,6 @@ package kaged
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -67,18 +66,6 @@ func (n *yamlNode) field(name string) *yamlField {
 	return nil
 }
 
-// size counts the values in n, itself included.
-func (n *yamlNode) size() int {
-	total := 1
-	for _, item := range n.items {
-		total += item.size()
-	}
-	for _, f := range n.fields {
-		total += f.value.size()
-	}
-	return total
-}
-
 // appendJSON writes n as compact JSON: keys in the order of the file, numbers
 // digit by digit as they stand there.
 func (n *yamlNode) appendJSON(dst []byte) []byte {
@@ -112,33 +99,5 @@ func comma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,60}$`)
-
-// fieldPath names a key below parent: parent.name, or parent["odd name"].
-func fieldPath(parent, name string) string {
-	switch {
-	case !plainKey.MatchString(name):
-		return fmt.Sprintf("%s[%s]", parent, cite(name))
-	case parent == "":
-		return name
-	default:
-		return parent + "." + name
-	}
-}
-
 // itemPath names an entry of the list parent.
 func itemPath(parent string, i int) string { return fmt.Sprintf("%s[%d]", parent, i) }
-
-// maxCited bounds how much of a manifest's own text a message repeats.
-const maxCited = 60
-
-// cite quotes foreign text for a message, cut.
-func cite(s string) string {
-	n := 0
-	for i := range s {
-		if n++; n > maxCited {
-			return fmt.Sprintf("%q…", s[:i])
-		}
-	}
-	return fmt.Sprintf("%q", s)
-}

@@ -216,16 +216,16 @@ func TestSchemasOfAManifest(t *testing.T) {
 			text: "config_schema:\n  $schema: http://json-schema.org/draft-07/schema#\n  definitions: {a: {}}\n  $ref: '#/definitions/a'"},
 		{rule: "a reference must not lead to a file",
 			text: "config_schema: {properties: {a: {$ref: 'file:///etc/passwd'}}}", problems: []string{
-				`7:40: config_schema.properties.a.$ref: refers to "file:///etc/passwd", outside of the manifest; a schema must be self-contained`}},
+				`7:40: config_schema.properties.a.$ref: refers to "file:///etc/passwd", outside of the schema, which must be self-contained`}},
 		{rule: "a reference must not lead to the network",
 			text: "config_schema: {$ref: 'https://example.org/schema.json#/a'}", problems: []string{
-				`7:23: config_schema.$ref: refers to "https://example.org/schema.json#/a", outside of the manifest; a schema must be self-contained`}},
+				`7:23: config_schema.$ref: refers to "https://example.org/schema.json#/a", outside of the schema, which must be self-contained`}},
 		{rule: "nor may a relative one",
 			text: "config_schema: {allOf: [{$ref: other.json}]}", problems: []string{
-				`7:32: config_schema.allOf[0].$ref: refers to "other.json", outside of the manifest; a schema must be self-contained`}},
+				`7:32: config_schema.allOf[0].$ref: refers to "other.json", outside of the schema, which must be self-contained`}},
 		{rule: "a draft of one's own is outside too",
 			text: "config_schema: {$schema: 'https://example.org/draft'}", problems: []string{
-				`7:26: config_schema.$schema: refers to "https://example.org/draft", outside of the manifest; a schema must be self-contained`}},
+				`7:26: config_schema.$schema: refers to "https://example.org/draft", outside of the schema, which must be self-contained`}},
 		{rule: "a reference must lead somewhere",
 			text: "config_schema: {properties: {a: {$ref: '#/$defs/b'}}}", problems: []string{
 				`7:40: config_schema.properties.a.$ref: refers to "#/$defs/b", which is not there`}},

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"math/big"
 	"regexp"
-	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // The forms of a plain scalar, from the core schema of YAML 1.2 (section 10.3.2
@@ -81,35 +82,17 @@ func jsonFloat(s string) (string, bool) {
 // inDecimal turns digits of another base into a JSON number. Its cost grows
 // with the square of the length, so a number beyond all sense stays out.
 func inDecimal(digits string, base int) string {
-	if len(digits) > maxNumberLength {
+	if len(digits) > schema.MaxDigits {
 		return strings.Repeat("9", len(digits)) // badNumber refuses it
 	}
 	n, _ := new(big.Int).SetString(digits, base)
 	return n.String()
 }
 
-// Numbers in schemas and in the values they check are kept exact, as fractions
-// of big integers, so both bounds keep them cheap. They are far beyond what a
-// double can hold (some 17 digits, exponents to 308).
-const (
-	maxNumberLength   = 400
-	maxNumberExponent = 400
-)
-
 // badNumber says why a number cannot be used, "" where it can.
 func badNumber(number string) string {
 	if yamlNoNum.MatchString(number) {
 		return "JSON has no number for " + number
 	}
-	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
-	if len(digits) > maxNumberLength {
-		return "the number has too many digits"
-	}
-	if exponent == "" {
-		return ""
-	}
-	if e, err := strconv.Atoi(exponent); err != nil || e > maxNumberExponent || e < -maxNumberExponent {
-		return "the number is out of all bounds"
-	}
-	return ""
+	return schema.BadNumber(number)
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // "Each entry declares `name` (single-segment, lowercase; auto-prefixed with
@@ -36,7 +38,7 @@ func (c *checker) tool(e entry, seen map[string]string) Tool {
 	if s, ok := c.text(name); ok {
 		t.Name = s
 		if !toolBaseName.MatchString(s) {
-			c.problem(name, "must be one segment of lowercase letters, digits, _ and -, a letter first, got %s", cite(s))
+			c.problem(name, "must be one segment of lowercase letters, digits, _ and -, a letter first, got %s", schema.Cite(s))
 		} else {
 			c.distinct(seen, name, s)
 		}
@@ -63,45 +65,37 @@ func (c *checker) disjoint(config, system entry) {
 		if !slices.ContainsFunc(names, func(g yamlField) bool { return g.name == f.name }) {
 			continue
 		}
-		c.problemAt(f.at, fieldPath(system.field+".properties", f.name),
+		c.problemAt(f.at, schema.FieldPath(system.field+".properties", f.name),
 			"is a field of config_schema too; a field belongs to one of them")
 	}
 }
 
 // properties returns the fields a schema names at its top.
-func properties(schema entry) []yamlField {
-	if !schema.present() || schema.node.kind != kindMap {
+func properties(e entry) []yamlField {
+	if !e.present() || e.node.kind != kindMap {
 		return nil
 	}
-	p := schema.node.field("properties")
+	p := e.node.field("properties")
 	if p == nil || p.value.kind != kindMap {
 		return nil
 	}
 	return p.value.fields
 }
 
-// maxSchemaValues bounds one schema: the compiler looks through all subschemas
-// it knows for each new one. Some hundred fields fit.
-const maxSchemaValues = 2000
-
 // schema compiles a JSON Schema and reports what is wrong with it where it stands.
-func (c *checker) schema(e entry) *Schema {
+func (c *checker) schema(e entry) *schema.Schema {
 	if !c.is(e, kindMap, "a mapping: a JSON Schema") {
 		return nil
 	}
-	if n := e.node.size(); n > maxSchemaValues {
-		c.problem(e, "is too large: %d values, at most %d", n, maxSchemaValues)
-		return nil
-	}
-	s, faults := compileSchema(e.node.appendJSON(nil))
+	s, faults := schema.Compile(e.node.appendJSON(nil))
 	for _, f := range faults {
-		c.problem(below(e, f.at), "%s", f.message)
+		c.problem(below(e, f.At), "%s", f.Message)
 	}
 	if s == nil {
 		return nil
 	}
-	for _, f := range s.unchecked {
-		c.warn(below(e, f.at), "%s", f.message)
+	for _, f := range s.Unchecked() {
+		c.warn(below(e, f.At), "%s", f.Message)
 	}
 	if t := e.get("type"); t.present() && t.node.kind == kindString && t.node.text != "object" {
 		c.warn(t, "no value will fit: what is checked is always an object")

@@ -9,6 +9,9 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // This file and manifest_limits.go, which guards it, are the only ones that know
@@ -18,6 +21,10 @@ import (
 //	  misshapen     is it safe to give to the lexer?
 //	  usableTokens  are there only tokens a manifest may have, not nested too deep?
 //	  yamlReader    the library's tree to ours: duplicate keys, scalars, positions
+
+// maxForeign bounds what a message repeats of the library's words, which repeat
+// the manifest's.
+const maxForeign = 200
 
 // readYAML reads the one mapping a manifest is. It returns nil where there is
 // none to look at; c then knows why.
@@ -92,7 +99,7 @@ func (r *yamlReader) syntax(err error) {
 			at = r.position(tk)
 		}
 	}
-	r.problemAt(at, "", "not valid YAML: %s", shorten(message))
+	r.problemAt(at, "", "not valid YAML: %s", dialect.Cut(message, maxForeign))
 }
 
 // usableTokens leaves out comments and reports what a manifest may not have. It
@@ -136,7 +143,7 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
 	case token.InvalidType:
-		return "not valid YAML: " + shorten(tk.Error)
+		return "not valid YAML: " + dialect.Cut(tk.Error, maxForeign)
 	case token.AnchorType:
 		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
 	case token.AliasType:
@@ -195,7 +202,7 @@ func (r *yamlReader) mapping(n *ast.MappingNode, field string) *yamlNode {
 	seen := make(map[string]position, len(n.Values))
 	for _, v := range n.Values {
 		name, ok := keyText(v.Key)
-		at, path := r.at(v.Key), fieldPath(field, name)
+		at, path := r.at(v.Key), schema.FieldPath(field, name)
 		if !ok {
 			r.problemAt(at, field, "a key must be a word or a quoted text")
 			continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 func TestYAMLThatIsNoManifest(t *testing.T) {
@@ -185,7 +186,7 @@ func FuzzParseManifest(f *testing.F) {
 		if m.Name == "" || len(m.Command) == 0 || m.ShutdownTimeout == 0 {
 			t.Fatalf("a manifest without problems lacks what is required: %+v", m)
 		}
-		for _, s := range []*kaged.Schema{m.ConfigSchema, m.SystemConfigSchema} {
+		for _, s := range []*schema.Schema{m.ConfigSchema, m.SystemConfigSchema} {
 			s.Check([]byte(`{"a":[1,{"b":"c"}],"d":1.5,"e":null}`))
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -19,6 +20,8 @@ type wiring struct {
 	// answer reads a result that is not null.
 	answer func(result json.RawMessage, payload hook.Object) (hook.Reply, error)
 }
+
+func (w *wiring) spot() dialect.Spot { return dialect.Spot{Hook: w.hook, Point: w.point} }
 
 // natively lists the four hooks of the protocol at their own points (seed 002:
 // "Allowed: on_session_start, on_session_idle (primary-only), pre_compact,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -44,22 +45,11 @@ var elsewhere = []translation{
 
 // connection looks a stage up at a point; the error says where it has a meaning.
 func connection(stage string, point hook.Point) (*translation, error) {
-	var points []string
-	for _, list := range [][]translation{native, elsewhere} {
-		for i := range list {
-			if list[i].stage == stage && list[i].point == point {
-				return &list[i], nil
-			}
-			if list[i].stage == stage {
-				points = append(points, string(list[i].point))
-			}
-		}
-	}
-	return nil, fmt.Errorf("mine hook %s has no meaning at %s, only at %s", stage, point, strings.Join(points, ", "))
+	return dialect.Connection(Name, dialect.Spot{Hook: stage, Point: point}, (*translation).spot, native, elsewhere)
 }
 
 func ofTool(p hook.Object) hookContext {
-	return hookContext{command: plain(p.Get("tool")), flags: flatten(object(p.Get("arguments")))}
+	return hookContext{command: dialect.Plain(p.Get("tool")), flags: flatten(object(p.Get("arguments")))}
 }
 
 // toTool takes changed flags back into the tool's arguments.
@@ -69,7 +59,7 @@ func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, not
 	}
 	was := p.Get("arguments")
 	switch arguments, changed := restored(object(was), c.flags); {
-	case changed && !missing(was) && was[0] != '{':
+	case changed && !dialect.Missing(was) && was[0] != '{':
 		notes = append(notes, "flags are passed over: the tool's arguments are no object")
 	case changed:
 		set = append(set, hook.Field{Name: "arguments", Value: arguments})
@@ -105,7 +95,7 @@ func ofTexts(point hook.Point, names ...string) func(hook.Object) hookContext {
 	return func(p hook.Object) hookContext {
 		c := hookContext{command: string(point), flags: hook.Object{}}
 		for _, name := range names {
-			c.flags = append(c.flags, hook.Field{Name: name, Value: asText(p.Get(name))})
+			c.flags = append(c.flags, hook.Field{Name: name, Value: dialect.AsText(p.Get(name))})
 		}
 		return c
 	}
@@ -116,7 +106,7 @@ func toTexts(names ...string) func(hook.Object, *hookContext, *changes) (hook.Ob
 	return func(p hook.Object, _ *hookContext, c *changes) (set hook.Object, notes []string) {
 		for _, f := range c.flags {
 			switch {
-			case plain(p.Get(f.Name)) == plain(f.Value):
+			case dialect.Plain(p.Get(f.Name)) == dialect.Plain(f.Value):
 			case slices.Contains(names, f.Name):
 				set = append(set, f)
 			default:
@@ -130,13 +120,13 @@ func toTexts(names ...string) func(hook.Object, *hookContext, *changes) (hook.Ob
 // ofResult shows the payload's text as a result.
 func ofResult(point hook.Point) func(hook.Object) hookContext {
 	return func(p hook.Object) hookContext {
-		return hookContext{command: string(point), result: asText(p.Get("text"))}
+		return hookContext{command: string(point), result: dialect.AsText(p.Get("text"))}
 	}
 }
 
 func toResult(_ hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
 	if c.changesResult(shown) {
-		set = append(set, hook.Field{Name: "text", Value: asText(c.result)})
+		set = append(set, hook.Field{Name: "text", Value: dialect.AsText(c.result)})
 	}
 	return set, nil
 }

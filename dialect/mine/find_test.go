@@ -74,7 +74,7 @@ func TestBroken(t *testing.T) {
 			return dir
 		}, dialect.Broken, []string{manifestFile, "no such file"}, ""},
 		{"a manifest with problems", func(r *rig) string { return r.folder("p", "[plugin]\nname = \"p\"\nversion = \"1\"\n") },
-			dialect.Broken, []string{"mine-plugin.toml:1:2: plugin.description: is required (and 2 more)"}, ""},
+			dialect.Broken, []string{"mine-plugin.toml:1:2: plugin.description: is required (and 2 more problems)"}, ""},
 		{"a manifest that is none", func(r *rig) string { return r.folder("p", strings.Repeat("# no\n", mostManifest)) },
 			dialect.Broken, []string{"over 256 KiB"}, ""},
 		{"binary missing", func(r *rig) string { return r.folder("p", manifestOf("p", "")) },

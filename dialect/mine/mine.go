@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,32 +39,19 @@ func (*Dialect) Places(env dialect.Env) []dialect.Place {
 
 // Points are those of the four stages.
 func (*Dialect) Points() []hook.Point {
-	var points []hook.Point
-	for i := range native {
-		points = append(points, native[i].point)
-	}
-	return points
+	return dialect.Points(native, (*translation).spot)
 }
 
 // Find lists the plugins in $XDG_DATA_HOME/mine/plugins, one folder each. They
 // are in the order in which their hooks run: "in the order of <plugin>:<command
 // pattern>:<stage>", where a colon sorts after digits and hyphens.
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
-	root := pluginsDir(env)
-	entries, err := os.ReadDir(root)
-	if root == "" || err != nil {
-		return nil // Examine says why
-	}
 	var all []dialect.Found
-	for _, e := range entries {
-		dir := filepath.Join(root, e.Name())
-		if info, err := os.Stat(dir); strings.HasPrefix(e.Name(), ".") || err == nil && !info.IsDir() {
-			continue
-		}
+	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
 		all = append(all, look(dir, env))
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name+":", b.Name+":") })
-	refuseTwins(all)
+	dialect.RefuseTwins(all)
 	return all
 }
 
@@ -97,30 +83,19 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 
 // Examine reports what keeps the place of the plugins itself from being read.
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
-	root := pluginsDir(env)
-	if root == "" {
-		return nil
-	}
-	if _, err := os.ReadDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []dialect.Problem{{Path: root, Message: "its plugins cannot be listed: " + err.Error()}}
-	}
-	return nil
+	return dialect.ExaminePlace(pluginsDir(env))
 }
 
 // pluginsDir is where mine's plugins live; "" where there is no home.
 func pluginsDir(env dialect.Env) string {
-	data := env.DataHome()
-	if data == "" {
-		return ""
-	}
-	return filepath.Join(data, Name, "plugins")
+	return env.InDataHome(Name, "plugins")
 }
 
 // look reads a plugin's manifest and sees whether its program could be started.
 func look(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
-	data, err := readBounded(file)
+	data, err := dialect.ReadManifest(file, mostManifest)
 	if err != nil {
 		f.State, f.Err = dialect.Broken, err
 		return f
@@ -135,37 +110,11 @@ func look(dir string, env dialect.Env) dialect.Found {
 		f.Name = m.name
 	}
 	if len(problems) > 0 {
-		f.State, f.Err = dialect.Broken, firstOf(problems)
+		f.State, f.Err = dialect.Broken, dialect.FirstProblem(problems)
 	} else if err := startable(filepath.Join(dir, m.entrypoint), env); err != nil {
 		f.State, f.Err = dialect.Broken, err
 	}
 	return f
-}
-
-func readBounded(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostManifest+1))
-	if err == nil && len(data) > mostManifest {
-		err = fmt.Errorf("%s: over %d KiB: not a manifest", file, mostManifest>>10)
-	}
-	return data, err
-}
-
-// firstOf is the error of a manifest with problems: the first, and how many more.
-func firstOf(problems []dialect.Problem) error {
-	p := problems[0]
-	where := p.Path
-	if p.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
-	}
-	if more := len(problems) - 1; more > 0 {
-		return fmt.Errorf("%s: %s (and %d more)", where, p.Message, more)
-	}
-	return fmt.Errorf("%s: %s", where, p.Message)
 }
 
 // startable looks at a plugin's program without starting it.
@@ -199,19 +148,3 @@ func (e *unstartable) Error() string { return e.text }
 
 // Unwrap has the path, the reason and the fix apart.
 func (e *unstartable) Unwrap() error { return e.start }
-
-// refuseTwins leaves out the second of two plugins with one name.
-func refuseTwins(all []dialect.Found) {
-	first := make(map[string]string)
-	for i := range all {
-		f := &all[i]
-		if f.State != "" {
-			continue
-		}
-		if path, taken := first[f.Name]; taken {
-			f.State, f.Err = dialect.Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
-			continue
-		}
-		first[f.Name] = f.Path
-	}
-}

@@ -47,7 +47,7 @@ func play(behaviour string) (code int) {
 	if err := json.Unmarshal(stdin, &in); err != nil {
 		return 97
 	}
-	record(stdin)
+	plugtest.Record(string(stdin))
 	if misbehaves, ok := misbehaviours[in.Type+in.Event+" "+behaviour]; ok {
 		return misbehaves()
 	}
@@ -74,75 +74,37 @@ func play(behaviour string) (code int) {
 const refusal = `{"status":"error","error":"vault not found","code":"VAULT_NOT_FOUND"}`
 
 var misbehaviours = map[string]func() int{
-	"hook crash":                  says("", "", 3),
-	"hook words":                  says("", "Traceback:\n  boom", 3),
-	"hook refuse":                 says("", refusal, 1),
-	"hook refuse-stdout":          says(refusal, "", 0),
-	"hook refuse-quietly":         says(`{"status":"error"}`, "", 0),
-	"hook garbage":                says("all good!", "", 0),
-	"hook half":                   says(`{"status":"ok","context":{"command":`, "", 0),
-	"hook list":                   says(`[1]`, "", 0),
-	"hook status":                 says(`{"status":"denied"}`, "", 0),
-	"hook empty":                  says(" \n", "", 0),
-	"hook bare":                   says(`{"status":"ok"}`, "", 0),
-	"hook null":                   says(`{"status":"ok","context":null}`, "", 0),
-	"hook huge":                   says(`{"status":"ok","x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0),
-	"hook chatty":                 says(strings.Repeat("x", 3*mostStdout), "", 0),
-	"hook hang":                   hang,
-	"hook kill-self":              killSelf,
-	"hook outdated":               says("", `{"status":"error","error":"unsupported protocol version"}`, 1),
-	"lifecycleinit outdated-init": says("", `{"status":"error","error":"needs 2.0","code":"UNSUPPORTED_PROTOCOL_VERSION"}`, 1),
-	"lifecycleinit slow-init":     hang,
-	"lifecycleshutdown slow-exit": hang,
-	"lifecyclehealth unwell":      says(refusal, "", 0),
-	"lifecyclehealth unwell-exit": says("", refusal, 1),
-	"lifecyclehealth deaf":        says("", "Traceback:\nKeyError: 'context'", 1),
-	"lifecyclehealth mute":        says("", "", 0),
-	"lifecyclehealth rambling":    says("fine, thanks", "", 0),
-	"lifecyclehealth sleepy":      hang,
-	"command refuse":              says("half of it\n", refusal, 4),
-	"command words":               says("", "{ not JSON\nat all", 5),
-	"command crash":               says("", "", 6),
-	"command warn":                says("out\n", refusal, 0),
-	"command kill-self":           killSelf,
-}
-
-// says is a plugin that prints something and ends.
-func says(stdout, stderr string, code int) func() int {
-	return func() int {
-		fmt.Fprint(os.Stderr, stderr)
-		fmt.Print(stdout)
-		return code
-	}
-}
-
-// hang sleeps, since the runtime ends a program whose goroutines all wait for nothing.
-func hang() int {
-	time.Sleep(time.Hour)
-	return 0
-}
-
-func killSelf() int {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Kill()
-	}
-	if err != nil {
-		return 98
-	}
-	return hang()
-}
-
-// record appends a call to the file that the test looks at.
-func record(stdin []byte) {
-	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "calls"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		panic(err) // the fake's own home
-	}
-	defer f.Close()
-	if _, err := f.Write(stdin); err != nil {
-		panic(err)
-	}
+	"hook crash":                  plugtest.Says("", "", 3),
+	"hook words":                  plugtest.Says("", "Traceback:\n  boom", 3),
+	"hook refuse":                 plugtest.Says("", refusal, 1),
+	"hook refuse-stdout":          plugtest.Says(refusal, "", 0),
+	"hook refuse-quietly":         plugtest.Says(`{"status":"error"}`, "", 0),
+	"hook garbage":                plugtest.Says("all good!", "", 0),
+	"hook half":                   plugtest.Says(`{"status":"ok","context":{"command":`, "", 0),
+	"hook list":                   plugtest.Says(`[1]`, "", 0),
+	"hook status":                 plugtest.Says(`{"status":"denied"}`, "", 0),
+	"hook empty":                  plugtest.Says(" \n", "", 0),
+	"hook bare":                   plugtest.Says(`{"status":"ok"}`, "", 0),
+	"hook null":                   plugtest.Says(`{"status":"ok","context":null}`, "", 0),
+	"hook huge":                   plugtest.Says(`{"status":"ok","x":"`+strings.Repeat("x", mostStdout)+`"}`, "", 0),
+	"hook chatty":                 plugtest.Says(strings.Repeat("x", 3*mostStdout), "", 0),
+	"hook hang":                   plugtest.Hang,
+	"hook kill-self":              plugtest.KillSelf,
+	"hook outdated":               plugtest.Says("", `{"status":"error","error":"unsupported protocol version"}`, 1),
+	"lifecycleinit outdated-init": plugtest.Says("", `{"status":"error","error":"needs 2.0","code":"UNSUPPORTED_PROTOCOL_VERSION"}`, 1),
+	"lifecycleinit slow-init":     plugtest.Hang,
+	"lifecycleshutdown slow-exit": plugtest.Hang,
+	"lifecyclehealth unwell":      plugtest.Says(refusal, "", 0),
+	"lifecyclehealth unwell-exit": plugtest.Says("", refusal, 1),
+	"lifecyclehealth deaf":        plugtest.Says("", "Traceback:\nKeyError: 'context'", 1),
+	"lifecyclehealth mute":        plugtest.Says("", "", 0),
+	"lifecyclehealth rambling":    plugtest.Says("fine, thanks", "", 0),
+	"lifecyclehealth sleepy":      plugtest.Hang,
+	"command refuse":              plugtest.Says("half of it\n", refusal, 4),
+	"command words":               plugtest.Says("", "{ not JSON\nat all", 5),
+	"command crash":               plugtest.Says("", "", 6),
+	"command warn":                plugtest.Says("out\n", refusal, 0),
+	"command kill-self":           plugtest.KillSelf,
 }
 
 // busy is the time a fake has on a machine that has much else to do.
@@ -209,21 +171,7 @@ func (r *rig) folder(name, manifest string) string {
 // fake installs the test binary as the plugin of that name.
 func (r *rig) fake(name, more string) {
 	r.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		r.Fatal(err)
-	}
-	path := filepath.Join(r.folder(name, manifestOf(name, more)), programPrefix+name)
-	if os.Link(self, path) == nil {
-		return
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		r.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o755); err != nil {
-		r.Fatal(err)
-	}
+	plugtest.InstallSelf(r, filepath.Join(r.folder(name, manifestOf(name, more)), programPrefix+name))
 }
 
 // script installs a plugin that is a script.
@@ -268,14 +216,7 @@ func openFake(t *testing.T, behaviour string) (*rig, *plugin) {
 // calls are what the fakes below home were sent, in order.
 func (r *rig) calls() []string {
 	r.Helper()
-	data, err := os.ReadFile(filepath.Join(r.home, "calls"))
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		r.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	return plugtest.Recorded(r, r.home)
 }
 
 // hookCalls are those of them that are hooks.
@@ -299,11 +240,7 @@ func fire(t *testing.T, point hook.Point, payload string, hooks ...hook.Hook) (*
 			h.Timeout = busy
 		}
 	}
-	var bus hook.Bus
-	if err := bus.Set(hooks); err != nil {
-		t.Fatal(err)
-	}
-	return bus.Fire(t.Context(), point, json.RawMessage(payload))
+	return plugtest.Fire(t, point, payload, hooks...)
 }
 
 // fired is fire where no plugin may fail.

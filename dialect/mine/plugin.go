@@ -106,7 +106,7 @@ func (p *plugin) wire(t *translation, of []registration) hook.Hook {
 	h := hook.Hook{Name: t.stage, Point: t.point,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }}
 	if t.command != "" {
-		h.Match = func(ev *hook.Event) bool { return anyMatches(of, plain(ev.Payload.Get(t.command))) }
+		h.Match = func(ev *hook.Event) bool { return anyMatches(of, dialect.Plain(ev.Payload.Get(t.command))) }
 	}
 	for _, r := range of {
 		h.Timeout = max(h.Timeout, r.timeout)

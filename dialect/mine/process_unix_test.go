@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -19,49 +18,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
-// A ripening is a context whose deadline comes when the test says so.
-type ripening struct {
-	context.Context
-	over chan struct{}
-}
-
-func (r *ripening) Done() <-chan struct{} { return r.over }
-func (r *ripening) Err() error {
-	select {
-	case <-r.over:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
 // pipe makes a named pipe in the rig's home.
 func (r *rig) pipe(name string) string {
 	r.Helper()
 	path := filepath.Join(r.home, name)
-	r.must(syscall.Mkfifo(path, 0o600))
+	plugtest.NamedPipe(r, path)
 	return path
-}
-
-// listen reads what a process writes into a named pipe until the process is gone. up is called after the first line.
-func listen(t *testing.T, pipe string, up func()) string {
-	t.Helper()
-	f, err := os.Open(pipe) // waits for a writer
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	in := bufio.NewReader(f)
-	first, err := in.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	up()
-	rest, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(first + string(rest))
 }
 
 // forks is a plugin whose grandchild ignores SIGTERM and holds the pipe "alive" open while it lives.
@@ -81,13 +43,13 @@ func TestTheWholeGroupDiesOnTheDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := &ripening{Context: t.Context(), over: make(chan struct{})}
+	ctx := plugtest.NewRipening(t.Context(), transformTimeout)
 	failed := make(chan error, 1)
 	go func() {
 		_, err := h.Call(ctx, &hook.Event{Point: hook.CommandBefore})
 		failed <- err
 	}()
-	if words := listen(t, alive, func() { close(ctx.over) }); words != "up" {
+	if words := plugtest.Listen(t, alive, ctx.Ripen); words != "up" {
 		t.Errorf("the grandchild said %q", words)
 	}
 	if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
@@ -109,7 +71,7 @@ func TestAnInterruptedCommandIsKilled(t *testing.T) {
 		_, err := p.RunCommand(ctx, dialect.Command{Name: "sync", Out: io.Discard, ErrOut: io.Discard})
 		failed <- err
 	}()
-	if words := listen(t, alive, interrupt); words != "up\nfarewell" {
+	if words := plugtest.Listen(t, alive, interrupt); words != "up farewell" {
 		t.Errorf("the grandchild said %q", words)
 	}
 	if err := <-failed; !errors.Is(err, context.Canceled) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -22,6 +23,8 @@ type translation struct {
 	apply func(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string)
 }
 
+func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.stage, Point: t.point} }
+
 // native are the four stages of seed 001 at their own points.
 var native = []translation{
 	{stage: stagePrevalidate, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toCommand},
@@ -36,7 +39,7 @@ func nativeAt(stage string) *translation {
 }
 
 func ofCommand(p hook.Object) hookContext {
-	return hookContext{command: plain(p.Get("command")), args: texts(p.Get("args")),
+	return hookContext{command: dialect.Plain(p.Get("command")), args: texts(p.Get("args")),
 		flags: flatten(object(p.Get("flags"))), result: p.Get("result"), timestamp: utc(p.Get("timestamp"))}
 }
 
@@ -60,7 +63,7 @@ func toCommand(p hook.Object, shown *hookContext, c *changes) (set hook.Object, 
 
 // changesResult: null is what the plugin was shown where there is no result.
 func (c *changes) changesResult(shown *hookContext) bool {
-	return c.result != nil && !bytes.Equal(c.result, orNull(shown.result))
+	return c.result != nil && !bytes.Equal(c.result, dialect.OrNull(shown.result))
 }
 
 // restored puts flags back into the object they were made from. A value that the
@@ -74,7 +77,7 @@ func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 	out := make(hook.Object, len(flags))
 	for i, f := range flags {
 		old := was.Get(f.Name)
-		same := old != nil && plain(old) == plain(f.Value)
+		same := old != nil && dialect.Plain(old) == dialect.Plain(f.Value)
 		changed = changed || !same
 		if same {
 			f.Value = old
@@ -89,10 +92,10 @@ func restored(was, flags hook.Object) (now json.RawMessage, changed bool) {
 // retyped gives a changed flag the type of the value it was made from: 5 that
 // became "7" is 7, and 5 that became "many" is a string.
 func retyped(old, flag json.RawMessage) json.RawMessage {
-	if missing(old) || old[0] == '"' {
+	if dialect.Missing(old) || old[0] == '"' {
 		return flag
 	}
-	text := []byte(plain(flag))
+	text := []byte(dialect.Plain(flag))
 	if rawjson.Check(text) != nil {
 		return flag
 	}
@@ -117,12 +120,12 @@ func kind(v json.RawMessage) byte {
 // texts is a list of the payload as strings; what is no list is empty.
 func texts(raw json.RawMessage) []string {
 	var items []json.RawMessage
-	if missing(raw) || json.Unmarshal(raw, &items) != nil {
+	if dialect.Missing(raw) || json.Unmarshal(raw, &items) != nil {
 		return nil
 	}
 	out := make([]string, len(items))
 	for i, item := range items {
-		out[i] = plain(item)
+		out[i] = dialect.Plain(item)
 	}
 	return out
 }
@@ -138,7 +141,7 @@ func object(raw json.RawMessage) hook.Object {
 
 // utc is a payload's timestamp: "timestamps are RFC 3339 UTC". What is none is "".
 func utc(raw json.RawMessage) string {
-	text := plain(raw)
+	text := dialect.Plain(raw)
 	t, err := time.Parse(time.RFC3339, text)
 	switch {
 	case err != nil:

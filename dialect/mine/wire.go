@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -92,7 +93,7 @@ func (c *hookContext) object() hook.Object {
 		{Name: "command", Value: rawjson.String(c.command)},
 		{Name: "args", Value: list(c.args)},
 		{Name: "flags", Value: c.flags.JSON()},
-		{Name: "result", Value: orNull(c.result)}, // "null until there is one"
+		{Name: "result", Value: dialect.OrNull(c.result)}, // "null until there is one"
 		{Name: "timestamp", Value: rawjson.String(c.timestamp)},
 	}
 }
@@ -204,7 +205,7 @@ func parseReply(stdout []byte) (*changes, error) {
 }
 
 func parseContext(raw json.RawMessage) (*changes, error) {
-	if missing(raw) {
+	if dialect.Missing(raw) {
 		return nil, nil
 	}
 	o, err := rawjson.Parse(raw)
@@ -212,7 +213,7 @@ func parseContext(raw json.RawMessage) (*changes, error) {
 		return nil, garbled("parse error: context is not an object: %q", cut(string(raw)))
 	}
 	c := &changes{result: o.Get("result")}
-	if v := o.Get("command"); !missing(v) {
+	if v := o.Get("command"); !dialect.Missing(v) {
 		command, ok := rawjson.Unquote(v)
 		if !ok {
 			return nil, garbled("parse error: context.command is not a string: %q", cut(string(v)))
@@ -243,7 +244,7 @@ func parseFlags(raw json.RawMessage) (hook.Object, error) {
 	switch {
 	case raw == nil:
 		return nil, nil
-	case missing(raw):
+	case dialect.Missing(raw):
 		return hook.Object{}, nil
 	}
 	o, err := rawjson.Parse(raw)
@@ -261,42 +262,12 @@ func garbled(format string, args ...any) error {
 func flatten(o hook.Object) hook.Object {
 	flat := make(hook.Object, len(o))
 	for i, f := range o {
-		flat[i] = hook.Field{Name: f.Name, Value: asText(f.Value)}
+		flat[i] = hook.Field{Name: f.Name, Value: dialect.AsText(f.Value)}
 	}
 	return flat
 }
 
-// asText is a value as a JSON string; what is not one is serialised.
-func asText(v json.RawMessage) json.RawMessage {
-	switch {
-	case missing(v):
-		return json.RawMessage(`""`)
-	case v[0] == '"':
-		return v
-	}
-	return rawjson.String(string(v))
-}
-
-// plain is a value as text.
-func plain(v json.RawMessage) string {
-	s, _ := rawjson.Unquote(asText(v))
-	return s
-}
-
-func missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
-
-func orNull(v json.RawMessage) json.RawMessage {
-	if len(v) == 0 {
-		return json.RawMessage("null")
-	}
-	return v
-}
-
 // cut keeps a foreign text from filling the screen.
 func cut(s string) string {
-	const most = 500 // an error message fits
-	if len(s) <= most {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:most], "\uFFFD") + "…"
+	return dialect.Cut(s, 500) // an error message fits
 }

@@ -2,9 +2,8 @@ package scaffold
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -25,18 +24,7 @@ var elsewhere = []translation{
 
 // connection looks a hook up at a point; the error says where it has a meaning.
 func connection(name string, point hook.Point) (*translation, error) {
-	var points []string
-	for _, list := range [][]translation{native, elsewhere} {
-		for i := range list {
-			if list[i].name == name && list[i].point == point {
-				return &list[i], nil
-			}
-			if list[i].name == name {
-				points = append(points, string(list[i].point))
-			}
-		}
-	}
-	return nil, fmt.Errorf("scaffold hook %s has no meaning at %s, only at %s", name, point, strings.Join(points, ", "))
+	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: point}, (*translation).spot, native, elsewhere)
 }
 
 // commandParams shows a command as a tool: its name, and args and flags for arguments.
@@ -44,23 +32,16 @@ func commandParams(p hook.Object) json.RawMessage { return commandFields(p).JSON
 
 func commandFields(p hook.Object) hook.Object {
 	return hook.Object{
-		{Name: "tool_name", Value: asText(p.Get("command"))},
-		{Name: "arguments", Value: asText(commandArguments(p).JSON())},
+		{Name: "tool_name", Value: dialect.AsText(p.Get("command"))},
+		{Name: "arguments", Value: dialect.AsText(commandArguments(p).JSON())},
 	}
 }
 
 func commandArguments(p hook.Object) hook.Object {
 	return hook.Object{
-		{Name: "args", Value: or(p.Get("args"), "[]")},
-		{Name: "flags", Value: or(p.Get("flags"), "{}")},
+		{Name: "args", Value: dialect.Or(p.Get("args"), json.RawMessage("[]"))},
+		{Name: "flags", Value: dialect.Or(p.Get("flags"), json.RawMessage("{}"))},
 	}
-}
-
-func or(v json.RawMessage, otherwise string) json.RawMessage {
-	if len(v) == 0 || string(v) == "null" {
-		return json.RawMessage(otherwise)
-	}
-	return v
 }
 
 // finishedCommandParams adds the result. A program that ended with 0 succeeded.

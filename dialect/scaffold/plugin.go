@@ -85,7 +85,7 @@ func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error)
 		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf("the tool's result is not an object: %.80q", result))
 	}
 	r := dialect.ToolResult{Tool: name, Success: string(o.Get("success")) != "false"}
-	r.Result, _ = rawjson.Unquote(asText(o.Get("result")))
+	r.Result = dialect.Plain(o.Get("result"))
 	if !r.Success {
 		r.Error = cmp.Or(r.Result, "the tool gave no reason")
 	}

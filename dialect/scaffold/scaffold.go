@@ -32,11 +32,7 @@ func (*Dialect) Places(env dialect.Env) []dialect.Place {
 
 // Points are those of the six hooks.
 func (*Dialect) Points() []hook.Point {
-	var points []hook.Point
-	for i := range native {
-		points = append(points, native[i].point)
-	}
-	return points
+	return dialect.Points(native, (*translation).spot)
 }
 
 // Find lists the executables in the plugins folder by name. Seed 003: "Scaffold

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
@@ -18,6 +19,8 @@ type translation struct {
 	// apply is for a hook whose reply is not just fields. stop tells the action.
 	apply func(p, reply hook.Object, stop bool) (set hook.Object, note string)
 }
+
+func (t *translation) spot() dialect.Spot { return dialect.Spot{Hook: t.name, Point: t.point} }
 
 // native are the six hooks of seed 003 at their own points, in the order of a turn.
 var native = []translation{
@@ -67,30 +70,20 @@ func hookNames() []string {
 
 // text is a string field of the payload; what is not a string is serialised.
 func text(p hook.Object, name string) hook.Field {
-	return hook.Field{Name: name, Value: asText(p.Get(name))}
-}
-
-func asText(v json.RawMessage) json.RawMessage {
-	switch {
-	case len(v) == 0 || string(v) == "null":
-		return json.RawMessage(`""`)
-	case v[0] == '"':
-		return v
-	}
-	return rawjson.String(string(v))
+	return hook.Field{Name: name, Value: dialect.AsText(p.Get(name))}
 }
 
 func toolName(p hook.Object) hook.Field {
-	return hook.Field{Name: "tool_name", Value: asText(p.Get("tool"))}
+	return hook.Field{Name: "tool_name", Value: dialect.AsText(p.Get("tool"))}
 }
 
 // arguments are a string of JSON in this protocol: "arguments":"{...}".
 func arguments(p hook.Object) hook.Field {
 	v := p.Get("arguments")
-	if len(v) == 0 || string(v) == "null" {
+	if dialect.Missing(v) {
 		v = json.RawMessage(`"{}"`)
 	}
-	return hook.Field{Name: "arguments", Value: asText(v)}
+	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
 }
 
 func success(p hook.Object) hook.Field {

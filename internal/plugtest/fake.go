@@ -44,21 +44,8 @@ func Main(m *testing.M, f Fake) {
 // InstallFake puts the test binary into dir under the name of a behaviour.
 func InstallFake(t testing.TB, dir, behaviour string) (path string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path = filepath.Join(dir, fakePrefix+behaviour)
-	if os.Link(self, path) == nil {
-		return path
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	InstallSelf(t, path)
 	return path
 }
 
@@ -171,7 +158,7 @@ func (p *player) misbehave(m *message, reply string) {
 		fmt.Fprintln(os.Stderr, "fake: boom")
 		os.Exit(7)
 	case "kill-self":
-		killSelf()
+		os.Exit(KillSelf())
 	case "fork-and-exit":
 		p.fork()
 		os.Exit(5)
@@ -210,18 +197,6 @@ func (p *player) didBefore() bool {
 	}
 	f.Close()
 	return false
-}
-
-func killSelf() {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Kill()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fake: kill:", err)
-		os.Exit(8)
-	}
-	select {} // until the signal arrives
 }
 
 // fork leaves a grandchild behind that holds stdout open.

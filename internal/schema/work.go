@@ -1,94 +1,13 @@
-package kaged
+package schema
 
-import (
-	"encoding/json"
-	"maps"
-	"slices"
-	"strconv"
-
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-)
-
-// valuePath writes a path into v: servers[0].port.
-func valuePath(v any, at []string) string {
-	path := ""
-	for i, step := range at {
-		if _, ok := valueAt(v, at[:i]).([]any); ok {
-			path += "[" + step + "]"
-		} else {
-			path = fieldPath(path, step)
-		}
-	}
-	return path
-}
-
-// valueAt follows a path into v; nil where it does not lead on.
-func valueAt(v any, at []string) any {
-	for _, step := range at {
-		switch in := v.(type) {
-		case map[string]any:
-			v = in[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(in) {
-				return nil
-			}
-			v = in[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-// findEntry returns the path to the first entry of an object in v that fits, nil
-// where there is none. Objects are searched in the order of their keys, so that
-// the answer does not change from run to run.
-func findEntry(v any, fits func(key string, v any) bool) []string {
-	switch v := v.(type) {
-	case []any:
-		for i, item := range v {
-			if at := findEntry(item, fits); at != nil {
-				return append([]string{strconv.Itoa(i)}, at...)
-			}
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if fits(key, v[key]) {
-				return []string{key}
-			}
-			if at := findEntry(v[key], fits); at != nil {
-				return append([]string{key}, at...)
-			}
-		}
-	}
-	return nil
-}
-
-// fieldNames lists the keys of a schema's properties, in order.
-func fieldNames(schema json.RawMessage) []string {
-	top, err := rawjson.Parse(schema)
-	if err != nil {
-		return nil
-	}
-	properties, err := rawjson.Parse(top.Get("properties"))
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, f := range properties {
-		names = append(names, f.Name)
-	}
-	return names
-}
+import "github.com/santhosh-tekuri/jsonschema/v6"
 
 // maxEvaluations bounds one check, in subschemas applied to values. A schema of
 // a few lines can ask for more than there is time for: forty definitions, each
 // twice an allOf of the next.
 //
 // maxNesting bounds how deep they are within each other: a schema that refers to
-// itself has no end, and the values of a manifest's fields are not a thousand
+// itself has no end, and no config or list of arguments is a thousand
 // levels deep.
 const (
 	maxEvaluations = 100_000

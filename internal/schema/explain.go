@@ -1,7 +1,8 @@
-package kaged
+package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,15 +12,19 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A schemaFault is one thing wrong with a value, or with a schema, and the path
-// to it: keys, and the indexes of lists.
-type schemaFault struct {
-	at      []string
-	message string
+// faultsOf turns the outcome of a validation into faults.
+func faultsOf(err error) []Fault {
+	if err == nil {
+		return nil
+	}
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return explain(invalid)
+	}
+	return []Fault{{Message: shorten(err.Error())}}
 }
 
 // explain flattens the library's tree of errors to the faults at its leaves.
-func explain(e *jsonschema.ValidationError) []schemaFault {
+func explain(e *jsonschema.ValidationError) []Fault {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		if len(e.Causes) > 0 {
@@ -32,12 +37,12 @@ func explain(e *jsonschema.ValidationError) []schemaFault {
 	case *kind.PropertyNames:
 		return each(e, []string{k.Property}, "has a name the schema does not allow")
 	case *kind.Not:
-		return []schemaFault{{e.InstanceLocation, `must not fit the schema under "not"`}}
+		return []Fault{{e.InstanceLocation, `must not fit the schema under "not"`}}
 	}
 	if len(e.Causes) == 0 {
-		return []schemaFault{{e.InstanceLocation, failure(e.ErrorKind)}}
+		return []Fault{{e.InstanceLocation, failure(e.ErrorKind)}}
 	}
-	var out []schemaFault
+	var out []Fault
 	for _, cause := range e.Causes {
 		out = append(out, explain(cause)...)
 	}
@@ -45,10 +50,10 @@ func explain(e *jsonschema.ValidationError) []schemaFault {
 }
 
 // each makes one fault for each of the named fields.
-func each(e *jsonschema.ValidationError, names []string, message string) []schemaFault {
-	var out []schemaFault
+func each(e *jsonschema.ValidationError, names []string, message string) []Fault {
+	var out []Fault
 	for _, name := range names {
-		out = append(out, schemaFault{append(slices.Clone(e.InstanceLocation), name), message})
+		out = append(out, Fault{append(slices.Clone(e.InstanceLocation), name), message})
 	}
 	return out
 }
@@ -56,25 +61,25 @@ func each(e *jsonschema.ValidationError, names []string, message string) []schem
 // closestForm explains a value that fits none of several schemas. Where one of them
 // fits the value itself and fails only deeper inside, its faults are meant;
 // else all are named.
-func closestForm(e *jsonschema.ValidationError) []schemaFault {
-	var best []schemaFault
+func closestForm(e *jsonschema.ValidationError) []Fault {
+	var best []Fault
 	var all []string
 	for _, cause := range e.Causes {
 		faults := explain(cause)
-		deeper := !slices.ContainsFunc(faults, func(f schemaFault) bool { return len(f.at) <= len(e.InstanceLocation) })
+		deeper := !slices.ContainsFunc(faults, func(f Fault) bool { return len(f.At) <= len(e.InstanceLocation) })
 		if deeper && (best == nil || len(faults) < len(best)) {
 			best = faults
 		}
 		for _, f := range faults {
-			if !slices.Contains(all, f.message) {
-				all = append(all, f.message)
+			if !slices.Contains(all, f.Message) {
+				all = append(all, f.Message)
 			}
 		}
 	}
 	if best != nil {
 		return best
 	}
-	return []schemaFault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
+	return []Fault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
 }
 
 // failure says what one keyword of a schema wants. It names what the schema
@@ -88,9 +93,9 @@ func failure(k jsonschema.ErrorKind) string {
 	case *kind.Const:
 		return "must be " + choices([]any{k.Want})
 	case *kind.Format:
-		return "is not in the format " + cite(k.Want)
+		return "is not in the format " + Cite(k.Want)
 	case *kind.Pattern:
-		return "does not match the pattern " + cite(k.Want)
+		return "does not match the pattern " + Cite(k.Want)
 	case *kind.FalseSchema:
 		return "is not allowed"
 	case *kind.RefCycle:
@@ -100,14 +105,14 @@ func failure(k jsonschema.ErrorKind) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("must not repeat an item: %d and %d are the same", k.Duplicates[0], k.Duplicates[1])
 	case *kind.DependentRequired:
-		return fmt.Sprintf("has %s, so it must have %s too", cite(k.Prop), citeAll(k.Missing))
+		return fmt.Sprintf("has %s, so it must have %s too", Cite(k.Prop), citeAll(k.Missing))
 	case *kind.Dependency:
-		return fmt.Sprintf("has %s, so it must have %s too", cite(k.Prop), citeAll(k.Missing))
+		return fmt.Sprintf("has %s, so it must have %s too", Cite(k.Prop), citeAll(k.Missing))
 	}
 	if s := limit(k); s != "" {
 		return s
 	}
-	return "does not satisfy " + cite(strings.Join(k.KeywordPath(), "/"))
+	return "does not satisfy " + Cite(strings.Join(k.KeywordPath(), "/"))
 }
 
 // limit is failure for the keywords that are a number.
@@ -158,21 +163,4 @@ func choices(values []any) string {
 		out = append(out, string(text))
 	}
 	return shorten(strings.Join(out, ", "))
-}
-
-func citeAll(names []string) string {
-	var out []string
-	for _, name := range names {
-		out = append(out, cite(name))
-	}
-	return shorten(strings.Join(out, ", "))
-}
-
-// shorten cuts a text of a schema's own for a message.
-func shorten(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -1,4 +1,4 @@
-package kaged
+package schema
 
 import (
 	"errors"
@@ -104,25 +104,25 @@ func (t *anyText) MatchString(string) bool { return true }
 func (t *anyText) String() string          { return t.pattern }
 
 // unchecked returns a fault for each pattern that is not checked.
-func (e *patternEngine) unchecked(doc any) []schemaFault {
-	var out []schemaFault
+func (e *patternEngine) unchecked(doc any) []Fault {
+	var out []Fault
 	for _, pattern := range slices.Sorted(maps.Keys(e.known)) {
 		if skipped, ok := e.known[pattern].Regexp.(*anyText); ok {
 			at := findEntry(doc, func(key string, v any) bool { return key == pattern || v == pattern })
-			out = append(out, schemaFault{at, fmt.Sprintf("the pattern %s is not checked here: %v", cite(pattern), skipped.why)})
+			out = append(out, Fault{at, fmt.Sprintf("the pattern %s is not checked here: %s", Cite(pattern), shorten(skipped.why.Error()))})
 		}
 	}
 	return out
 }
 
 // explain says why a pattern was refused, where the fault is about one.
-func (e *patternEngine) explain(doc any, f schemaFault) schemaFault {
-	text, ok := valueAt(doc, f.at).(string)
-	if !ok && len(f.at) > 0 {
-		text = f.at[len(f.at)-1] // a key of patternProperties
+func (e *patternEngine) explain(doc any, f Fault) Fault {
+	text, ok := valueAt(doc, f.At).(string)
+	if !ok && len(f.At) > 0 {
+		text = f.At[len(f.At)-1] // a key of patternProperties
 	}
 	if err := e.known[text].err; err != nil {
-		f.message = fmt.Sprintf("the pattern %s is not valid: %v", cite(text), err)
+		f.Message = fmt.Sprintf("the pattern %s is not valid: %s", Cite(text), shorten(err.Error()))
 	}
 	return f
 }

@@ -1,0 +1,109 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What the dialects share whose plugins are folders with a manifest, all in one
+// place.
+
+// FoldersIn lists the folders in a place, by name. Hidden ones are no plugins; a
+// link to a folder is as good as one, and a link to nothing is listed, so that
+// somebody hears of it. A place that cannot be read has none: [ExaminePlace]
+// says why.
+func FoldersIn(place string) []string {
+	if place == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, e := range entries {
+		dir := filepath.Join(place, e.Name())
+		if info, err := os.Stat(dir); strings.HasPrefix(e.Name(), ".") || err == nil && !info.IsDir() {
+			continue
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// ExaminePlace reports what keeps a place of plugins from being read. One that
+// does not exist is no problem.
+func ExaminePlace(place string) []Problem {
+	if place == "" {
+		return nil
+	}
+	if _, err := os.ReadDir(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return []Problem{{Path: place, Message: "its plugins cannot be listed: " + Cause(err).Error()}}
+	}
+	return nil
+}
+
+// ReadManifest reads a file of at most that many bytes.
+func ReadManifest(file string, most int) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, Cause(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, Cause(err))
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10)
+	}
+	return data, nil
+}
+
+// Cause is an error of the file system without the path, which its message has
+// in another place already.
+func Cause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// FirstProblem is the error of a manifest with problems: the first, and how many more.
+func FirstProblem(problems []Problem) error {
+	p := problems[0]
+	where := p.Path
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	switch more := len(problems) - 1; more {
+	case 0:
+		return fmt.Errorf("%s: %s", where, p.Message)
+	case 1:
+		return fmt.Errorf("%s: %s (and 1 more problem)", where, p.Message)
+	default:
+		return fmt.Errorf("%s: %s (and %d more problems)", where, p.Message, more)
+	}
+}
+
+// RefuseTwins leaves out the second of two plugins with one name: a user could
+// not tell them apart, and their storage and tools go by that name.
+func RefuseTwins(all []Found) {
+	first := make(map[string]string)
+	for i := range all {
+		f := &all[i]
+		if f.State != "" {
+			continue
+		}
+		if path, taken := first[f.Name]; taken {
+			f.State, f.Err = Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
+			continue
+		}
+		first[f.Name] = f.Path
+	}
+}

@@ -1,0 +1,95 @@
+package dialect
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFoldersIn(t *testing.T) {
+	place := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(place, "b"), 0o755))
+	must(t, os.Mkdir(filepath.Join(place, ".hidden"), 0o755))
+	must(t, os.WriteFile(filepath.Join(place, "a-file"), nil, 0o600))
+	want := []string{filepath.Join(place, "b")}
+	if os.Symlink("nowhere", filepath.Join(place, "c")) == nil { // not everybody may make links on Windows
+		must(t, os.Symlink("b", filepath.Join(place, "d")))
+		want = append(want, filepath.Join(place, "c"), filepath.Join(place, "d"))
+	}
+	if got := FoldersIn(place); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, none := range []string{"", filepath.Join(place, "missing"), filepath.Join(place, "a-file")} {
+		if got := FoldersIn(none); got != nil {
+			t.Errorf("%q: got %q", none, got)
+		}
+	}
+}
+
+func TestExaminePlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	for place, problems := range map[string]int{"": 0, filepath.Dir(file): 0, file + "-missing": 0, file: 1} {
+		got := ExaminePlace(place)
+		if len(got) != problems {
+			t.Errorf("%q: %v", place, got)
+		}
+		for _, p := range got {
+			if p.Path != place || strings.Contains(p.Message, place) {
+				t.Errorf("the path is not told once: %+v", p)
+			}
+		}
+	}
+}
+
+func TestReadManifest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "manifest")
+	must(t, os.WriteFile(file, make([]byte, 1024), 0o600))
+	if data, err := ReadManifest(file, 1024); err != nil || len(data) != 1024 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if _, err := ReadManifest(file, 1023); err == nil || !strings.HasPrefix(err.Error(), file+": over ") {
+		t.Errorf("one byte too many: %v", err)
+	}
+	_, err := ReadManifest(file+"-missing", 1)
+	if !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), file) != 1 {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestFirstProblem(t *testing.T) {
+	p := Problem{Path: "f", Line: 2, Column: 3, Message: "m"}
+	for want, problems := range map[string][]Problem{
+		"f: m":                          {{Path: "f", Message: "m"}},
+		"f:2:3: m":                      {p},
+		"f:2:3: m (and 1 more problem)": {p, p}, "f:2:3: m (and 2 more problems)": {p, p, p},
+	} {
+		if got := FirstProblem(problems).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestRefuseTwins(t *testing.T) {
+	all := []Found{{Name: "a", Path: "0", State: Broken}, {Name: "a", Path: "1"}, {Name: "b", Path: "2"}, {Name: "a", Path: "3"}}
+	RefuseTwins(all)
+	for i, want := range []State{Broken, "", "", Skipped} {
+		if all[i].State != want {
+			t.Errorf("%+v, want state %q", all[i], want)
+		}
+	}
+	if err := all[3].Err; err == nil || err.Error() != "another plugin is called a: 1" {
+		t.Error(err)
+	}
+}

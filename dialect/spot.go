@@ -1,0 +1,45 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// A Spot is one of a protocol's hooks at one point. Each dialect has tables of
+// what its hooks mean where; T below is an entry of such a table.
+type Spot struct {
+	Hook  string // the protocol's name
+	Point hook.Point
+}
+
+// Points are those of a table, in its order.
+func Points[T any](table []T, spot func(*T) Spot) []hook.Point {
+	var points []hook.Point
+	for i := range table {
+		points = append(points, spot(&table[i]).Point)
+	}
+	return points
+}
+
+// Connection finds the entry for a spot in the tables of a dialect; the error
+// says at which points that hook has a meaning.
+func Connection[T any](dialect string, want Spot, spot func(*T) Spot, tables ...[]T) (*T, error) {
+	var points []string
+	for _, table := range tables {
+		for i := range table {
+			have := spot(&table[i])
+			if have == want {
+				return &table[i], nil
+			}
+			if have.Hook == want.Hook {
+				points = append(points, string(have.Point))
+			}
+		}
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("there is no %s hook %q", dialect, want.Hook)
+	}
+	return nil, fmt.Errorf("%s hook %s has no meaning at %s, only at %s", dialect, want.Hook, want.Point, strings.Join(points, ", "))
+}

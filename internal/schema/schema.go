@@ -1,0 +1,86 @@
+package schema
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A Schema is a compiled JSON Schema. A nil Schema is that of a plugin without
+// one: it allows everything. It is safe for concurrent use.
+type Schema struct {
+	compiled  *jsonschema.Schema
+	raw       json.RawMessage
+	fields    []string
+	unchecked []Fault // patterns that cannot be checked here
+}
+
+// JSON returns the schema as it was given to Compile; nil where there is none.
+func (s *Schema) JSON() json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	return s.raw
+}
+
+// Fields returns the names of the schema's properties, as they were written, in order.
+func (s *Schema) Fields() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.fields)
+}
+
+// Unchecked lists the patterns of the schema that nothing is checked against.
+func (s *Schema) Unchecked() []Fault {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.unchecked)
+}
+
+// Check reports every way in which a JSON value does not fit, in the order of
+// their paths.
+func (s *Schema) Check(value json.RawMessage) []Error {
+	if s == nil {
+		return nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return []Error{{Message: "is not valid JSON"}}
+	}
+	faults := badNumbers(doc, nil)
+	switch {
+	case len(faults) > 0:
+	case !affordable(s.compiled, doc):
+		faults = []Fault{{Message: "the schema is too complex to check this against, or refers to itself without end"}}
+	default:
+		faults = faultsOf(s.compiled.Validate(doc))
+	}
+	return inOrder(doc, faults)
+}
+
+// maxErrors bounds what Check returns: a long list can be wrong in each item.
+const maxErrors = 100
+
+// inOrder puts faults in order, each once; the library's order changes from
+// run to run.
+func inOrder(doc any, faults []Fault) []Error {
+	var out []Error
+	for _, f := range faults {
+		out = append(out, Error{valuePath(doc, f.At), f.Message})
+	}
+	slices.SortFunc(out, func(a, b Error) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
+	})
+	out = slices.Compact(out)
+	if more := len(out) - maxErrors; more > 0 {
+		out = append(out[:maxErrors], Error{Message: fmt.Sprintf("and %d more", more)})
+	}
+	return out
+}
