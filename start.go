@@ -42,6 +42,7 @@ func (h *Host) open(ctx context.Context, e *entry) {
 	}
 	if err != nil {
 		e.fail(err)
+		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		log.Warn("plugin left out", "err", err)
 		return
 	}
@@ -50,6 +51,18 @@ func (h *Host) open(ctx context.Context, e *entry) {
 	if e.info.Name != e.found.Name {
 		h.rename(e)
 	}
+}
+
+// problemsOf are the lines of a plugin's file that an error is about, where it knows them.
+func problemsOf(err error) []dialect.Problem {
+	var located interface {
+		error
+		Problems() []dialect.Problem
+	}
+	if errors.As(err, &located) {
+		return located.Problems()
+	}
+	return nil
 }
 
 // rename applies the configuration under the name a plugin gave itself.

@@ -297,6 +297,23 @@ func TestFailure(t *testing.T) {
 			t.Errorf("err %v, asked %s, %s", err, asked(out), out.Verdict)
 		}
 	})
+	t.Run("the caller's own deadline is the caller's, not the plugin's fault", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		h := Hook{Plugin: "a", Point: TurnInput, Timeout: time.Minute, Call: func(ctx context.Context, _ *Event) (Reply, error) {
+			at, _ := ctx.Deadline()
+			for time.Now().Before(at) { // as a reader with a deadline of its own does, to the moment
+			}
+			return Reply{}, context.DeadlineExceeded
+		}}
+		var b Bus
+		if err := b.Set([]Hook{h}); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := b.Fire(ctx, TurnInput, nil); !errors.Is(err, context.DeadlineExceeded) || out.Verdict != Deny {
+			t.Errorf("err %v, %s", err, out.Verdict)
+		}
+	})
 	t.Run("stderr's last line is part of the message", func(t *testing.T) {
 		err := &Error{Plugin: "p", Kind: Crash, Err: errors.New("exit 1"), Stderr: "Traceback\nValueError: x\n"}
 		if !strings.Contains(err.Error(), "(stderr: ValueError: x)") {

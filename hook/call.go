@@ -35,6 +35,9 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 		callCtx = limited
 	}
 	answer, err := ask(callCtx)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && expired(ctx) {
+		<-ctx.Done() // the caller's own deadline has passed: its timer may be a moment behind
+	}
 	c.Counters.count(err)
 	if err == nil {
 		return answer, nil
@@ -43,6 +46,12 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 		err = Failure(Timeout, timedOut(c.Timeout))
 	}
 	return answer, stamp(err, c)
+}
+
+// expired tells whether the caller's own deadline has passed.
+func expired(ctx context.Context) bool {
+	at, ok := ctx.Deadline()
+	return ok && !time.Now().Before(at)
 }
 
 // timedOut is a call that took longer than it may.
