@@ -27,6 +27,7 @@ func bars() []Bar {
 		{What: "process per call, of a bare spawn", Section: sectionSpawn, Of: nameRun, Over: nameBareSpawn, Limit: 1.1},
 		{What: "standby, Python, faster than a cold start", Section: sectionStandby, Of: nameCold, Over: nameStandby, Limit: 5, AtLeast: true},
 		{What: "16 plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
+		{What: "python-dialect hook call, µs", Section: sectionPython, Of: namePython, Limit: 300},
 	}
 }
 

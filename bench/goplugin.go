@@ -34,7 +34,6 @@ func (g *goPlugin) open(ctx context.Context, childName string, p plugin.Plugin, 
 		Plugins:          plugin.PluginSet{"echo": p},
 		AllowedProtocols: []plugin.Protocol{proto},
 		Cmd:              cmd,
-		GRPCDialOptions:  grpcDialOptions(), // of no effect on net/rpc
 		Logger:           hclog.NewNullLogger(),
 		Stderr:           io.Discard,
 	})

@@ -68,31 +68,11 @@ func grpcAnswer(_ any, _ context.Context, decode func(any) error, _ grpc.UnarySe
 	return payload, nil
 }
 
-// Room for a whole large message in one window and one write, on both sides. With the windows given,
-// gRPC also stops probing for them with a ping per burst of data. This is the fastest setting found.
-const (
-	grpcWindow = 1 << 20
-	grpcBuffer = 2 * largeCall
-)
-
-func grpcDialOptions() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithInitialWindowSize(grpcWindow), grpc.WithInitialConnWindowSize(grpcWindow),
-		grpc.WithReadBufferSize(grpcBuffer), grpc.WithWriteBufferSize(grpcBuffer),
-	}
-}
-
-func grpcServer(options []grpc.ServerOption) *grpc.Server {
-	return grpc.NewServer(append(options,
-		grpc.InitialWindowSize(grpcWindow), grpc.InitialConnWindowSize(grpcWindow),
-		grpc.ReadBufferSize(grpcBuffer), grpc.WriteBufferSize(grpcBuffer))...)
-}
-
 func grpcChild() error {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: goPluginShake(),
 		Plugins:         plugin.PluginSet{"echo": &grpcEcho{}},
-		GRPCServer:      grpcServer,
+		GRPCServer:      plugin.DefaultGRPCServer, // as it comes: what a program that uses it has
 		Logger:          hclog.NewNullLogger(),
 	})
 	return nil

@@ -11,6 +11,7 @@ const (
 	sectionSpawn    = "spawn"
 	sectionStandby  = "standby"
 	sectionStart    = "start"
+	sectionPython   = "python"
 )
 
 // section is one question and how it is measured.
@@ -44,6 +45,7 @@ func sections() []section {
 		{sectionSpawn, "One process per call, /bin/cat, 300 bytes", "ms", 0, nameBareSpawn, measureSpawn},
 		{sectionStandby, "One Python process per call, with and without a spare standing by", "ms", 0, nameCold, measureStandby},
 		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, nameBareStart, measureStart},
+		{sectionPython, "One hook call of the python dialect, 300 bytes", "µs", 0, "", measurePython},
 	}
 }
 
