@@ -18,7 +18,7 @@ import (
 
 // A plugin is a running scaffold plugin.
 type plugin struct {
-	launch   launch
+	launch   *launch
 	manifest *manifest            // of the first handshake; a restart must give the same name
 	kept     *proc.Kept[*session] // the process there is now
 }

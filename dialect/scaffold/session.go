@@ -3,17 +3,23 @@ package scaffold
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
+// mostNoise is how much unexpected output of one plugin is logged: enough to see
+// what is wrong, too little to fill a disk.
+const mostNoise = 100
+
 // A launch is what is needed to start a plugin, again and again.
 type launch struct {
-	path string
-	env  []string
-	rt   *dialect.Runtime
+	path   string
+	env    []string
+	rt     *dialect.Runtime
+	noises atomic.Int64
 }
 
 // A session is one process of a plugin, from handshake to farewell.
@@ -26,7 +32,7 @@ type session struct {
 // open starts the plugin for the first time and sees that it stays up.
 func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (*plugin, error) {
 	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
-	p := &plugin{launch: launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...))}}
+	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...))}}
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
 		Open:  p.connect,
 		Close: func(s *session) { _ = s.wire.Close() }, // the pipes went with the process
@@ -65,7 +71,12 @@ func (l *launch) start(ctx context.Context) (*proc.Process, error) {
 
 // noise logs what the plugin sent that belongs to no call.
 func (l *launch) noise(n wire.Noise) {
-	l.rt.Log.Warn("unexpected output", "kind", n.Kind, "line", n.Line)
+	switch count := l.noises.Add(1); {
+	case count < mostNoise:
+		l.rt.Log.Warn("unexpected output", "kind", n.Kind.String(), "line", n.Line, "why", n.Why)
+	case count == mostNoise:
+		l.rt.Log.Warn("unexpected output, and no more of it is logged", "kind", n.Kind.String(), "line", n.Line)
+	}
 }
 
 func (p *plugin) handshake(ctx context.Context, s *session) error {
