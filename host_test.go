@@ -168,6 +168,15 @@ func TestABrokenPluginIsReportedAndLeftOut(t *testing.T) {
 	}
 }
 
+func TestABrokenPluginIsFoundByItsFolder(t *testing.T) {
+	h := newHouse(t)
+	h.write(".local/share/kaged/plugins/notes/manifest.yaml", "name: Notes\n", 0o644)
+	d, err := h.open().Plugin("notes")
+	if err != nil || d.State != dialect.Broken || len(d.Problems) < 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestOnFailure(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("a", "flaky", 500)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -159,13 +160,13 @@ func capability(c string) Capability {
 	return Capability{Capability: c, Status: "not_enforced", Reason: "this version reads capabilities and does not enforce them"}
 }
 
-// find is the entry of a name; a ready plugin goes before one that is not.
+// find is the entry of a name; a ready plugin goes before one that is not. One
+// that no plugin has may be a file's or folder's: a plugin whose manifest is
+// wrong is known by nothing else.
 func (h *Host) find(name string) (*entry, error) {
-	var found []*entry
-	for _, e := range h.entries {
-		if e.info.Name == name || e.found.Dialect+":"+e.info.Name == name {
-			found = append(found, e)
-		}
+	found := h.named(name, func(e *entry) string { return e.info.Name })
+	if found == nil {
+		found = h.named(name, func(e *entry) string { return filepath.Base(e.found.Path) })
 	}
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
 		found = ready
@@ -178,6 +179,17 @@ func (h *Host) find(name string) (*entry, error) {
 			found[0].found.Dialect, found[1].found.Dialect, found[0].found.Dialect, name)
 	}
 	return found[0], nil
+}
+
+// named are the entries that have a name, alone or behind their dialect's.
+func (h *Host) named(name string, of func(*entry) string) []*entry {
+	var found []*entry
+	for _, e := range h.entries {
+		if own := of(e); own == name || e.found.Dialect+":"+own == name {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 func (h *Host) names() []string {
