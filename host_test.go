@@ -177,6 +177,38 @@ func TestABrokenPluginIsFoundByItsFolder(t *testing.T) {
 	}
 }
 
+func TestOneCompactor(t *testing.T) {
+	h := newHouse(t)
+	for _, name := range []string{"alpha", "beta"} {
+		h.write(".local/share/kaged/plugins/"+name+"/manifest.yaml", "name: "+name+`
+version: 1.0.0
+kaged_api: 1
+description: compacts
+command: ["./run"]
+hooks: [pre_compact]
+roles: [compactor]
+`, 0o644)
+		h.write(".local/share/kaged/plugins/"+name+"/run", `#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  case "$line" in
+  *'"initialized"'*) continue ;;
+  *'"initialize"'*) r='{"name":"x","version":"1.0.0","api_version":1,"methods":[],"notifications":[],"capabilities_used":[]}' ;;
+  *) r='{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+`, 0o755)
+	}
+	if got := states(h.open()); got != "alpha:ready beta:broken" {
+		t.Errorf("both enabled: %s", got)
+	}
+	h.config("[plugins.alpha]\nenabled = false\n")
+	if got := states(h.open()); got != "alpha:disabled beta:ready" {
+		t.Errorf("the first disabled: %s", got)
+	}
+}
+
 func TestOnFailure(t *testing.T) {
 	h := newHouse(t)
 	h.scaffold("a", "flaky", 500)

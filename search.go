@@ -28,7 +28,26 @@ func (h *Host) search() error {
 			h.add(f, d)
 		}
 	}
+	h.refuseRivals()
 	return nil
+}
+
+// refuseRivals leaves out the second of two enabled plugins in a role that only
+// one may have. Which of them is enabled is the operator's choice.
+func (h *Host) refuseRivals() {
+	holders := make(map[string]*entry)
+	for _, e := range h.entries {
+		role := e.found.Sole
+		if e.state != "" || role == "" {
+			continue
+		}
+		if holder := holders[role]; holder != nil {
+			e.fail(fmt.Errorf("there can be one %s, and plugin %s is it already: disable one of them in %s",
+				role, holder.info.Name, h.setup.dirs.ConfigFile))
+			continue
+		}
+		holders[role] = e
+	}
 }
 
 // searchPath adds the plugin at a path the caller named.

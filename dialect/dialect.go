@@ -65,6 +65,7 @@ type Found struct {
 	Problems []Problem // what is wrong with its manifest, all of it
 	Warnings []Problem // what is odd about it
 	Info     *Info     // what it declares; nil: not known until it is opened
+	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": none
 	Manifest any       // the dialect's own
 }
 

@@ -44,7 +44,6 @@ func (d *Dialect) Find(env dialect.Env) []dialect.Found {
 	}
 	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
 	dialect.RefuseTwins(all)
-	oneCompactor(all)
 	return all
 }
 
@@ -129,6 +128,9 @@ func (f *found) readManifest(file string) {
 	m, problems := ParseManifest(data)
 	f.Problems = inFile(file, problems)
 	f.Manifest, f.Info = m, infoOf(m)
+	if m.Compactor() {
+		f.Sole = "compactor" // seed 002: "At most one compactor per agent"
+	}
 	f.Warnings = append(f.Warnings, inFile(file, m.Warnings)...)
 	f.nameOf(m, file)
 	if len(f.Problems) > 0 {
@@ -178,21 +180,4 @@ func capabilityNames(m *Manifest) []string {
 		names = append(names, c.String())
 	}
 	return names
-}
-
-// oneCompactor: seed 002, "At most one compactor per agent".
-func oneCompactor(all []dialect.Found) {
-	first := ""
-	for i := range all {
-		f := &all[i]
-		m, ok := f.Manifest.(*Manifest)
-		if !ok || f.State != "" || !m.Compactor() {
-			continue
-		}
-		if first != "" {
-			f.State, f.Err = dialect.Broken, fmt.Errorf("at most one compactor per agent, and %s is it already", first)
-			continue
-		}
-		first = f.Name
-	}
 }

@@ -222,21 +222,16 @@ func TestFindOddities(t *testing.T) {
 	})
 }
 
-// Seed 002: "At most one compactor per agent".
-func TestFindAllowsOneCompactor(t *testing.T) {
+// Seed 002: "At most one compactor per agent". The host chooses, who knows which are enabled.
+func TestACompactorIsTheSoleOne(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range []string{"alpha", "beta"} {
-		place(t, home, name, "manifest.yaml", strings.Replace(minimal(name), "[on_session_start]", "[pre_compact]\nroles: [compactor]", 1))
-	}
+	place(t, home, "alpha", "manifest.yaml", strings.Replace(minimal("alpha"), "[on_session_start]", "[pre_compact]\nroles: [compactor]", 1))
 	place(t, home, "watcher", "manifest.yaml", strings.Replace(minimal("watcher"), "on_session_start", "pre_compact", 1))
 	all := New().Find(homeEnv(home))
-	if f := foundAs(t, all, "alpha"); f.State != "" {
-		t.Errorf("the first: %+v", f)
+	if f := foundAs(t, all, "alpha"); f.State != "" || f.Sole != "compactor" {
+		t.Errorf("the compactor: %+v", f)
 	}
-	if f := foundAs(t, all, "beta"); f.State != dialect.Broken || !strings.Contains(f.Err.Error(), "alpha") {
-		t.Errorf("the second: %+v", f)
-	}
-	if f := foundAs(t, all, "watcher"); f.State != "" {
+	if f := foundAs(t, all, "watcher"); f.State != "" || f.Sole != "" {
 		t.Errorf("an observer: %+v", f)
 	}
 }
