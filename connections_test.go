@@ -9,6 +9,32 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
+// TestAReloadedPluginIsWiredAnew: a hook that a changed file brings is asked from then on.
+func TestAReloadedPluginIsWiredAnew(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	const begin = "@on_begin\nasync def b(ctx): pass\n"
+	h.write(".agent/plugins/grows.py", begin, 0o644)
+	host := h.open()
+	fire := func(p hook.Point, payload string) string {
+		t.Helper()
+		out, err := host.Fire(t.Context(), p, json.RawMessage(payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out.Payload)
+	}
+	fire(hook.TurnBegin, `{}`)
+	h.write(".agent/plugins/grows.py", begin+"@on_final\nasync def f(ctx, text): return text + '!'\n", 0o644)
+	fire(hook.TurnBegin, `{}`)
+	if got := fire(hook.TurnFinal, `{"text":"hi"}`); got != `{"text":"hi!"}` {
+		t.Errorf("turn.final: %s", got)
+	}
+	if got := strings.Join(host.Plugins()[0].Hooks, " "); got != "on_begin on_final" {
+		t.Errorf("hooks: %s", got)
+	}
+}
+
 // TestEveryDialectTakesPartInOneTurn: plugins of all five dialects in one turn of
 // an agent, those that were not made for turns by connections. Who was asked is
 // read off the traces.

@@ -106,9 +106,13 @@ func (h *Host) Tools() []Tool {
 }
 
 func (h *Host) info(e *entry) PluginInfo {
+	hooks := e.info.Hooks
+	if e.plugin != nil {
+		hooks = e.plugin.Info().Hooks // as they are now: a plugin may have been reloaded
+	}
 	p := PluginInfo{
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
-		Path: e.found.Path, State: e.state, Hooks: orEmpty(e.info.Hooks), Tools: []string{},
+		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
 		Priority: e.priority(h.setup.config),
 	}

@@ -39,6 +39,7 @@ type Host struct {
 	entries []*entry          // every plugin that was found, in order; fixed once opened
 	tools   map[string]*entry // by the tool's full name
 
+	opened  chan struct{} // closed when the hooks are on the bus
 	closing sync.Once
 	closed  chan struct{} // closed when Close begins
 }
@@ -64,7 +65,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), store: storage.Open(filepath.Join(s.dirs.Data, "storage")),
-		tools: make(map[string]*entry), closed: make(chan struct{})}
+		tools: make(map[string]*entry), opened: make(chan struct{}), closed: make(chan struct{})}
 	if err := h.search(); err != nil {
 		return nil, err
 	}

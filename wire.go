@@ -13,6 +13,30 @@ import (
 
 // wire puts every ready plugin's hooks on the bus and its tools into the list.
 func (h *Host) wire() error {
+	for _, e := range h.entries {
+		if e.plugin != nil {
+			h.register(e)
+		}
+	}
+	defer close(h.opened)
+	return h.wireHooks()
+}
+
+// rewire does it again for the hooks, when those of a plugin have changed. Events
+// under way go on with the old ones.
+func (h *Host) rewire() {
+	select {
+	case <-h.opened:
+	default:
+		return // wire is still to come
+	}
+	if err := h.wireHooks(); err != nil {
+		h.setup.Logger.Warn("hooks stay as they were", "err", err)
+	}
+}
+
+// wireHooks puts the hooks of all plugins on the bus.
+func (h *Host) wireHooks() error {
 	var hooks []hook.Hook
 	for position, e := range h.entries {
 		if e.plugin == nil {
@@ -21,7 +45,6 @@ func (h *Host) wire() error {
 		for _, hk := range e.plugin.Hooks() {
 			hooks = append(hooks, h.wired(e, hk, position))
 		}
-		h.register(e)
 	}
 	connected, err := h.connect()
 	if err != nil {
@@ -119,6 +142,7 @@ func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 		Env:         h.setup.env,
 		Storage:     func(plugin string) dialect.Storage { return h.store.Plugin(plugin) },
 		Settings:    h.setup.settings,
+		Rewire:      h.rewire,
 		HostVersion: Version,
 		Dir:         h.setup.Dir,
 		ConfigRoot:  h.setup.dirs.Config,

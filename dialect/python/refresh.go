@@ -65,9 +65,8 @@ func (p *plugin) Reload(ctx context.Context) error {
 	}
 	have := p.described().Hooks
 	p.log.Info("plugin reloaded", "hooks", have)
-	added := slices.DeleteFunc(slices.Clone(have), func(name string) bool { return slices.Contains(had, name) })
-	if len(added) > 0 {
-		p.log.Warn("plugin has new hooks, which are asked once the host is opened again", "hooks", added)
+	if !slices.Equal(had, have) && p.rt.Rewire != nil {
+		p.rt.Rewire()
 	}
 	return nil
 }

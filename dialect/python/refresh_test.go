@@ -111,7 +111,7 @@ func TestHooksThatComeAndGo(t *testing.T) {
 	if st := step(t, out); st.Err != nil || st.Changed {
 		t.Errorf("a hook that went: %+v", st)
 	}
-	s.logged("level=WARN", "plugin=only", "plugin has new hooks", "on_done")
+	s.logged("plugin=only", "plugin reloaded", "on_done")
 	if got := strings.Join(s.plugins[0].Info().Hooks, " "); got != "on_begin on_done" || len(s.plugins[0].Hooks()) != 2 {
 		t.Errorf("hooks %s", got)
 	}
