@@ -40,7 +40,8 @@ type server struct {
 	w      io.Writer
 	out    []byte // replies that wait to be sent together
 	answer Answer
-	lend   bool // params are not copied
+	last   string // the last method, where it had no escapes
+	lend   bool   // params are not copied
 }
 
 // serve answers whatever has come, and then sends all the replies with one write: a host with many calls in flight is
@@ -90,7 +91,7 @@ func (s *server) lineOf(line []byte) error {
 }
 
 func (s *server) message(m *message) error {
-	method, ok := rawjson.Unquote(m.raw(m.method))
+	method, ok := s.method(m)
 	if !ok {
 		s.fault(m.raw(m.id), codeInvalid, notObjectText)
 		return nil
@@ -100,6 +101,21 @@ func (s *server) message(m *message) error {
 	}
 	s.reply(method, m)
 	return nil
+}
+
+// method is the message's method. A host calls the same one again and again, so the last is kept: a string each time
+// would be garbage.
+func (s *server) method(m *message) (string, bool) {
+	raw := m.raw(m.method)
+	if n := len(s.last); n > 0 && len(raw) == n+2 && raw[0] == '"' && string(raw[1:n+1]) == s.last {
+		return s.last, true
+	}
+	method, ok := rawjson.Unquote(raw)
+	s.last = ""
+	if ok && len(method) == len(raw)-2 { // without escapes
+		s.last = method
+	}
+	return method, ok
 }
 
 // oneOfMany answers a request where others have come with it. Replies wait for each other only while answers are quick

@@ -122,3 +122,17 @@ func TestServeOwnsParams(t *testing.T) {
 		t.Errorf("kept %s, %v", kept, err)
 	}
 }
+
+// TestServeKnowsAMethodAgain: the last method is kept, and nothing else is taken for it.
+func TestServeKnowsAMethodAgain(t *testing.T) {
+	var methods []string
+	in := `{"id":1,"method":"a.b"}` + "\n" + `{"id":2,"method":"a.b"}` + "\n" + `{"id":3,"method":"a.c"}` + "\n" +
+		`{"id":4,"method":"1"}` + "\n" + `{"id":5,"method":[1]}` + "\n" + `{"id":6,"method":"\u0031"}` + "\n" + `{"id":7,"method":"1"}` + "\n"
+	err := Serve(strings.NewReader(in), io.Discard, func(method string, _ json.RawMessage) (json.RawMessage, error) {
+		methods = append(methods, method)
+		return nil, nil
+	})
+	if got, want := strings.Join(methods, " "), "a.b a.b a.c 1 1 1"; err != nil || got != want {
+		t.Errorf("methods %q, %v; want %q", got, err, want)
+	}
+}
