@@ -198,7 +198,7 @@ type Runtime struct {
 	Env         Env
 	Storage     func(plugin string) Storage           // nil: the host keeps none
 	Settings    func(plugin string) (Settings, error) // for a plugin whose name is known only once it runs
-	Rewire      func() // to be called when a plugin's Hooks have changed; may be nil
+	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
 	HostVersion string
 	Dir         string // where the host does its work
 	ConfigRoot  string // where the host's configuration lives

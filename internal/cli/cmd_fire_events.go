@@ -39,7 +39,7 @@ func (a *app) fireEvents(ctx context.Context, host *patchbay.Host, in io.Reader,
 	failed := 0
 	for number := 1; ; number++ {
 		line, err := next(ctx, lines)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -159,7 +159,7 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 			line := inputLine{}
 			line.text, line.err = r.ReadLine()
 			last := line.err != nil && !errors.Is(line.err, wire.ErrTooLarge)
-			if line.err == io.EOF { // with it comes a last line that has no line end
+			if line.errors.Is(err, io.EOF) { // with it comes a last line that has no line end
 				line.err = nil
 			}
 			select {
