@@ -159,7 +159,7 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 			line := inputLine{}
 			line.text, line.err = r.ReadLine()
 			last := line.err != nil && !errors.Is(line.err, wire.ErrTooLarge)
-			if line.errors.Is(err, io.EOF) { // with it comes a last line that has no line end
+			if errors.Is(line.err, io.EOF) { // with it comes a last line that has no line end
 				line.err = nil
 			}
 			select {
