@@ -83,3 +83,19 @@ func TestSeedLimits(t *testing.T) {
 		t.Errorf("health: %s", healthTimeout)
 	}
 }
+
+// TestSeedCapabilities reads every form of capability the document lists.
+func TestSeedCapabilities(t *testing.T) {
+	fill := strings.NewReplacer("<path>", "/srv/data", "<binary>", "git", "<host>", "example.org", "<port>", "443")
+	rows := plugtest.Seed(t, "002").Rows("Capabilities")
+	for _, row := range rows {
+		text := fill.Replace(row.Name)
+		c, err := ParseCapability(text)
+		if err != nil || c.String() != text {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+	if len(rows) != 9 {
+		t.Errorf("%d forms in the document", len(rows))
+	}
+}
