@@ -1,7 +1,7 @@
 package main
 
-// prose fills the payloads: plain text. With an escape in every line, as source code has, the wire's own part
-// of a 64 KiB call takes about a quarter longer (docs/performance.md).
+// prose fills the payloads: plain text. With an escape in every line, as source code has, a 64 KiB call takes the wire
+// longer; docs/performance.md has the figures.
 const prose = `the quick brown fox jumps over the lazy dog while nobody at all is looking. `
 
 // Sizes of the payloads: the whole JSON object, without what a protocol wraps around it.

@@ -42,6 +42,9 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 	}
 	if mark != 0 {
 		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}, nil); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal("marks cannot be set:", err) // all that follows would go untested
+			}
 			t.Skip("marks cannot be set:", err)
 		}
 	}

@@ -176,6 +176,9 @@ func TestNoSignalAfterReaping(t *testing.T) {
 func onlyWithMarks(t *testing.T) {
 	t.Helper()
 	if markCeiling() < leastTop {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no marks on this system") // the sweep would go untested
+		}
 		t.Skip("no marks on this system")
 	}
 	if _, err := os.Stat("/proc/self/exe"); err != nil {
