@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// What the dialects share whose plugins are folders with a manifest, all in one
-// place.
+// What dialects share about finding plugins: files, or folders with a manifest.
 
 // FoldersIn lists the folders in a place, by name. Hidden ones are no plugins; a
 // link to a folder is as good as one, and a link to nothing is listed, so that
@@ -34,6 +33,38 @@ func FoldersIn(place string) []string {
 		dirs = append(dirs, dir)
 	}
 	return dirs
+}
+
+// FilesIn lists the regular files in a place, by name; links to one count, hidden
+// ones do not. A place that cannot be read has none.
+func FilesIn(place string) []string {
+	if place == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(place)
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		path := filepath.Join(place, e.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+// IsScript tells a file that names its interpreter in a #! line.
+func IsScript(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, len("#!"))
+	_, err = io.ReadFull(f, start)
+	return err == nil && string(start) == "#!"
 }
 
 // ExaminePlace reports what keeps a place of plugins from being read. One that

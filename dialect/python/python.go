@@ -1,12 +1,11 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +67,7 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 	if err != nil || !info.Mode().IsRegular() || filepath.Ext(path) != ".py" {
 		return dialect.Found{}, false
 	}
-	if filepath.Dir(path) != folder(env) && dialect.Executable(path) && script(path) {
+	if filepath.Dir(path) != folder(env) && dialect.Executable(path) && dialect.IsScript(path) {
 		return dialect.Found{}, false
 	}
 	return at(path), true
@@ -109,25 +108,9 @@ func folder(env dialect.Env) string { return env.InHome(".agent", "plugins") }
 // list is every plugin file by name. Hidden files, and those that begin with _,
 // are none: by Python's custom they are for other modules.
 func list(env dialect.Env) []string {
-	dir := folder(env)
-	if dir == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // a directory that does not exist is not an error
-	}
-	var paths []string
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if filepath.Ext(path) != ".py" || strings.ContainsAny(e.Name()[:1], "._") {
-			continue
-		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			paths = append(paths, path)
-		}
-	}
-	return paths
+	return slices.DeleteFunc(dialect.FilesIn(folder(env)), func(path string) bool {
+		return filepath.Ext(path) != ".py" || strings.HasPrefix(filepath.Base(path), "_")
+	})
 }
 
 // at is a plugin that may be opened. Until it says its name, its file's does.
@@ -136,16 +119,3 @@ func at(path string) dialect.Found {
 }
 
 func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".py") }
-
-func script(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	start := make([]byte, 2)
-	if _, err := io.ReadFull(f, start); err != nil {
-		return false
-	}
-	return bytes.Equal(start, []byte("#!"))
-}

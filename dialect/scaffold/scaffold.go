@@ -1,10 +1,8 @@
 package scaffold
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +58,7 @@ func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return dialect.Found{}, false
 	}
-	return at(path), dialect.Executable(path) || script(path)
+	return at(path), dialect.Executable(path) || dialect.IsScript(path)
 }
 
 // Open starts a plugin and shakes hands.
@@ -72,7 +70,7 @@ func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, r
 func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
 	var problems []dialect.Problem
 	for _, path := range list(env) {
-		if !dialect.Executable(path) && script(path) {
+		if !dialect.Executable(path) && dialect.IsScript(path) {
 			problems = append(problems, dialect.Problem{Path: path,
 				Message: "this script is not executable, so it is passed over", Fix: "chmod +x " + path})
 		}
@@ -88,42 +86,12 @@ func folder(env dialect.Env) string {
 	return env.InHome(".local", "scaffold", "plugins")
 }
 
-// list is every regular file in the folder that is not hidden, by name. Seed
-// 003: "An empty or missing ~/.local/scaffold/plugins/ directory is fine".
-func list(env dialect.Env) []string {
-	dir := folder(env)
-	if dir == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var paths []string
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
+// list is every file in the folder. Seed 003: "An empty or missing
+// ~/.local/scaffold/plugins/ directory is fine", and "hidden files are skipped".
+func list(env dialect.Env) []string { return dialect.FilesIn(folder(env)) }
 
 // at is a plugin that may be opened. Until it says its name, its file's does.
 func at(path string) dialect.Found {
 	base := filepath.Base(path)
 	return dialect.Found{Dialect: Name, Name: strings.TrimSuffix(base, filepath.Ext(base)), Path: path}
-}
-
-func script(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	start := make([]byte, 2)
-	if _, err := io.ReadFull(f, start); err != nil {
-		return false
-	}
-	return bytes.Equal(start, []byte("#!"))
 }
