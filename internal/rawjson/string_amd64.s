@@ -38,10 +38,10 @@ GLOBL controls<>(SB), RODATA|NOPTR, $16
 	SHLQ     $48, CX \
 	ORQ      CX, to
 
-// func nextHits(data []byte) (n int, before, hits, high uint64)
+// func nextHitsSSE2(data []byte) (n int, before, hits, high uint64)
 //
 // SSE2 only, which every amd64 has.
-TEXT ·nextHits(SB), NOSPLIT, $0-56
+TEXT ·nextHitsSSE2(SB), NOSPLIT, $0-56
 	MOVQ  data_base+0(FP), SI
 	MOVQ  data_len+8(FP), DI
 	MOVOU quotes<>(SB), X13
@@ -85,6 +85,62 @@ hit:
 
 done:
 	PMOVMSKB X8, CX
+	MOVQ AX, n+24(FP)
+	MOVQ CX, before+32(FP)
+	MOVQ BX, hits+40(FP)
+	MOVQ DX, high+48(FP)
+	RET
+
+// WIDE is HITS for 32 bytes. Its three-operand instructions need no copies: with the width that makes it nearly three times as fast.
+#define WIDE(x, hit) \
+	VPCMPEQB x, Y13, hit    \
+	VPCMPEQB x, Y14, Y12    \
+	VPOR     Y12, hit, hit  \
+	VPMINUB  x, Y15, Y12    \
+	VPCMPEQB x, Y12, Y12    \
+	VPOR     Y12, hit, hit
+
+// func nextHitsAVX2(data []byte) (n int, before, hits, high uint64)
+TEXT ·nextHitsAVX2(SB), NOSPLIT, $0-56
+	MOVQ  data_base+0(FP), SI
+	MOVQ  data_len+8(FP), DI
+	VBROADCASTI128 quotes<>(SB), Y13
+	VBROADCASTI128 slants<>(SB), Y14
+	VBROADCASTI128 controls<>(SB), Y15
+	VPXOR Y8, Y8, Y8          // OR of the blocks passed over
+	XORQ  AX, AX              // bytes passed over
+	XORQ  BX, BX              // hits
+	XORQ  DX, DX              // high
+	SUBQ  $64, DI             // the last index at which a block can start
+
+block:
+	CMPQ  AX, DI
+	JGT   done
+	VMOVDQU 0(SI)(AX*1), Y0
+	VMOVDQU 32(SI)(AX*1), Y1
+	WIDE(Y0, Y4)
+	WIDE(Y1, Y5)
+	VPOR  Y4, Y5, Y9
+	VPTEST Y9, Y9
+	JNE   hit
+	VPOR  Y0, Y8, Y8
+	VPOR  Y1, Y8, Y8
+	ADDQ  $64, AX
+	JMP   block
+
+hit:
+	VPMOVMSKB Y4, BX
+	VPMOVMSKB Y5, CX
+	SHLQ  $32, CX
+	ORQ   CX, BX
+	VPMOVMSKB Y0, DX
+	VPMOVMSKB Y1, CX
+	SHLQ  $32, CX
+	ORQ   CX, DX
+
+done:
+	VPMOVMSKB Y8, CX
+	VZEROUPPER
 	MOVQ AX, n+24(FP)
 	MOVQ CX, before+32(FP)
 	MOVQ BX, hits+40(FP)
