@@ -31,7 +31,7 @@ type Finding struct {
 // Doctor lists everything that is wrong with the plugins of this host.
 func (h *Host) Doctor() []Finding {
 	findings := []Finding{}
-	for _, e := range h.entries {
+	for _, e := range h.roster().entries {
 		findings = append(findings, examine(e)...)
 	}
 	chosen, err := h.setup.chosen()

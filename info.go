@@ -69,8 +69,9 @@ type Counters struct {
 
 // Plugins lists every plugin that was found, also those that are not running.
 func (h *Host) Plugins() []PluginInfo {
-	out := make([]PluginInfo, 0, len(h.entries))
-	for _, e := range h.entries {
+	entries := h.roster().entries
+	out := make([]PluginInfo, 0, len(entries))
+	for _, e := range entries {
 		out = append(out, h.info(e))
 	}
 	return out
@@ -96,9 +97,10 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 
 // Tools lists every tool of the plugins that are ready, by name.
 func (h *Host) Tools() []Tool {
-	out := make([]Tool, 0, len(h.tools))
-	for _, name := range slices.Sorted(maps.Keys(h.tools)) {
-		tools := h.tools[name].info.Tools
+	byName := h.roster().tools
+	out := make([]Tool, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		tools := byName[name].info.Tools
 		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 		out = append(out, tools[i])
 	}
@@ -188,7 +190,7 @@ func (h *Host) find(name string) (*entry, error) {
 // named are the entries that have a name, alone or behind their dialect's.
 func (h *Host) named(name string, of func(*entry) string) []*entry {
 	var found []*entry
-	for _, e := range h.entries {
+	for _, e := range h.roster().entries {
 		if own := of(e); own == name || e.found.Dialect+":"+own == name {
 			found = append(found, e)
 		}
@@ -198,14 +200,14 @@ func (h *Host) named(name string, of func(*entry) string) []*entry {
 
 func (h *Host) names() []string {
 	var names []string
-	for _, e := range h.entries {
+	for _, e := range h.roster().entries {
 		names = append(names, e.info.Name)
 	}
 	return names
 }
 
 func (h *Host) noTool(name string) error {
-	return fmt.Errorf("tool %s: %w%s", name, ErrNotFound, didYouMean(name, slices.Sorted(maps.Keys(h.tools))))
+	return fmt.Errorf("tool %s: %w%s", name, ErrNotFound, didYouMean(name, slices.Sorted(maps.Keys(h.roster().tools))))
 }
 
 // didYouMean ends a "not found" with the name that was probably meant.

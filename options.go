@@ -62,10 +62,11 @@ type setup struct {
 	config      *config.Config
 	secrets     *config.Secrets
 	projectRoot string
+	dialects    []dialect.Dialect // all of them: one value each for the life of the host
 }
 
 func (o *Options) setup() (*setup, error) {
-	s := &setup{}
+	s := &setup{dialects: dialects()}
 	if o != nil {
 		s.Options = *o
 	}
@@ -147,6 +148,14 @@ func projectRoot(dir string) string {
 // ErrNoDialect is returned for a dialect that Patchbay does not speak.
 var ErrNoDialect = errors.New("no such dialect")
 
+// names are the dialects of a whole search.
+func (s *setup) names() []string {
+	if s.Dialects != nil {
+		return s.Dialects
+	}
+	return Dialects()
+}
+
 // Dialects lists the protocols that Patchbay speaks.
 func Dialects() []string {
 	var names []string
@@ -167,16 +176,15 @@ func Places(environ []string) []dialect.Place {
 
 // chosen are the dialects the options ask for.
 func (s *setup) chosen() ([]dialect.Dialect, error) {
-	all := dialects()
 	if s.Dialects == nil {
-		return all, nil
+		return s.dialects, nil
 	}
 	for _, name := range s.Dialects {
 		if !slices.Contains(Dialects(), name) {
 			return nil, fmt.Errorf("%w: %q; there are %s", ErrNoDialect, name, strings.Join(Dialects(), ", "))
 		}
 	}
-	return slices.DeleteFunc(all, func(d dialect.Dialect) bool {
+	return slices.DeleteFunc(slices.Clone(s.dialects), func(d dialect.Dialect) bool {
 		return !slices.Contains(s.Dialects, d.Name())
 	}), nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -36,12 +37,19 @@ type Host struct {
 	procs   *proc.Group
 	store   *storage.Store
 	bus     hook.Bus
-	entries []*entry          // every plugin that was found, in order; fixed once opened
-	tools   map[string]*entry // by the tool's full name
+	plugins atomic.Pointer[roster] // nil until the hooks are on the bus
+	turning sync.Mutex             // held while the roster is replaced, by Refresh and Close
+	wireMu  sync.Mutex             // held while its hooks are put on the bus
 
-	opened  chan struct{} // closed when the hooks are on the bus
 	closing sync.Once
 	closed  chan struct{} // closed when Close begins
+}
+
+// A roster is the plugins of a host at one moment. Once in use it is not
+// changed: [Host.Refresh] puts another in its place.
+type roster struct {
+	entries []*entry          // every plugin that was found, in order
+	tools   map[string]*entry // by the tool's full name
 }
 
 // An entry is one plugin that was found, and what became of it.
@@ -53,6 +61,8 @@ type entry struct {
 	info     dialect.Info   // as declared, then as opened
 	state    dialect.State
 	err      error // why it is not ready
+	named    bool  // by the caller, with a path: a search does not find it
+	stamp    stamp // of its files, when it was opened
 	counters hook.Counters
 }
 
@@ -65,15 +75,19 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), store: storage.Open(filepath.Join(s.dirs.Data, "storage")),
-		tools: make(map[string]*entry), opened: make(chan struct{}), closed: make(chan struct{})}
-	if err := h.search(); err != nil {
-		return nil, err
-	}
-	h.start(ctx)
-	if err := cmp.Or(ctx.Err(), h.wire()); err != nil {
+		closed: make(chan struct{})}
+	if err := h.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
+}
+
+// roster is who is there now; nobody, before the host is open.
+func (h *Host) roster() *roster {
+	if r := h.plugins.Load(); r != nil {
+		return r
+	}
+	return &roster{}
 }
 
 // Fire takes one event through the plugins that hook its point. The payload is
@@ -109,7 +123,7 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 	if h.isClosed() {
 		return nil, ErrClosed
 	}
-	e := h.tools[name]
+	e := h.roster().tools[name]
 	if e == nil {
 		return nil, h.noTool(name)
 	}
@@ -184,15 +198,18 @@ func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
+		h.turning.Lock() // a refresh under way ends first, so that nobody is left out
+		defer h.turning.Unlock()
 		err = h.shutdown()
 	})
 	return err
 }
 
 func (h *Host) shutdown() error {
-	errs := make([]error, len(h.entries)+1) // each goroutine owns one element
+	entries := h.roster().entries
+	errs := make([]error, len(entries)+1) // each goroutine owns one element
 	var farewells sync.WaitGroup
-	for i, e := range h.entries {
+	for i, e := range entries {
 		if e.plugin != nil {
 			// Not the caller's context: a cancelled caller must not cut short a plugin's
 			// last write. Each dialect bounds its own farewell.
@@ -200,7 +217,7 @@ func (h *Host) shutdown() error {
 		}
 	}
 	farewells.Wait()
-	errs[len(h.entries)] = h.procs.Close()
+	errs[len(entries)] = h.procs.Close()
 	return errors.Join(errs...)
 }
 

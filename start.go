@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 
 // start opens the plugins side by side, a few at a time: more would only make
 // them wait for each other's processor while their handshake clock runs.
-func (h *Host) start(ctx context.Context) {
+func (h *Host) start(ctx context.Context, r *roster) {
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var started sync.WaitGroup
-	for _, e := range h.entries {
+	for _, e := range r.entries {
 		if e.state != "" {
 			continue
 		}
@@ -28,7 +29,7 @@ func (h *Host) start(ctx context.Context) {
 		})
 	}
 	started.Wait()
-	h.refuseTwins()
+	h.refuseTwins(r)
 }
 
 // open starts one plugin. Only this goroutine touches the entry meanwhile.
@@ -77,16 +78,22 @@ func (h *Host) rename(e *entry) {
 }
 
 // refuseTwins leaves out the second of two ready plugins with one name in one
-// dialect: their tools and settings could not be told apart.
-func (h *Host) refuseTwins() {
+// dialect: their tools and settings could not be told apart. One that was there
+// before the others is the first.
+func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)
-	for _, e := range h.entries {
+	for _, e := range h.roster().entries {
+		if e.state == dialect.Ready && slices.Contains(r.entries, e) {
+			first[key{e.found.Dialect, e.info.Name}] = e
+		}
+	}
+	for _, e := range r.entries {
 		if e.state != dialect.Ready {
 			continue
 		}
 		k := key{e.found.Dialect, e.info.Name}
-		if twin := first[k]; twin != nil {
+		if twin := first[k]; twin != nil && twin != e {
 			e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, twin.found.Path))
 			h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
 			h.dismiss(e)

@@ -12,33 +12,41 @@ import (
 )
 
 // wire puts every ready plugin's hooks on the bus and its tools into the list.
-func (h *Host) wire() error {
-	for _, e := range h.entries {
+// From then on the roster is the host's.
+func (h *Host) wire(r *roster) error {
+	r.tools = make(map[string]*entry)
+	for _, e := range r.entries {
 		if e.plugin != nil {
-			h.register(e)
+			h.register(r, e)
 		}
 	}
-	defer close(h.opened)
-	return h.wireHooks()
+	h.wireMu.Lock()
+	defer h.wireMu.Unlock()
+	if err := h.wireHooks(r); err != nil {
+		return err
+	}
+	h.plugins.Store(r)
+	return nil
 }
 
 // rewire does it again for the hooks, when those of a plugin have changed. Events
 // under way go on with the old ones.
 func (h *Host) rewire() {
-	select {
-	case <-h.opened:
-	default:
+	h.wireMu.Lock()
+	defer h.wireMu.Unlock()
+	r := h.plugins.Load()
+	if r == nil {
 		return // wire is still to come
 	}
-	if err := h.wireHooks(); err != nil {
+	if err := h.wireHooks(r); err != nil {
 		h.setup.Logger.Warn("hooks stay as they were", "err", err)
 	}
 }
 
 // wireHooks puts the hooks of all plugins on the bus.
-func (h *Host) wireHooks() error {
+func (h *Host) wireHooks(r *roster) error {
 	var hooks []hook.Hook
-	for position, e := range h.entries {
+	for position, e := range r.entries {
 		if e.plugin == nil {
 			continue
 		}
@@ -46,7 +54,7 @@ func (h *Host) wireHooks() error {
 			hooks = append(hooks, h.wired(e, hk, position))
 		}
 	}
-	connected, err := h.connect()
+	connected, err := h.connect(r)
 	if err != nil {
 		return err
 	}
@@ -74,11 +82,11 @@ func (e *entry) priority(c *config.Config) int {
 }
 
 // connect reads the [[connect]] tables: hooks wired to points beyond their own.
-func (h *Host) connect() ([]hook.Hook, error) {
+func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
 	for i, c := range h.setup.config.Connect {
-		found, err := h.connection(c)
+		found, err := h.connection(r, c)
 		if err != nil {
 			problems = append(problems, h.setup.config.Problem(err.Error(), "", "connect", i))
 		}
@@ -92,20 +100,20 @@ func (h *Host) connect() ([]hook.Hook, error) {
 
 // connection is one [[connect]] table as a hook. A plugin that is not running
 // has no hook to connect: its own error is reported elsewhere.
-func (h *Host) connection(c config.Connect) ([]hook.Hook, error) {
+func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := point.Spec(); !ok {
 		return nil, fmt.Errorf("no point %q", c.Point)
 	}
-	position := slices.IndexFunc(h.entries, func(e *entry) bool { return e.info.Name == c.Plugin })
+	position := slices.IndexFunc(r.entries, func(e *entry) bool { return e.info.Name == c.Plugin })
 	if position < 0 && h.setup.Needs != nil {
 		return nil, nil // not asked for
 	}
-	if position < 0 || h.entries[position].plugin == nil {
+	if position < 0 || r.entries[position].plugin == nil {
 		h.setup.Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
 		return nil, nil
 	}
-	e := h.entries[position]
+	e := r.entries[position]
 	connector, ok := e.plugin.(dialect.Connector)
 	if !ok {
 		return nil, fmt.Errorf("%s plugins cannot be connected to other points", e.found.Dialect)
@@ -120,17 +128,17 @@ func (h *Host) connection(c config.Connect) ([]hook.Hook, error) {
 }
 
 // register lists a plugin's tools by their full names.
-func (h *Host) register(e *entry) {
+func (h *Host) register(r *roster, e *entry) {
 	if _, ok := e.plugin.(dialect.ToolCaller); !ok {
 		return
 	}
 	for _, t := range e.info.Tools {
-		if other := h.tools[t.Name]; other != nil {
+		if other := r.tools[t.Name]; other != nil {
 			h.setup.Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
 				"tool", t.Name, "by", other.info.Name)
 			continue
 		}
-		h.tools[t.Name] = e
+		r.tools[t.Name] = e
 	}
 }
 

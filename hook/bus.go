@@ -71,7 +71,7 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
 	}
-	hooks := b.Hooks(p)
+	hooks := chosen(ctx, b.Hooks(p))
 	f := firing{spec: spec, payload: object}
 	f.out = &Outcome{Point: p, Verdict: Continue, Steps: make([]Step, 0, len(hooks))}
 	err = f.run(ctx, hooks)

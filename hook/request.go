@@ -1,9 +1,17 @@
 package hook
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
+)
 
-// requestKey is the key of a request's id in a context.
-type requestKey struct{}
+// The keys of what a context says about the events fired with it.
+type (
+	requestKey struct{}
+	sessionKey struct{}
+	choiceKey  struct{}
+)
 
 // WithRequest says that the events fired with this context belong to one
 // request, such as one turn of an agent: plugins whose protocol has a state per
@@ -13,7 +21,62 @@ func WithRequest(ctx context.Context, id string) context.Context {
 }
 
 // Request is the id of the request that an event belongs to, "" where nobody said.
-func Request(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
-	return id
+func Request(ctx context.Context) string { return value[string](ctx, requestKey{}) }
+
+// WithSession says which session the events fired with this context belong to.
+func WithSession(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, sessionKey{}, id)
+}
+
+// Session is the id of the session that an event belongs to, "" where nobody said.
+func Session(ctx context.Context) string { return value[string](ctx, sessionKey{}) }
+
+// A Choice says which plugins of one dialect take part, and in which order.
+// Those of other dialects take part as always.
+type Choice struct {
+	Dialect string
+	Plugins []string
+}
+
+// WithChoice narrows who is asked about the events fired with this context.
+func WithChoice(ctx context.Context, c Choice) context.Context {
+	return context.WithValue(ctx, choiceKey{}, &c)
+}
+
+func value[T any](ctx context.Context, key any) T {
+	v, _ := ctx.Value(key).(T)
+	return v
+}
+
+// chosen are those of the hooks that take part by what the context says.
+func chosen(ctx context.Context, hooks []*Hook) []*Hook {
+	if c := value[*Choice](ctx, choiceKey{}); c != nil {
+		return c.of(hooks)
+	}
+	return hooks
+}
+
+// of leaves out who was not chosen. Priority goes before the order of the choice,
+// and the dialect keeps its place among the others.
+func (c *Choice) of(hooks []*Hook) []*Hook {
+	var own, places []*Hook
+	for _, h := range hooks {
+		switch {
+		case h.Dialect != c.Dialect:
+			places = append(places, h)
+		case slices.Contains(c.Plugins, h.Plugin):
+			own = append(own, h)
+			places = append(places, nil)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *Hook) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority),
+			cmp.Compare(slices.Index(c.Plugins, a.Plugin), slices.Index(c.Plugins, b.Plugin)))
+	})
+	for i, h := range places {
+		if h == nil {
+			places[i], own = own[0], own[1:]
+		}
+	}
+	return places
 }

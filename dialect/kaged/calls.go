@@ -29,7 +29,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	if err != nil {
 		return dialect.ToolResult{}, err
 	}
-	params, fault := p.toolParams(tool, arguments)
+	params, fault := p.toolParams(tool, arguments, hook.Session(ctx))
 	if fault != "" {
 		return unsuccessful(name, fault), nil
 	}
@@ -59,7 +59,7 @@ func (p *plugin) tool(name string) (*Tool, error) {
 
 // toolParams checks the arguments and puts `_context` beside them. Whatever the
 // model calls `_context` itself gives way to the host's.
-func (p *plugin) toolParams(t *Tool, arguments json.RawMessage) (params json.RawMessage, fault string) {
+func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, sessionID string) (params json.RawMessage, fault string) {
 	o, err := object(arguments)
 	if err != nil {
 		return nil, "the arguments are not a JSON object"
@@ -67,7 +67,7 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage) (params json.Raw
 	if faults := misfits("arguments", t.Parameters.Check(o.JSON())); len(faults) > 0 {
 		return nil, strings.Join(faults, "; ")
 	}
-	return o.With(field("_context", p.callContext("").json())).JSON(), ""
+	return o.With(field("_context", p.callContext(sessionID).json())).JSON(), ""
 }
 
 // callContext says for whom and where a call is made.

@@ -138,6 +138,7 @@ func (p *plugin) hook(w *wiring) hook.Hook {
 // ask takes one event to the plugin and its answer back.
 func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
 	sessionID, _ := ev.Payload.String("session_id")
+	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	params := w.ask(ev.Payload).With(field("_context", p.callContext(sessionID).json())).JSON()
 	result, err := p.call(ctx, hookPrefix+w.hook, params)
 	if err != nil {

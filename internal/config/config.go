@@ -41,7 +41,10 @@ const (
 
 // Engine is the [engine] table.
 type Engine struct {
-	URL string // empty: embedded; else the address of a cluster
+	URL         string // empty: embedded; else the address of a cluster
+	Credentials string // a NATS credentials file; see [Dirs.Resolve] for this and the next three
+	CA          string // PEM: who may have signed the servers' certificates
+	Cert, Key   string // PEM: our own certificate, for servers that ask for one
 }
 
 // Provider is who answers as the model.
@@ -60,6 +63,7 @@ type Model struct {
 	Name     string
 	BaseURL  string // empty: the provider's own, or its environment variable
 	Script   string // offline only: the replies to play; see [Dirs.Resolve]
+	Window   int    // tokens a conversation may have; 0: what is known of the model
 }
 
 // Server is the [server] table.
@@ -79,9 +83,21 @@ const (
 	ApproveDeny Approve = "deny"
 )
 
+// Compact is how a transcript that has grown too long is made shorter.
+type Compact string
+
+// The values of `chat.compact`. Empty means summarize.
+const (
+	CompactDrop       Compact = "drop"
+	CompactSummarize  Compact = "summarize"
+	CompactDelegate   Compact = "delegate"
+	CompactCheckpoint Compact = "checkpoint"
+)
+
 // Chat is the [chat] table.
 type Chat struct {
 	Approve Approve
+	Compact Compact
 }
 
 // OnFailure is what a plugin's failure does to the event. Empty means the failure table decides.

@@ -33,7 +33,16 @@ func readConfig(t *table) *Config {
 }
 
 func readEngine(t *table) Engine {
-	e := Engine{URL: t.text("url", "")}
+	e := Engine{
+		URL:         t.text("url", ""),
+		Credentials: t.text("credentials", ""),
+		CA:          t.text("ca", ""),
+		Cert:        t.text("cert", ""),
+		Key:         t.text("key", ""),
+	}
+	if (e.Cert == "") != (e.Key == "") {
+		t.bad("cert", "name both files, or neither", "a certificate needs its key, and a key its certificate")
+	}
 	if e.URL != "" {
 		for _, server := range strings.Split(e.URL, ",") { // a cluster may be named by several of its servers
 			t.checkURL("url", strings.TrimSpace(server), "nats", "tls", "ws", "wss")
@@ -49,6 +58,11 @@ func readModel(t *table) Model {
 		Name:     t.text("name", ""),
 		BaseURL:  t.text("base_url", ""),
 		Script:   t.text("script", ""),
+	}
+	if n := t.number("window"); n != nil {
+		if m.Window = *n; m.Window < 1000 {
+			t.bad("window", "", "%d tokens are too few for a conversation", m.Window)
+		}
 	}
 	if m.BaseURL != "" {
 		t.checkURL("base_url", m.BaseURL, "http", "https")
@@ -81,7 +95,10 @@ func isAddress(s string) bool {
 }
 
 func readChat(t *table) Chat {
-	c := Chat{Approve: oneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny)}
+	c := Chat{
+		Approve: oneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
+		Compact: oneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
+	}
 	t.end()
 	return c
 }

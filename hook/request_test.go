@@ -1,0 +1,46 @@
+package hook
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestChoice: who is asked, and in which order, where a context names the plugins of one dialect.
+func TestChoice(t *testing.T) {
+	in := func(dialect, plugin string, priority, position int) Hook {
+		h := answer(plugin, TurnInput, Reply{})
+		h.Dialect, h.Priority, h.Position = dialect, priority, position
+		return h
+	}
+	var b Bus
+	if err := b.Set([]Hook{
+		in("kaged", "k", 500, 0), in("python", "a", 500, 1), in("python", "b", 500, 2), in("python", "c", 100, 3), in("scaffold", "s", 500, 4),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		rule, want string
+		choice     []string
+	}{
+		{"none of the dialect where none is named", "k s", nil},
+		{"the order of the choice, in the dialect's place", "k b a s", []string{"b", "a"}},
+		{"priority goes before the order of the choice", "c k a s", []string{"a", "c"}},
+		{"a name that is not there changes nothing", "k a s", []string{"nobody", "a"}},
+		{"a name of another dialect changes nothing", "k s", []string{"k"}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			ctx := WithChoice(t.Context(), Choice{Dialect: "python", Plugins: c.choice})
+			out, err := b.Fire(ctx, TurnInput, json.RawMessage(`{}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := asked(out); got != c.want {
+				t.Errorf("asked %q, want %q", got, c.want)
+			}
+		})
+	}
+	out, err := b.Fire(t.Context(), TurnInput, nil)
+	if err != nil || asked(out) != "c k a b s" {
+		t.Errorf("without a choice: asked %q, %v", asked(out), err)
+	}
+}

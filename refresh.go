@@ -1,0 +1,54 @@
+package patchbay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// Refresh looks for plugins again: those that have come are opened, those whose
+// files are gone are closed, and broken ones whose files have changed get
+// another try. Those at work go on undisturbed. With names of dialects, only
+// their plugins are looked for.
+func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
+	if dialects == nil {
+		dialects = h.setup.names()
+	}
+	return h.refresh(ctx, dialects)
+}
+
+// refresh makes a new roster and puts it in the place of the old one.
+//
+//	search          what there is, and what is known of it already
+//	start           opens what is new
+//	wire            hooks to the bus, tools to the list
+//	dismiss         those that are gone
+func (h *Host) refresh(ctx context.Context, dialects []string) error {
+	h.turning.Lock()
+	defer h.turning.Unlock()
+	if h.isClosed() {
+		return ErrClosed
+	}
+	before := h.roster()
+	now, err := h.search(before, dialects)
+	if err != nil {
+		return err
+	}
+	h.start(ctx, now)
+	if err := cmp.Or(ctx.Err(), h.wire(now)); err != nil {
+		return errors.Join(err, h.dismissThose(now, before))
+	}
+	return h.dismissThose(before, now)
+}
+
+// dismissThose closes the plugins that are in one roster and not in the other.
+func (h *Host) dismissThose(in, notIn *roster) error {
+	var errs []error
+	for _, e := range in.entries {
+		if e.plugin != nil && !slices.Contains(notIn.entries, e) {
+			errs = append(errs, e.plugin.Close(context.Background())) // as in shutdown: the farewell is the dialect's to bound
+		}
+	}
+	return errors.Join(errs...)
+}
