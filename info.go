@@ -86,11 +86,9 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	}
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: capabilities(e),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
-	d.Counters = Counters{Calls: e.counters.Calls.Load(), Errors: e.counters.Errors.Load(), Timeouts: e.counters.Timeouts.Load()}
+	d.Counters = e.count()
 	if e.plugin != nil {
-		status := e.plugin.Status()
-		d.Health = status.Health
-		d.Counters.Restarts, d.Counters.NotificationsDropped = status.Restarts, status.NotificationsDropped
+		d.Health = e.plugin.Status().Health
 	}
 	return d, nil
 }
@@ -223,4 +221,32 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// A PluginCount is what happened to one plugin since the host was opened.
+type PluginCount struct {
+	Plugin  string
+	Dialect string
+	Counters
+}
+
+// Counters are the counters of every plugin that is running.
+func (h *Host) Counters() []PluginCount {
+	var counts []PluginCount
+	for _, e := range h.roster().entries {
+		if e.plugin != nil {
+			counts = append(counts, PluginCount{e.info.Name, e.found.Dialect, e.count()})
+		}
+	}
+	return counts
+}
+
+// count reads a plugin's counters.
+func (e *entry) count() Counters {
+	c := Counters{Calls: e.counters.Calls.Load(), Errors: e.counters.Errors.Load(), Timeouts: e.counters.Timeouts.Load()}
+	if e.plugin != nil {
+		status := e.plugin.Status()
+		c.Restarts, c.NotificationsDropped = status.Restarts, status.NotificationsDropped
+	}
+	return c
 }

@@ -36,6 +36,9 @@ type Options struct {
 	NoSearch bool
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
+	// Storage is where plugins keep what they store. Nil: in the engine that the
+	// configuration means.
+	Storage func(plugin string) dialect.Storage
 	// Needs, where it is not nil, is asked before a plugin is started. One that
 	// is not needed is not opened and not listed.
 	Needs func(Candidate) bool

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
-	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
 // ErrClosed is returned by calls to a host that was closed.
@@ -35,7 +33,7 @@ type Tool = dialect.Tool
 type Host struct {
 	setup   *setup
 	procs   *proc.Group
-	store   *storage.Store
+	keeper  *keeper
 	bus     hook.Bus
 	plugins atomic.Pointer[roster] // nil until the hooks are on the bus
 	turning sync.Mutex             // held while the roster is replaced, by Refresh and Close
@@ -74,7 +72,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), store: storage.Open(filepath.Join(s.dirs.Data, "storage")),
+	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
 		closed: make(chan struct{})}
 	if err := h.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -207,7 +205,7 @@ func (h *Host) Close() error {
 
 func (h *Host) shutdown() error {
 	entries := h.roster().entries
-	errs := make([]error, len(entries)+1) // each goroutine owns one element
+	errs := make([]error, len(entries), len(entries)+2) // each goroutine owns one element
 	var farewells sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
@@ -217,8 +215,7 @@ func (h *Host) shutdown() error {
 		}
 	}
 	farewells.Wait()
-	errs[len(entries)] = h.procs.Close()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.procs.Close(), h.keeper.close())...)
 }
 
 func (h *Host) isClosed() bool {

@@ -148,7 +148,7 @@ func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 		Procs:       h.procs,
 		Log:         log,
 		Env:         h.setup.env,
-		Storage:     func(plugin string) dialect.Storage { return h.store.Plugin(plugin) },
+		Storage:     h.keeper.plugin,
 		Settings:    h.setup.settings,
 		Rewire:      h.rewire,
 		HostVersion: Version,

@@ -1,21 +1,16 @@
 package storage
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
 
@@ -25,62 +20,76 @@ const (
 	MaxValue = 4 << 20 // bytes: seed 002, "Max message size: 4 MB", so nothing larger can arrive
 )
 
-// What a plugin can do wrong. Other errors are the disk's.
+// What a plugin can do wrong. Other errors are the engine's.
 var (
 	ErrKey   = errors.New("not a storage key")
 	ErrValue = errors.New("not a storable value")
 )
 
-// Store is a directory of plugins' directories.
+// Store is what all plugins keep.
 type Store struct {
-	dir string
+	open func(context.Context) (engine.Store, error)
+
+	mu     sync.Mutex // protects bucket
+	bucket engine.Bucket
 }
 
-// Open names the directory. It does no I/O: the directory is made by the first Put.
-func Open(dir string) *Store { return &Store{dir: dir} }
+// New makes a store on an engine, which is opened when the first plugin asks for something.
+func New(open func(context.Context) (engine.Store, error)) *Store { return &Store{open: open} }
 
-// Plugin is the namespace of one plugin. Names are told apart to the letter, also where the file system does not.
-func (s *Store) Plugin(name string) Bucket {
-	return Bucket{dir: filepath.Join(s.dir, dirName(name)), swept: new(sync.Once)}
+// opened is the bucket with everything in it.
+func (s *Store) opened(ctx context.Context) (engine.Bucket, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bucket != nil {
+		return s.bucket, nil
+	}
+	e, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.bucket, err = e.Bucket(ctx, engine.BucketConfig{Name: "storage"})
+	return s.bucket, err
 }
+
+// Plugin is the namespace of one plugin.
+func (s *Store) Plugin(name string) Bucket { return Bucket{store: s, prefix: name + "\x00"} }
 
 // Bucket is one plugin's keys and values. All methods are safe for concurrent use, within a process and between several.
 type Bucket struct {
-	dir   string
-	swept *sync.Once // leftovers of killed writers are removed once, before the first Put
+	store  *Store
+	prefix string // before each key: the plugin's name, and what no name has in it
 }
 
 // Get is the value of a key; false where there is none.
 func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, error) {
-	if err := cmp.Or(ctx.Err(), checkKey(key)); err != nil {
+	if err := checkKey(key); err != nil {
 		return nil, false, err
 	}
-	name := b.file(key)
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	bucket, err := b.store.opened(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("storage: %w", err)
+	}
+	v, err := bucket.Get(ctx, b.prefix+key)
+	if errors.Is(err, engine.ErrNotFound) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("storage: %w", err)
 	}
-	defer f.Close()
-	value, err := readFile(f, key)
-	if err != nil {
-		return nil, false, fmt.Errorf("storage: %s: %w", name, err)
-	}
-	return value, true, nil
+	return v.Data, true, nil
 }
 
 // Put stores a value. When it returns nil, the value is on disk.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
-	if err := cmp.Or(ctx.Err(), checkKey(key), checkValue(value)); err != nil {
+	if err := cmp.Or(checkKey(key), checkValue(value)); err != nil {
 		return err
 	}
-	b.swept.Do(func() { sweep(b.dir) })
-	content := rawjson.AppendString(make([]byte, 0, len(key)+len(value)+16), key)
-	content = append(content, '\n')
-	content = append(content, value...)
-	if err := replace(b.file(key), content); err != nil {
+	bucket, err := b.store.opened(ctx)
+	if err == nil {
+		_, err = bucket.Put(ctx, b.prefix+key, value)
+	}
+	if err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
 	return nil
@@ -88,14 +97,14 @@ func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) erro
 
 // Delete removes a key. That there is none is not an error.
 func (b Bucket) Delete(ctx context.Context, key string) error {
-	if err := cmp.Or(ctx.Err(), checkKey(key)); err != nil {
+	if err := checkKey(key); err != nil {
 		return err
 	}
-	err := os.Remove(b.file(key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	bucket, err := b.store.opened(ctx)
+	if err == nil {
+		err = bucket.Delete(ctx, b.prefix+key)
 	}
-	if err := cmp.Or(err, syncDir(b.dir)); err != nil {
+	if err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
 	return nil
@@ -103,89 +112,18 @@ func (b Bucket) Delete(ctx context.Context, key string) error {
 
 // List is the keys that start with prefix, sorted.
 func (b Bucket) List(ctx context.Context, prefix string) ([]string, error) {
-	entries, err := os.ReadDir(b.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	bucket, err := b.store.opened(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
-	keys := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		key, ok, err := b.keyOf(entry.Name())
-		if err != nil {
-			return nil, fmt.Errorf("storage: %w", err)
-		}
-		if ok && strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
-		}
+	keys, err := bucket.Keys(ctx, b.prefix+prefix)
+	if err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
 	}
-	slices.Sort(keys)
+	for i := range keys {
+		keys[i] = strings.TrimPrefix(keys[i], b.prefix)
+	}
 	return keys, nil
-}
-
-// keyOf is the key that a file holds; false where the file is not ours, or gone since it was listed.
-func (b Bucket) keyOf(name string) (key string, ok bool, err error) {
-	if key, ok := keyFromName(name); ok {
-		return key, true, nil
-	}
-	if !isHashed(name) {
-		return "", false, nil
-	}
-	f, err := os.Open(filepath.Join(b.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, maxHead))
-	if err != nil {
-		return "", false, err
-	}
-	key, _, err = split(head)
-	if err != nil {
-		return "", false, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return key, true, nil
-}
-
-func (b Bucket) file(key string) string { return filepath.Join(b.dir, keyName(key)) }
-
-// maxHead is the longest first line: a key of nothing but control characters, six bytes each, with its quotes and newline.
-const maxHead = 6*MaxKey + 3
-
-// readFile is the value in a file, which must be that of key.
-func readFile(r io.Reader, key string) (json.RawMessage, error) {
-	content, err := io.ReadAll(io.LimitReader(r, maxHead+MaxValue+1))
-	if err != nil {
-		return nil, err
-	}
-	got, value, err := split(content)
-	switch {
-	case err != nil:
-		return nil, err
-	case got != key:
-		return nil, fmt.Errorf("holds the key %.80q, not %.80q; remove the file", got, key)
-	}
-	if err := checkValue(value); err != nil {
-		return nil, fmt.Errorf("%w; remove the file", err)
-	}
-	return value, nil
-}
-
-// split parts a file's first line, the key, from the rest.
-func split(content []byte) (key string, value json.RawMessage, err error) {
-	head, value, ok := bytes.Cut(content, []byte{'\n'})
-	if !ok {
-		return "", nil, errors.New("has no first line with a key; remove the file")
-	}
-	key, ok = rawjson.Unquote(head)
-	if !ok {
-		return "", nil, errors.New("the first line is not a key; remove the file")
-	}
-	return key, value, nil
 }
 
 func checkKey(key string) error {

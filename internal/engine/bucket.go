@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// tombstoneTTL is how long a deleted key leaves a trace. Until then, those who watch the bucket and have lost the
+	// connection learn of it when they are back.
+	tombstoneTTL = 24 * time.Hour
+	// markerTTL is the same for a key that went by age, of which the server leaves the trace.
+	markerTTL = time.Minute
+	// markerHeader is how the server marks it.
+	markerHeader = "Nats-Marker-Reason"
+)
+
+// Bucket opens a bucket, made where there is none. It implements [Store].
+func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
+	if err := checkName(c.Name); err != nil {
+		return nil, fmt.Errorf("bucket: %w", err)
+	}
+	root := subjectPrefix + "bucket." + c.Name + "."
+	want := jetstream.StreamConfig{
+		Name:              streamPrefix + "bucket_" + c.Name,
+		Subjects:          []string{root + ">"},
+		MaxAge:            c.TTL,
+		MaxMsgsPerSubject: 1, // a key has one value
+		Duplicates:        dedupWindow,
+		AllowDirect:       true,
+		AllowMsgTTL:       true,
+		AllowRollup:       true, // the server wants it for its markers
+	}
+	if c.TTL > 0 {
+		want.SubjectDeleteMarkerTTL = markerTTL
+	}
+	b, err := e.ensure(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	b.root = root
+	return &bucket{b}, nil
+}
+
+type bucket struct{ *backing }
+
+// Get implements [Bucket].
+func (b *bucket) Get(ctx context.Context, key string) (Value, error) {
+	subject, err := b.subject(key)
+	if err != nil {
+		return Value{}, err
+	}
+	v, err := b.get(ctx, subject)
+	if err == nil && v.Deleted {
+		return Value{}, ErrNotFound
+	}
+	return v, err
+}
+
+// get is what is stored for a key, which may be the trace of a deleted one.
+func (b *bucket) get(ctx context.Context, subject string) (Value, error) {
+	m, err := b.last(ctx, subject)
+	if err != nil {
+		return Value{}, err
+	}
+	return b.value(m)
+}
+
+// Put implements [Bucket].
+func (b *bucket) Put(ctx context.Context, key string, data []byte) (uint64, error) {
+	subject, err := b.subject(key)
+	if err != nil {
+		return 0, err
+	}
+	return b.publish(ctx, write{subject: subject, data: data})
+}
+
+// Create implements [Bucket]. A deleted key has a revision too, that of its trace: it is written over.
+func (b *bucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
+	subject, err := b.subject(key)
+	if err != nil {
+		return 0, err
+	}
+	w := write{subject: subject, data: data, id: "", expect: new(uint64)}
+	for {
+		revision, err := b.publish(ctx, w)
+		if !errors.Is(err, ErrConflict) {
+			return revision, err
+		}
+		there, err := b.get(ctx, subject)
+		switch {
+		case errors.Is(err, ErrNotFound): // the trace has gone meanwhile
+			*w.expect = 0
+		case err != nil:
+			return 0, err
+		case !there.Deleted:
+			return 0, ErrExists
+		default:
+			*w.expect = there.Revision
+		}
+	}
+}
+
+// Update implements [Bucket].
+func (b *bucket) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
+	if revision == 0 { // no value has it: the key is not to be there
+		revision, err := b.Create(ctx, key, data)
+		if errors.Is(err, ErrExists) {
+			err = ErrConflict
+		}
+		return revision, err
+	}
+	subject, err := b.subject(key)
+	if err != nil {
+		return 0, err
+	}
+	return b.publish(ctx, write{subject: subject, data: data, expect: &revision})
+}
+
+// Delete implements [Bucket].
+func (b *bucket) Delete(ctx context.Context, key string) error {
+	if _, err := b.Get(ctx, key); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return nil // no trace of what never was
+		}
+		return err
+	}
+	return b.bury(ctx, key, nil)
+}
+
+// DeleteAt implements [Bucket].
+func (b *bucket) DeleteAt(ctx context.Context, key string, revision uint64) error {
+	return b.bury(ctx, key, &revision)
+}
+
+func (b *bucket) bury(ctx context.Context, key string, revision *uint64) error {
+	subject, err := b.subject(key)
+	if err != nil {
+		return err
+	}
+	_, err = b.publish(ctx, write{subject: subject, expect: revision, deleted: true, ttl: tombstoneTTL})
+	return err
+}
+
+// Keys implements [Bucket].
+func (b *bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
+	values, _, err := b.snapshot(ctx, prefix, func(v *Value) { v.Data = nil })
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(values))
+	for i, v := range values {
+		keys[i] = v.Key
+	}
+	return keys, nil
+}
+
+// Values implements [Bucket].
+func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
+	values, _, err := b.snapshot(ctx, prefix, func(*Value) {})
+	return values, err
+}
+
+// snapshot reads the values below a prefix, sorted by key, and says up to which revision it has seen everything.
+//
+// There is one message a key, and a change puts the key's message at the end. So whoever reads in order to the end has met
+// every key, one that changed meanwhile perhaps twice: then the later one counts.
+func (b *bucket) snapshot(ctx context.Context, prefix string, trim func(*Value)) ([]Value, uint64, error) {
+	filter, err := filterOf(b.root, prefix)
+	if err != nil {
+		return nil, 0, err
+	}
+	found := make(map[string]Value)
+	var bad error
+	seen, err := b.scan(ctx, filter, 0, func(m stored) bool {
+		var v Value
+		if v, bad = b.value(m); bad != nil {
+			return false
+		}
+		if strings.HasPrefix(v.Key, prefix) {
+			trim(&v)
+			found[v.Key] = v
+		}
+		return true
+	})
+	if err = errors.Join(bad, err); err != nil {
+		return nil, 0, err
+	}
+	values := make([]Value, 0, len(found))
+	for _, v := range found {
+		if !v.Deleted {
+			values = append(values, v)
+		}
+	}
+	slices.SortFunc(values, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
+	return values, seen, nil
+}
+
+// Watch implements [Bucket].
+func (b *bucket) Watch(ctx context.Context, prefix string, f func(*Value) error) error {
+	values, seen, err := b.snapshot(ctx, prefix, func(*Value) {})
+	if err != nil {
+		return err
+	}
+	for i := range values {
+		if err := f(&values[i]); err != nil {
+			return err
+		}
+	}
+	if err := f(nil); err != nil {
+		return err
+	}
+	filter, err := filterOf(b.root, prefix)
+	if err != nil {
+		return err
+	}
+	return b.follow(ctx, filter, seen, func(m stored) error {
+		v, err := b.value(m)
+		if err != nil || !strings.HasPrefix(v.Key, prefix) {
+			return err
+		}
+		return f(&v)
+	})
+}
+
+func (b *bucket) subject(key string) (string, error) {
+	if key == "" {
+		return "", errors.New("a key must not be empty")
+	}
+	return subjectOf(b.root, key)
+}
+
+func (b *bucket) value(m stored) (Value, error) {
+	key, err := decode(strings.TrimPrefix(m.subject, b.root))
+	if err != nil {
+		return Value{}, fmt.Errorf("revision %d of %s, subject %.80q: %w", m.sequence, b.name, m.subject, err)
+	}
+	gone := m.header.Get(operationHeader) == operationDelete || m.header.Get(markerHeader) != ""
+	return Value{Key: key, Data: m.data, Revision: m.sequence, Deleted: gone}, nil
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// attemptWait bounds one try of a request. An answer takes milliseconds; it never comes when the server that had the
+	// request died, or lost the lead of its cluster.
+	attemptWait = 3 * time.Second
+	// patience bounds a call whose context sets no earlier end. Electing a new leader takes a cluster a few seconds.
+	patience = 30 * time.Second
+	// The pauses between two tries grow from the first to the last.
+	firstPause, lastPause = 5 * time.Millisecond, 500 * time.Millisecond
+)
+
+// A link knows whether the connection to the server stands, and makes requests outlive its loss.
+type link struct {
+	trouble func() error // asked after a request without an answer: what is known about why; nil: nothing
+
+	mu     sync.Mutex         // protects the fields below
+	up     chan struct{}      // closed while the connection stands
+	life   context.Context    // ends when the connection is lost
+	cut    context.CancelFunc // ends life
+	closed chan struct{}      // closed for good
+}
+
+func newLink() *link {
+	return &link{up: make(chan struct{}), closed: make(chan struct{})}
+}
+
+// connected and lost are told by the connection, in turn.
+func (l *link) connected() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut != nil {
+		return
+	}
+	l.life, l.cut = context.WithCancel(context.Background())
+	close(l.up)
+}
+
+func (l *link) lost() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut == nil {
+		return
+	}
+	l.cut()
+	l.life, l.cut = nil, nil
+	l.up = make(chan struct{})
+}
+
+// close ends every wait.
+func (l *link) close() {
+	l.lost()
+	close(l.closed)
+}
+
+// stands tells whether there is a connection now.
+func (l *link) stands() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.life != nil
+}
+
+// wait returns the life of the connection once it stands.
+func (l *link) wait(ctx context.Context) (context.Context, error) {
+	for {
+		l.mu.Lock()
+		up, life := l.up, l.life
+		l.mu.Unlock()
+		if life != nil {
+			return life, nil
+		}
+		select {
+		case <-up:
+		case <-l.closed:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// do makes a request, again while it fails for reasons that pass: the connection was lost, nobody is there to answer, the
+// cluster is between two leaders. So f must be safe to repeat. It gives up with ctx, and in any case after a while.
+func (l *link) do(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrUnavailable)
+	defer cancel()
+	var last error
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		err := l.attempt(ctx, f)
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			return ErrClosed
+		}
+		if err == nil || !passing(err) {
+			return err
+		}
+		if ctx.Err() == nil {
+			last = l.reason(err)
+			pause(ctx, wait/2+rand.N(wait)) // many may have lost the same connection
+		}
+		if ctx.Err() != nil {
+			return givenUp(ctx, last)
+		}
+	}
+}
+
+// reason is why a request got no answer, as well as it is known.
+func (l *link) reason(err error) error {
+	if l.trouble != nil {
+		if why := l.trouble(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// givenUp says why a request was not tried again: the caller's context, or ours, and what stood in the way.
+func givenUp(ctx context.Context, last error) error {
+	if last == nil || errors.Is(last, context.Canceled) || errors.Is(last, context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w (%w)", context.Cause(ctx), last)
+}
+
+// attempt makes a request once, for as long as the connection stands.
+func (l *link) attempt(ctx context.Context, f func(context.Context) error) error {
+	life, err := l.wait(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptWait)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
+	return f(ctx)
+}
+
+// passing tells whether an error may be gone the next time.
+func passing(err error) bool {
+	for _, e := range []error{
+		context.Canceled, context.DeadlineExceeded, // of the attempt; do looks at the caller's own
+		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
+		nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
+		return false
+	case 10118, 10119: // the stream, or the consumer, is offline: on a server that is being replaced
+		return true
+	}
+	return api.Code == 503
+}
+
+// pause waits a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+func TestLink(t *testing.T) {
+	t.Run("a request waits for the connection", inBubble(func(t *testing.T, l *link) {
+		go func() {
+			time.Sleep(10 * time.Second) // the bubble's clock
+			l.connected()
+		}()
+		begin := time.Now()
+		if err := l.do(t.Context(), func(context.Context) error { return nil }); err != nil || time.Since(begin) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	}))
+	t.Run("a request under way is made again when the connection was lost", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		tries := 0
+		err := l.do(t.Context(), func(ctx context.Context) error {
+			if tries++; tries > 1 {
+				return nil
+			}
+			l.lost()
+			<-ctx.Done()
+			l.connected()
+			return ctx.Err()
+		})
+		if err != nil || tries != 2 {
+			t.Errorf("%d tries, %v", tries, err)
+		}
+	}))
+	t.Run("a request without an answer is made again", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		tries := 0
+		err := l.do(t.Context(), func(ctx context.Context) error {
+			if tries++; tries == 3 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err != nil || tries != 3 {
+			t.Errorf("%d tries, %v", tries, err)
+		}
+	}))
+	t.Run("an answer is an answer, also if it is an error", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		tries := 0
+		err := l.do(t.Context(), func(context.Context) error { tries++; return ErrConflict })
+		if !errors.Is(err, ErrConflict) || tries != 1 {
+			t.Errorf("%d tries, %v", tries, err)
+		}
+	}))
+	t.Run("patience ends, and the error says what stood in the way", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		begin := time.Now()
+		err := l.do(t.Context(), func(context.Context) error { return nats.ErrNoResponders })
+		if !errors.Is(err, ErrUnavailable) || !errors.Is(err, nats.ErrNoResponders) || time.Since(begin) != patience {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	}))
+	t.Run("the caller's context ends it earlier", inBubble(func(t *testing.T, l *link) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := l.do(ctx, func(context.Context) error { return nil })
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+	}))
+	t.Run("what is known about the trouble is told", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		l.trouble = func() error { return errEnough }
+		if err := l.do(t.Context(), func(context.Context) error { return nats.ErrTimeout }); !errors.Is(err, errEnough) {
+			t.Errorf("%v", err)
+		}
+	}))
+	t.Run("closing ends every wait", inBubble(func(t *testing.T, l *link) {
+		go func() {
+			time.Sleep(time.Second)
+			l.close()
+		}()
+		if err := l.do(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, ErrClosed) {
+			t.Errorf("%v", err)
+		}
+	}))
+}
+
+func inBubble(f func(*testing.T, *link)) func(*testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { f(t, newLink()) })
+	}
+}

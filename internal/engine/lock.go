@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// errLocked says that another process, or another engine of this one, has the lock.
+var errLocked = errors.New("locked")
+
+// lockName is the file in the data directory whose lock makes a process the owner. It is never removed: a lock on a file
+// that has no name any more would keep nobody out.
+const lockName = "lock"
+
+// A fileLock is the right to run the server on a data directory. The kernel takes it back when the process ends, however
+// it ends.
+type fileLock struct{ file *os.File }
+
+// tryLock takes the lock of a directory, or returns errLocked. Whoever has it leaves the process number in the file, for
+// the others' error messages.
+func tryLock(dir string) (*fileLock, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := writePID(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &fileLock{file: f}, nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// release gives the lock back: closing the file does.
+func (l *fileLock) release() error { return l.file.Close() }
+
+// holder is the process that wrote its number into a directory's lock file last; 0 where that cannot be told.
+func holder(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// A HeldError says that a process has the data directory and does not share it.
+type HeldError struct {
+	Dir string
+	PID int   // 0: not known
+	Err error // why it could not be reached
+}
+
+func (e *HeldError) Error() string {
+	who := "another process"
+	if e.PID != 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("data directory %s: %s holds it and does not answer (%v): end that process, or use another directory",
+		e.Dir, who, e.Err)
+}
+
+func (e *HeldError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }

@@ -1,0 +1,26 @@
+//go:build unix
+
+package engine
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile locks the open file, not the process: a second engine in this process is kept out as well.
+func lockFile(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return errLocked
+		default:
+			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A node is this process's part in an embedded engine: its owner, who runs the server and shares it through a socket,
+// or a guest, who uses that of another process. It is the dialer of the connection, asked anew whenever that is lost; so
+// a guest becomes the owner when the owner is gone. The lock of the directory decides among several.
+type node struct {
+	dir    string
+	socket string
+	log    *slog.Logger
+
+	mu     sync.Mutex // protects the fields below; held while a server starts or stops
+	closed bool
+	lock   *fileLock      // nil unless this process is the owner
+	server *server.Server // nil unless this process is the owner
+	share  *share         // nil unless this process is the owner
+	err    error          // why the last Dial could not connect
+}
+
+// newNode prepares the directory and takes no lock yet.
+func newNode(o Options, log *slog.Logger) (*node, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	// Two names of one directory must come to one socket.
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	socket := o.Socket
+	if socket == "" {
+		if socket, err = socketPath(dir); err != nil {
+			return nil, err
+		}
+	}
+	return &node{dir: dir, socket: socket, log: log}, nil
+}
+
+// Dial implements nats.CustomDialer. The address means nothing.
+func (n *node) Dial(string, string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	conn, err := n.dial()
+	n.err = err
+	return conn, err
+}
+
+func (n *node) dial() (net.Conn, error) {
+	if n.closed {
+		return nil, ErrClosed
+	}
+	if n.server != nil {
+		if n.server.JetStreamEnabled() {
+			return n.server.InProcessConn()
+		}
+		// The server gives its store up when the disk is full. A new one can tell whether it still is.
+		n.log.Warn("engine: the server gave up its store, starting it anew")
+		if err := n.stop(); err != nil {
+			return nil, err
+		}
+	}
+	conn, dialErr := dialSocket(n.socket)
+	if dialErr == nil {
+		return conn, nil
+	}
+	lock, err := tryLock(n.dir)
+	if errors.Is(err, errLocked) {
+		return nil, &HeldError{Dir: n.dir, PID: holder(n.dir), Err: dialErr}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := n.rise(lock); err != nil {
+		return nil, err
+	}
+	return n.server.InProcessConn()
+}
+
+// rise makes this process the owner.
+func (n *node) rise(lock *fileLock) error {
+	srv, err := startServer(n.dir, n.log)
+	if err != nil {
+		return errors.Join(err, lock.release())
+	}
+	n.lock, n.server = lock, srv
+	l, err := listenSocket(n.socket)
+	if err != nil {
+		return errors.Join(fmt.Errorf("engine's socket: %w", err), n.stop())
+	}
+	n.share = startShare(l, srv.InProcessConn, n.log)
+	n.log.Debug("engine: running the server", "dir", n.dir)
+	return nil
+}
+
+// stop ends what rise began, the lock last: when another process gets it, nothing here writes any more.
+func (n *node) stop() error {
+	if n.server == nil {
+		return nil
+	}
+	if n.share != nil {
+		n.share.close()
+	}
+	n.server.Shutdown()
+	n.server.WaitForShutdown()
+	err := n.lock.release()
+	n.share, n.server, n.lock = nil, nil, nil
+	return err
+}
+
+// close ends the node for good.
+func (n *node) close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	return n.stop()
+}
+
+// status says whether this process is the owner, and why it last could not connect.
+func (n *node) status() (owner bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server != nil, n.err
+}
+
+// broken tells whether the server in this process has given up its store.
+func (n *node) broken() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server != nil && !n.server.JetStreamEnabled()
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The header of a bucket's message that says a key is gone, as the server's own key-value buckets have it.
+const (
+	operationHeader = "KV-Operation"
+	operationDelete = "DEL"
+)
+
+// A write is a message to be stored.
+type write struct {
+	subject string
+	data    []byte
+	id      string        // "": one is made
+	expect  *uint64       // the subject's last sequence number must be this; nil: whatever it is
+	deleted bool          // it says that a key is gone
+	ttl     time.Duration // it goes by itself after this; 0: it stays
+}
+
+// publish stores a message and returns its sequence number.
+//
+// Every message has an id, which the server remembers. So a message whose acknowledgement was lost, together with the server,
+// the connection or the lead of a cluster, is sent again and counts once.
+func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
+	msg := w.message()
+	if limit := b.engine.nc.MaxPayload() - headroom; int64(len(w.data)) > limit {
+		return 0, fmt.Errorf("%d bytes: %w: it takes up to %d", len(w.data), ErrTooLarge, limit)
+	}
+	var ack *jetstream.PubAck
+	unsure := false // an earlier try may have been stored
+	err := b.link.do(ctx, func(ctx context.Context) error {
+		a, err := b.engine.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
+		ack, unsure = a, unsure || mayHaveArrived(err)
+		return err
+	})
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case wrongSequence(err) && (unsure || w.id != ""):
+		return b.settle(ctx, w, msg.Header.Get(nats.MsgIdHdr), unsure)
+	case wrongSequence(err):
+		return 0, ErrConflict
+	}
+	return 0, err
+}
+
+// mayHaveArrived tells of an unanswered try whether it may have been stored nevertheless.
+func mayHaveArrived(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrStaleConnection)
+}
+
+// settle finds out about a write that was refused for its sequence number: because of itself, stored by an earlier try or
+// under the same id, or because of somebody else's? (A server that is not in a cluster compares sequence numbers before it
+// looks for the id.) If it was stored, it is the next of its subject after the one it was to follow.
+//
+// A bucket keeps only the last value of a key. So it can be that nobody knows.
+func (b *backing) settle(ctx context.Context, w write, id string, unsure bool) (uint64, error) {
+	var next stored
+	_, err := b.scan(ctx, w.subject, *w.expect, func(m stored) bool {
+		next = m
+		return false
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case next.header.Get(nats.MsgIdHdr) == id:
+		return next.sequence, nil
+	case unsure && b.forgets:
+		return 0, ErrUncertain
+	}
+	return 0, ErrConflict
+}
+
+func wrongSequence(err error) bool {
+	return hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence) || hasCode(err, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+func hasCode(err error, code jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == code
+}
+
+func (w write) message() *nats.Msg {
+	msg := nats.NewMsg(w.subject)
+	msg.Data = w.data
+	msg.Header.Set(nats.MsgIdHdr, messageID(w.id))
+	if w.expect != nil {
+		msg.Header.Set(nats.ExpectedLastSubjSeqHdr, strconv.FormatUint(*w.expect, 10))
+	}
+	if w.deleted {
+		msg.Header.Set(operationHeader, operationDelete)
+	}
+	if w.ttl > 0 {
+		msg.Header.Set("Nats-TTL", strconv.Itoa(int(w.ttl.Seconds())))
+	}
+	return msg
+}
+
+// messageID is an id as a header can have it: made up, the caller's own, or a hash of that. The first letter keeps the kinds apart.
+func messageID(id string) string {
+	if id == "" {
+		return madeUpPrefix + rand.Text()
+	}
+	ok := len(id) <= 128
+	for i := range len(id) {
+		ok = ok && id[i] > ' ' && id[i] < 0x7f
+	}
+	if ok {
+		return "c" + id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "h" + hex.EncodeToString(sum[:])
+}
+
+const madeUpPrefix = "m"
+
+// madeUp tells whether the caller had set no id.
+func madeUp(id string) bool { return strings.HasPrefix(id, madeUpPrefix) }

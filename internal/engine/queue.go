@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	defaultAckWait = 30 * time.Second
+	// takeWait bounds one request for an item. Many are made one after another while there is nothing to do.
+	takeWait = 30 * time.Second
+	// workers is the place in the stream that all takers share.
+	workers = "workers"
+)
+
+// Queue opens a queue, made where there is none.
+func (e *Engine) Queue(ctx context.Context, c QueueConfig) (Queue, error) {
+	if err := checkName(c.Name); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	if c.AckWait == 0 {
+		c.AckWait = defaultAckWait
+	}
+	if c.Dedup == 0 {
+		c.Dedup = dedupWindow
+	}
+	subject := subjectPrefix + "queue." + c.Name
+	b, err := e.ensure(ctx, jetstream.StreamConfig{
+		Name:              streamPrefix + "queue_" + c.Name,
+		Subjects:          []string{subject},
+		Retention:         jetstream.WorkQueuePolicy, // what is done is gone
+		MaxMsgsPerSubject: -1,
+		Duplicates:        c.Dedup,
+		AllowDirect:       true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, err := e.Bucket(ctx, BucketConfig{Name: "queue_" + c.Name + "_done", TTL: c.Dedup})
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{backing: b, config: c, subject: subject, done: done}
+	return q, q.join(ctx)
+}
+
+type queue struct {
+	*backing
+	config   QueueConfig
+	subject  string
+	consumer jetstream.Consumer
+
+	// done has the ids of items that are done. The server remembers ids too, but after a start only those of the items it
+	// still has, and an item that is done is not among them.
+	done Bucket
+}
+
+// join makes the place that all takers share.
+func (q *queue) join(ctx context.Context) error {
+	return q.link.do(ctx, func(ctx context.Context) (err error) {
+		q.consumer, err = q.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable:       workers,
+			AckPolicy:     jetstream.AckExplicitPolicy,
+			AckWait:       q.config.AckWait,
+			MaxDeliver:    -1, // Take drops them: the server would keep, for ever, what it delivers no more
+			MaxAckPending: -1,
+		})
+		return err
+	})
+}
+
+// Put implements [Queue].
+func (q *queue) Put(ctx context.Context, item Item) error {
+	if done, err := q.isDone(ctx, item.ID); done || err != nil {
+		return err
+	}
+	_, err := q.publish(ctx, write{subject: q.subject, data: item.Data, id: item.ID})
+	return err
+}
+
+func (q *queue) isDone(ctx context.Context, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	_, err := q.done.Get(ctx, messageID(id))
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Take implements [Queue].
+func (q *queue) Take(ctx context.Context) (*Job, error) {
+	for {
+		msg, err := q.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		job, err := q.job(msg)
+		if err != nil {
+			return nil, err
+		}
+		if keep, err := q.wanted(ctx, job); keep || err != nil {
+			return job, err
+		}
+	}
+}
+
+// next waits for a message.
+func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		msg, err := q.ask(ctx)
+		switch {
+		case err == nil:
+			return msg, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages):
+			wait = firstPause // nothing to do: no trouble
+		case errors.Is(err, ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
+			return nil, ErrClosed
+		case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
+			if err := q.join(ctx); err != nil {
+				return nil, err
+			}
+		}
+		pause(ctx, wait)
+	}
+}
+
+// ask asks for a message once, for as long as the connection stands.
+func (q *queue) ask(ctx context.Context) (jetstream.Msg, error) {
+	life, err := q.link.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, takeWait)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
+	return q.consumer.Next(jetstream.FetchContext(ctx))
+}
+
+func (q *queue) job(msg jetstream.Msg) (*Job, error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{Data: msg.Data(), Deliveries: int(meta.NumDelivered), queue: q, reply: msg.Reply()}
+	if id := msg.Headers().Get(nats.MsgIdHdr); !madeUp(id) {
+		j.id = id
+	}
+	return j, nil
+}
+
+// wanted tells whether a job is to be done, and drops one that is not: it is done already, or nobody could do it.
+func (q *queue) wanted(ctx context.Context, j *Job) (bool, error) {
+	if j.id != "" {
+		_, err := q.done.Get(ctx, j.id)
+		if err == nil {
+			return false, j.Drop(ctx)
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+	}
+	if most := q.config.MaxDeliver; most > 0 && j.Deliveries > most {
+		q.engine.log.Warn("engine: job dropped, nobody could do it", "queue", q.config.Name, "deliveries", j.Deliveries-1)
+		return false, j.Drop(ctx)
+	}
+	return true, nil
+}
+
+// Len implements [Queue].
+func (q *queue) Len(ctx context.Context) (int, error) {
+	state, err := q.state(ctx)
+	return int(state.Msgs), err
+}
+
+// Ack says that the job is done. When it returns nil, nobody gets it any more.
+func (j *Job) Ack(ctx context.Context) error {
+	if j.id != "" { // first: if we die in between, the next taker sees that it is done
+		if _, err := j.queue.done.Put(ctx, j.id, nil); err != nil {
+			return err
+		}
+	}
+	return j.say(ctx, "+ACK")
+}
+
+// Nak gives the job back, to be taken again after a while.
+func (j *Job) Nak(ctx context.Context, delay time.Duration) error {
+	return j.say(ctx, fmt.Sprintf(`-NAK {"delay": %d}`, max(delay, 0).Nanoseconds()))
+}
+
+// Progress says that the job is being worked on: its AckWait begins anew.
+func (j *Job) Progress(ctx context.Context) error { return j.say(ctx, "+WPI") }
+
+// Drop gives the job up: nobody gets it any more, though nobody has done it.
+func (j *Job) Drop(ctx context.Context) error { return j.say(ctx, "+TERM") }
+
+// say tells the server, and waits until it has heard. Saying it twice does no harm.
+func (j *Job) say(ctx context.Context, what string) error {
+	return j.queue.link.do(ctx, func(ctx context.Context) error {
+		_, err := j.queue.engine.nc.RequestWithContext(ctx, j.reply, []byte(what))
+		return err
+	})
+}

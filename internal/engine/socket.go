@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// maxSocketPath is what fits into an address of a Unix socket on every system: 104 bytes on macOS and the BSDs, 108
+// on Linux and Windows, a zero byte at the end included.
+const maxSocketPath = 103
+
+// socketPath is where a data directory is shared: in the directory itself, or, where that is too long for an address, in a
+// private directory for such sockets, under a name made from the directory's. Every process must come to the same answer.
+func socketPath(dir string) (string, error) {
+	if path := filepath.Join(dir, "engine.sock"); len(path) <= maxSocketPath {
+		return path, nil
+	}
+	sum := sha256.Sum256([]byte(dir))
+	path := filepath.Join(runtimeDir(), hex.EncodeToString(sum[:8])+".sock")
+	if len(path) > maxSocketPath {
+		return "", fmt.Errorf("socket %s: the path is longer than %d bytes: name a shorter one", path, maxSocketPath)
+	}
+	return path, nil
+}
+
+// runtimeDir is a directory of the user's own for sockets.
+func runtimeDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && len(dir) < maxSocketPath-40 {
+		return filepath.Join(dir, "patchbay")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("patchbay-%d", os.Getuid()))
+}
+
+// listenSocket listens for guests. Only the owner of the data directory comes here, so a socket that is there already belongs to
+// an owner that has died.
+func listenSocket(path string) (*net.UnixListener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := checkRuntimeDir(path); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close() // the error above tells more
+		return nil, err
+	}
+	return l, nil
+}
+
+// checkRuntimeDir refuses a socket in the directory for sockets when others could have put it there: the directory is in
+// a place where everybody can make one. A data directory is not looked at: who can write there has the data anyway.
+func checkRuntimeDir(path string) error {
+	dir := filepath.Dir(path)
+	if dir != runtimeDir() {
+		return nil
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s: not a directory", dir)
+	}
+	return checkOwner(dir, info)
+}
+
+// dialWait bounds a connection to the owner's socket, which is the work of a moment unless the owner hangs.
+const dialWait = time.Second
+
+// dialSocket connects to the owner.
+func dialSocket(path string) (net.Conn, error) {
+	if err := checkRuntimeDir(path); err != nil {
+		return nil, err
+	}
+	conn, err := net.DialTimeout("unix", path, dialWait)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPeer(conn.(*net.UnixConn)); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}

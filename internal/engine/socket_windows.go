@@ -1,0 +1,6 @@
+package engine
+
+import "os"
+
+// checkOwner has nothing to look at: the user's directories are the user's by their access lists.
+func checkOwner(string, os.FileInfo) error { return nil }

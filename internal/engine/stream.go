@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Stream opens a stream, made where there is none. It implements [Store].
+func (e *Engine) Stream(ctx context.Context, c StreamConfig) (Stream, error) {
+	if err := checkName(c.Name); err != nil {
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	root := subjectPrefix + "stream." + c.Name + "."
+	b, err := e.ensure(ctx, jetstream.StreamConfig{
+		Name:              streamPrefix + "stream_" + c.Name,
+		Subjects:          []string{root + ">"},
+		MaxAge:            c.MaxAge,
+		MaxBytes:          c.MaxBytes,
+		MaxMsgsPerSubject: -1,
+		Duplicates:        dedupWindow,
+		AllowDirect:       true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.root = root
+	return &stream{b}, nil
+}
+
+type stream struct{ *backing }
+
+// Append implements [Stream].
+func (s *stream) Append(ctx context.Context, r Append) (uint64, error) {
+	subject, err := subjectOf(s.root, r.Topic)
+	if err != nil {
+		return 0, err
+	}
+	return s.publish(ctx, write{subject: subject, data: r.Data, id: r.ID, expect: r.After})
+}
+
+// Read implements [Stream].
+func (s *stream) Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error) {
+	filter, err := s.filter(topic)
+	if err != nil {
+		return nil, err
+	}
+	var records []Record
+	var bad error
+	_, err = s.scan(ctx, filter, after, func(m stored) bool {
+		var r Record
+		if r, bad = s.record(m); bad != nil {
+			return false
+		}
+		records = append(records, r)
+		return limit <= 0 || len(records) < limit
+	})
+	if err = errors.Join(bad, err); err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// Follow implements [Stream].
+func (s *stream) Follow(ctx context.Context, topic string, after uint64, f func(Record) error) error {
+	filter, err := s.filter(topic)
+	if err != nil {
+		return err
+	}
+	return s.follow(ctx, filter, after, func(m stored) error {
+		r, err := s.record(m)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	})
+}
+
+// Last implements [Stream].
+func (s *stream) Last(ctx context.Context, topic string) (uint64, error) {
+	if topic == "" {
+		state, err := s.state(ctx)
+		return state.LastSeq, err
+	}
+	subject, err := subjectOf(s.root, topic)
+	if err != nil {
+		return 0, err
+	}
+	m, err := s.last(ctx, subject)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	return m.sequence, err
+}
+
+// First implements [Stream].
+func (s *stream) First(ctx context.Context) (uint64, error) {
+	state, err := s.state(ctx)
+	return state.FirstSeq, err
+}
+
+// Purge implements [Stream].
+func (s *stream) Purge(ctx context.Context, topic string) error {
+	filter, err := s.filter(topic)
+	if err != nil {
+		return err
+	}
+	return s.link.do(ctx, func(ctx context.Context) error {
+		return s.stream.Purge(ctx, jetstream.WithPurgeSubject(filter))
+	})
+}
+
+func (s *stream) filter(topic string) (string, error) {
+	if topic == "" {
+		return s.root + ">", nil
+	}
+	return subjectOf(s.root, topic)
+}
+
+func (s *stream) record(m stored) (Record, error) {
+	topic, err := decode(strings.TrimPrefix(m.subject, s.root))
+	if err != nil {
+		return Record{}, fmt.Errorf("record %d of %s, subject %.80q: %w", m.sequence, s.name, m.subject, err)
+	}
+	return Record{Sequence: m.sequence, Topic: topic, Time: m.time, Data: m.data}, nil
+}

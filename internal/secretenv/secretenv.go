@@ -1,0 +1,36 @@
+// Package secretenv knows which variables of the host's environment are its own affair: Patchbay's, and the keys that pay
+// for the model. A plugin or a command may need the user's other credentials (a sink its NOTION_API_KEY, a push its
+// token), but never these: what a child prints ends in logs, traces and transcripts.
+package secretenv
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// patterns are the names under which model providers' programs look for their keys.
+var patterns = []string{
+	"PATCHBAY_*",
+	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_ADMIN_KEY", "CLAUDE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
+	"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_API_KEY", "CODEX_API_KEY",
+	"GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "XAI_API_KEY",
+	"DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHER_API_KEY", "FIREWORKS_API_KEY", "CEREBRAS_API_KEY",
+	"COHERE_API_KEY", "PERPLEXITY_API_KEY", "OLLAMA_API_KEY",
+}
+
+// Is tells whether a variable of that name is the host's own affair.
+func Is(name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ToUpper(name)) // Windows does not tell cases apart
+		return ok && err == nil
+	})
+}
+
+// Without is an environment of "NAME=value" less what is secret, and less what is no variable.
+func Without(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, ok := strings.Cut(v, "=")
+		return !ok || Is(name)
+	})
+}

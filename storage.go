@@ -1,0 +1,55 @@
+package patchbay
+
+import (
+	"context"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/storage"
+)
+
+// A keeper keeps what plugins store, in the engine that the configuration
+// means. It is not opened before a plugin stores something: most never do.
+type keeper struct {
+	setup *setup
+	store *storage.Store
+
+	mu     sync.Mutex     // protects engine
+	engine *engine.Engine // nil: not opened
+}
+
+func newKeeper(s *setup) *keeper {
+	k := &keeper{setup: s}
+	k.store = storage.New(k.open)
+	return k
+}
+
+// plugin is one plugin's storage.
+func (k *keeper) plugin(name string) dialect.Storage {
+	if k.setup.Storage != nil {
+		return k.setup.Storage(name)
+	}
+	return k.store.Plugin(name)
+}
+
+func (k *keeper) open(ctx context.Context) (engine.Store, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	o, err := engine.Configured(k.setup.dirs, k.setup.config.Engine)
+	if err != nil {
+		return nil, err
+	}
+	o.Logger = k.setup.Logger
+	k.engine, err = engine.Open(ctx, o)
+	return k.engine, err
+}
+
+func (k *keeper) close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.engine == nil {
+		return nil
+	}
+	return k.engine.Close()
+}
