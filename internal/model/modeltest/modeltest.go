@@ -1,0 +1,169 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// A Reply is what the server does with one request. Its zero value says nothing
+// and ends well.
+type Reply struct {
+	Text  string // streamed word by word
+	Tools []Tool // called after the text
+	Stop  string // the provider's word for why it ended; "": what fits
+
+	Input, Output int // tokens it says it used
+
+	Status int               // not 0: an HTTP error in place of the reply
+	Header map[string]string // of the HTTP response
+	Body   string            // of the error; "": Error in the provider's form
+
+	// The last words in place of a proper end, after the text and the tools.
+	Raw   string // these bytes, as they are, and the end of the body
+	Error string // an error event: the provider's word for its kind
+	Cut   bool   // the connection is closed
+	Hang  bool   // nothing comes until the client goes away
+}
+
+// A Tool is a tool call of a reply.
+type Tool struct {
+	ID        string
+	Name      string
+	Arguments string // sent as it is, in two pieces, JSON or not
+}
+
+// A Request is what the server was asked.
+type Request struct {
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+// JSON decodes the request's body into v.
+func (r Request) JSON(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		t.Fatalf("request body %q: %v", r.Body, err)
+	}
+}
+
+// A Server is a provider on loopback. It is closed with its test.
+type Server struct {
+	URL string // the base URL to configure
+
+	t     testing.TB
+	path  string // the only one that is answered
+	voice voice
+	quit  chan struct{} // closed when the test ends: lets hanging replies go
+
+	mu       sync.Mutex // protects the fields below
+	replies  []Reply    // still to be played
+	requests []Request
+}
+
+// Anthropic starts a server that speaks Anthropic's Messages. Each request takes
+// the next reply; one too many fails the test.
+func Anthropic(t testing.TB, replies ...Reply) *Server {
+	t.Helper()
+	s := &Server{t: t, path: "/v1/messages", voice: anthropicVoice{}, replies: replies}
+	s.start("")
+	return s
+}
+
+// OpenAI starts a server that speaks OpenAI's Chat Completions. Each request takes
+// the next reply; one too many fails the test.
+func OpenAI(t testing.TB, replies ...Reply) *Server {
+	t.Helper()
+	s := &Server{t: t, path: "/v1/chat/completions", voice: openaiVoice{}, replies: replies}
+	s.start("/v1")
+	return s
+}
+
+func (s *Server) start(base string) {
+	s.quit = make(chan struct{})
+	srv := httptest.NewServer(s)
+	s.URL = srv.URL + base
+	s.t.Cleanup(func() {
+		close(s.quit)
+		srv.CloseClientConnections()
+		srv.Close() // also closes what http.DefaultTransport keeps open
+	})
+}
+
+// Requests are all requests so far, in order.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Last is the latest request; there must be one.
+func (s *Server) Last() Request {
+	s.t.Helper()
+	all := s.Requests()
+	if len(all) == 0 {
+		s.t.Fatal("modeltest: nothing was asked")
+	}
+	return all[len(all)-1]
+}
+
+// Add appends replies to those still to be played.
+func (s *Server) Add(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies = append(s.replies, replies...)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	reply, ok := s.record(r)
+	switch {
+	case r.Method != http.MethodPost || r.URL.Path != s.path:
+		http.Error(w, "modeltest: "+r.Method+" "+r.URL.Path+" is not served", http.StatusNotFound)
+	case !ok:
+		s.t.Errorf("modeltest: one request too many: %s", r.URL.Path)
+		http.Error(w, "modeltest: no reply left", http.StatusBadRequest)
+	case reply.Status != 0:
+		s.refuse(w, reply)
+	default:
+		s.play(w, r, reply)
+	}
+}
+
+// record notes the request and takes its reply.
+func (s *Server) record(r *http.Request) (Reply, bool) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Logf("modeltest: request body: %v", err) // the client went away
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body})
+	if len(s.replies) == 0 {
+		return Reply{}, false
+	}
+	reply := s.replies[0]
+	s.replies = s.replies[1:]
+	return reply, true
+}
+
+func (s *Server) refuse(w http.ResponseWriter, reply Reply) {
+	w.Header().Set("Content-Type", "application/json")
+	setHeader(w, reply)
+	w.WriteHeader(reply.Status)
+	body := reply.Body
+	if body == "" {
+		body = s.voice.refusal(reply.Error)
+	}
+	_, _ = io.WriteString(w, body) // a client that went away has what it wanted
+}
+
+func setHeader(w http.ResponseWriter, reply Reply) {
+	for name, value := range reply.Header {
+		w.Header().Set(name, value)
+	}
+}

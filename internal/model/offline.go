@@ -1,0 +1,138 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// offline is the model that needs none: it plays a script, and echoes where there
+// is none or no more.
+//
+// It keeps nothing between calls. Which reply of the script is next follows from
+// the conversation: as many as the assistant has said are over. So one script
+// serves any number of sessions, and a session goes on after a restart. A
+// compaction takes messages away; [Request.Earlier] tells how many of them were
+// replies, else the script goes back as far.
+type offline struct {
+	info   Info
+	script Script
+	wait   func(ctx context.Context, d time.Duration) error
+}
+
+// Offline returns the offline model with a script; one without replies echoes.
+func Offline(script Script) Model { return newOffline(Config{Provider: ProviderOffline}, script) }
+
+func openOffline(c Config) (Model, error) {
+	if c.Script == "" {
+		return newOffline(c, nil), nil
+	}
+	script, err := LoadScript(c.Script)
+	if err != nil {
+		return nil, fmt.Errorf("model script: %w", err)
+	}
+	return newOffline(c, script), nil
+}
+
+func newOffline(c Config, script Script) *offline {
+	name := c.Name
+	switch {
+	case name != "":
+	case len(script) > 0:
+		name = "script"
+	default:
+		name = "echo"
+	}
+	return &offline{
+		info:   Info{Provider: ProviderOffline, Name: name, Window: limitsOf(c).window, Offline: true},
+		script: script, wait: wait,
+	}
+}
+
+func (m *offline) Info() Info { return m.info }
+
+func (m *offline) Reply(ctx context.Context, req *Request, stream func(Delta)) (*Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, m.cancelled(err)
+	}
+	if stream == nil {
+		stream = func(Delta) {}
+	}
+	said := replies(req)
+	next := Scripted{Text: m.echo(req, said)}
+	if said < len(m.script) {
+		next = m.script[said]
+	}
+	for _, word := range strings.SplitAfter(next.Text, " ") {
+		if err := m.wait(ctx, next.Delay); err != nil {
+			return nil, m.cancelled(err)
+		}
+		stream(Delta{Text: word})
+	}
+	return m.response(req, next, stream), nil
+}
+
+func (m *offline) response(req *Request, next Scripted, stream func(Delta)) *Response {
+	out := &Response{Text: next.Text, Stop: StopEnd}
+	ids := idsOf(req)
+	for _, t := range next.Tools {
+		stream(Delta{ToolCall: t.Name})
+		out.ToolCalls = append(out.ToolCalls, ToolCall{ID: ids.fresh(""), Name: t.Name, Arguments: t.Arguments})
+		out.Stop = StopTools
+	}
+	out.Usage = Usage{
+		Input:  req.Estimate(),
+		Output: Estimate([]Message{{Content: out.Text, ToolCalls: out.ToolCalls}}),
+	}
+	return out
+}
+
+func (m *offline) cancelled(err error) error {
+	return &Error{Provider: ProviderOffline, Message: "cancelled: " + err.Error(), cause: err}
+}
+
+// replies counts what the assistant has said.
+func replies(req *Request) int {
+	n := max(req.Earlier, 0)
+	for _, m := range req.Messages {
+		if m.Role == Assistant {
+			n++
+		}
+	}
+	return n
+}
+
+// idsOf are the ids of the calls in the conversation.
+func idsOf(req *Request) callIDs {
+	ids := make(callIDs)
+	for _, m := range req.Messages {
+		for _, c := range m.ToolCalls {
+			ids[c.ID] = true
+		}
+	}
+	return ids
+}
+
+// advice tells how to get a real model.
+const advice = "No model is configured. For a real one, put its key into ANTHROPIC_API_KEY or OPENAI_API_KEY and run " +
+	"`patchbay chat --model anthropic:NAME` (or `openai:NAME`), or write `provider` and `name` under `[model]` in config.toml."
+
+// echo is what the offline model says of its own accord. The first time it also
+// says why it says no more than that.
+func (m *offline) echo(req *Request, said int) string {
+	text := "(offline model) You said: " + lastUserText(req)
+	if len(m.script) > 0 || said > 0 {
+		return text
+	}
+	return text + "\n\n" + advice
+}
+
+func lastUserText(req *Request) string {
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		if m := req.Messages[i]; m.Role == User {
+			return m.Content
+		}
+	}
+	return "(nothing)"
+}

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// The providers.
+const (
+	ProviderAnthropic = "anthropic"
+	ProviderOpenAI    = "openai" // and every endpoint compatible with it
+	ProviderOffline   = "offline"
+)
+
+// Providers are the names that Config.Provider may have.
+func Providers() []string { return []string{ProviderAnthropic, ProviderOpenAI, ProviderOffline} }
+
+// Config says which model answers, and how to reach it. The zero value is the
+// offline model. It holds no key: keys are looked up by their names.
+type Config struct {
+	Provider string // anthropic | openai | offline; "": offline
+	Name     string // the provider's name of the model; offline: not needed
+	BaseURL  string // "": $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own
+	Script   string // offline: the file of replies to play; "": it echoes
+
+	Window int           // tokens a conversation may have; 0: what is known of the model
+	Idle   time.Duration // how long a server may send nothing at all; 0: DefaultIdle
+
+	// Lookup finds ANTHROPIC_API_KEY or OPENAI_API_KEY in the secrets file, for want
+	// of one in the environment; (*config.Secrets).Lookup is one. nil: there is none.
+	Lookup func(name string) (config.Secret, bool)
+
+	Getenv func(name string) string // nil: os.Getenv
+	HTTP   *http.Client             // nil: a plain one; redirects are refused in any case
+	Logger *slog.Logger             // nil discards
+}
+
+// DefaultIdle is how long a server may send nothing. Providers ping every few
+// seconds; two minutes are for a machine that first loads the model from disk.
+const DefaultIdle = 2 * time.Minute
+
+// Open returns the model. It reads the script of an offline one; of the others
+// nothing is reached before the first reply is asked for.
+func Open(c Config) (Model, error) {
+	c = c.withDefaults()
+	switch c.Provider {
+	case ProviderOffline:
+		return openOffline(c)
+	case ProviderAnthropic:
+		return openRemote(c, anthropicEndpoint, newAnthropic)
+	case ProviderOpenAI:
+		return openRemote(c, openaiEndpoint, newOpenAI)
+	}
+	return nil, unknownProvider(c.Provider)
+}
+
+// With is the config with the model that a flag or $PATCHBAY_MODEL names in place
+// of its own. What was said about another provider's endpoint goes with it.
+func (c Config) With(model string) (Config, error) {
+	provider, name, err := ParseName(model)
+	if err != nil {
+		return c, err
+	}
+	if provider != c.Provider {
+		c.BaseURL, c.Window = "", 0
+	}
+	if provider != ProviderOffline {
+		c.Script = ""
+	}
+	c.Provider, c.Name = provider, name
+	return c, nil
+}
+
+// ParseName splits PROVIDER:NAME. The name may have colons of its own
+// (openai:llama3:8b); the offline model goes without one.
+func ParseName(s string) (provider, name string, err error) {
+	provider, name, _ = strings.Cut(strings.TrimSpace(s), ":")
+	switch {
+	case !slices.Contains(Providers(), provider):
+		return "", "", unknownProvider(provider)
+	case name == "" && provider != ProviderOffline:
+		return "", "", fmt.Errorf("model %q has no name: write %s:NAME", cut(s), provider)
+	}
+	return provider, name, nil
+}
+
+func unknownProvider(provider string) error {
+	return fmt.Errorf("unknown model provider %q: write PROVIDER:NAME, the providers are %s (openai is also every compatible endpoint)",
+		cut(provider), strings.Join(Providers(), ", "))
+}
+
+func (c Config) withDefaults() Config {
+	if c.Provider == "" {
+		c.Provider = ProviderOffline
+	}
+	if c.Idle <= 0 {
+		c.Idle = DefaultIdle
+	}
+	if c.Getenv == nil {
+		c.Getenv = os.Getenv
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

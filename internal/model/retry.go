@@ -1,0 +1,208 @@
+package model
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxTries bounds how often a reply is asked for. With the waits below that is
+	// a quarter of a minute where the server does not say how long to wait.
+	maxTries = 5
+	// firstWait is doubled with every try.
+	firstWait = time.Second
+	// maxWait bounds what a server can make us wait with Retry-After.
+	maxWait = time.Minute
+)
+
+// A provider speaks to one kind of server. It is stateless.
+type provider interface {
+	// try asks once and fills the reply, by the calling goroutine.
+	try(ctx context.Context, p *prepared, r *reply, w *watch) error
+	// event is the body of an error that came as an event in mid-stream; false where
+	// err is none.
+	event(err error) (body []byte, ok bool)
+	// read tells what the body of an error says.
+	read(body []byte) refusal
+}
+
+// A remote is a model behind HTTP: what all providers have in common.
+type remote struct {
+	info     Info
+	at       endpoint
+	provider provider
+	idle     time.Duration
+	output   int // tokens of a reply, where the request does not say
+	log      *slog.Logger
+
+	wait func(ctx context.Context, d time.Duration) error // between tries; tests do not wait
+}
+
+func openRemote(c Config, s site, speak func(endpoint, string) provider) (Model, error) {
+	if c.Name == "" {
+		return nil, errors.New("model " + c.Provider + ": no name: write model.name in the config file, or --model " + c.Provider + ":NAME")
+	}
+	at, err := s.resolve(c)
+	if err != nil {
+		return nil, err
+	}
+	limits := limitsOf(c)
+	return &remote{
+		info: Info{Provider: c.Provider, Name: c.Name, Window: limits.window},
+		at:   at, provider: speak(at, c.Name), idle: c.Idle, output: limits.output, log: c.Logger, wait: wait,
+	}, nil
+}
+
+func (m *remote) Info() Info { return m.info }
+
+func (m *remote) Reply(ctx context.Context, req *Request, stream func(Delta)) (*Response, error) {
+	p, err := prepare(req, m.at.official && m.info.Provider == ProviderOpenAI)
+	if err != nil {
+		return nil, &Error{Provider: m.info.Provider, Message: err.Error(), cause: err}
+	}
+	if p.maxTokens == 0 {
+		p.maxTokens = m.output
+	}
+	if stream == nil {
+		stream = func(Delta) {}
+	}
+	for try := 1; ; try++ {
+		r := newReply(p, stream)
+		failed := m.once(ctx, p, r)
+		if failed == nil {
+			return r.response(), nil
+		}
+		failed.Tries = try
+		if !failed.passing || try == maxTries || ctx.Err() != nil {
+			return nil, failed
+		}
+		if err := m.pause(ctx, failed, stream); err != nil {
+			return nil, m.cancelled(err)
+		}
+	}
+}
+
+// pause announces another try and waits for its time.
+func (m *remote) pause(ctx context.Context, failed *Error, stream func(Delta)) error {
+	after := backoff(failed.Tries)
+	if failed.after > 0 {
+		after = min(failed.after, maxWait)
+	}
+	m.log.InfoContext(ctx, "model asked again", "dur", after, "err", failed)
+	stream(Delta{Retry: &Retry{Attempt: failed.Tries + 1, After: after, Err: failed}})
+	return m.wait(ctx, after)
+}
+
+// once asks one time. Whatever went wrong becomes an [*Error] here.
+func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
+	w := newWatch(ctx, m.idle)
+	defer w.stop()
+	err := m.provider.try(w.ctx, p, r, w)
+	if err == nil {
+		err = errCut
+	}
+	switch cause := w.cause(); {
+	case ctx.Err() != nil:
+		return m.cancelled(ctx.Err())
+	case r.ended: // what comes after the end, or fails to, changes nothing
+		return nil
+	case cause != nil: // the watch ended it: what the SDK says is but a consequence
+		return &Error{Provider: m.info.Provider, Message: cause.Error(), cause: cause}
+	}
+	if said, ok := m.said(err); ok {
+		return m.at.refused(m.info.Name, said)
+	}
+	return m.broken(err)
+}
+
+// said is what the server meant with an error; false where it was not the server
+// that spoke.
+func (m *remote) said(err error) (refusal, bool) {
+	var answer *answeredError
+	if errors.As(err, &answer) {
+		r := m.provider.read(answer.body)
+		r.status, r.header = answer.status, answer.header
+		return r, true
+	}
+	if body, ok := m.provider.event(err); ok {
+		return m.provider.read(body), true
+	}
+	return refusal{}, false
+}
+
+func (m *remote) cancelled(err error) *Error {
+	return &Error{Provider: m.info.Provider, Message: "cancelled: " + err.Error(), cause: err}
+}
+
+var errCut = errors.New("the stream ended before the reply was whole")
+
+// broken makes an error of what went wrong on the way to the server or back. Most
+// of that may pass; what is wrong with the address will not.
+func (m *remote) broken(err error) *Error {
+	e := &Error{Provider: m.info.Provider, Message: cut(printable(m.at.scrub(err.Error()))), passing: true}
+	var (
+		dial     *net.OpError
+		redirect *redirectError
+		page     *notStreamError
+		dns      *net.DNSError
+		untrue   x509.UnknownAuthorityError
+		misnamed x509.HostnameError
+		expired  x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &redirect), errors.As(err, &page):
+		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
+	case errors.As(err, &untrue), errors.As(err, &misnamed), errors.As(err, &expired), errors.Is(err, errManyCalls):
+		e.passing = false
+	case errors.As(err, &dial) && dial.Op == "dial":
+		e.Fix = "does a server listen at " + m.at.base + "?"
+	}
+	return e
+}
+
+// backoff is how long to wait after so many tries: between half and all of a time
+// that doubles, so that many clients do not come back at once.
+func backoff(tries int) time.Duration {
+	full := firstWait << min(tries-1, 5)
+	return full/2 + rand.N(full/2)
+}
+
+// retryAfter reads the header of that name: seconds, or a date. Both providers
+// also send a finer retry-after-ms.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(min(ms, float64(maxWait.Milliseconds()))) * time.Millisecond
+	}
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+		return time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,221 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+const (
+	// maxScript bounds a script's file.
+	maxScript = 1 << 20
+	// maxScriptTokens bounds its words and signs: some of the YAML parser's steps
+	// take time that grows with the square of their number.
+	maxScriptTokens = 20_000
+	// maxDelay bounds the wait before each word, against a slip of the unit.
+	maxDelay = 10 * time.Second
+)
+
+// A Script is what the offline model says, reply by reply. As a file it is a YAML
+// list:
+//
+//	[
+//	  {text: Let me look., tools: [{name: read_file, arguments: {path: go.mod}}]},
+//	  {text: It is a Go module., delay: 20ms},
+//	]
+//
+// or the same with dashes.
+type Script []Scripted
+
+// Scripted is one reply of a script.
+type Scripted struct {
+	Text  string
+	Tools []ScriptedCall
+	Delay time.Duration // before each word; 0: none
+}
+
+// A ScriptedCall is one tool call of a scripted reply.
+type ScriptedCall struct {
+	Name      string
+	Arguments json.RawMessage // an object
+}
+
+// scriptEntry is a reply as it stands in the file.
+type scriptEntry struct {
+	Text  string `yaml:"text"`
+	Tools []struct {
+		Name      string         `yaml:"name"`
+		Arguments map[string]any `yaml:"arguments"`
+	} `yaml:"tools"`
+	Delay string `yaml:"delay"`
+}
+
+// LoadScript reads a script from a file.
+func LoadScript(path string) (Script, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxScript+1)) // one byte more tells that it is too long
+	if err != nil {
+		return nil, err
+	}
+	return ParseScript(path, data)
+}
+
+// ParseScript reads a script. Errors begin with name:line:column.
+func ParseScript(name string, data []byte) (Script, error) {
+	script, err := parseScript(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return script, nil
+}
+
+func parseScript(data []byte) (Script, error) {
+	if len(data) > maxScript {
+		return nil, at(nil, "a script has at most %d bytes", maxScript)
+	}
+	if !utf8.Valid(data) {
+		return nil, at(nil, "a script must be UTF-8")
+	}
+	list, err := scriptList(string(data))
+	if list == nil || err != nil {
+		return nil, err
+	}
+	script := make(Script, 0, len(list.Values))
+	for _, node := range list.Values {
+		reply, err := scriptedReply(node)
+		if err != nil {
+			return nil, err
+		}
+		script = append(script, reply)
+	}
+	return script, nil
+}
+
+// scriptList parses the one list that a script is; nil: the file is empty.
+func scriptList(text string) (*ast.SequenceNode, error) {
+	tokens := lexer.Tokenize(text)
+	if err := usable(tokens); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, located(err)
+	}
+	var list *ast.SequenceNode
+	for _, doc := range file.Docs {
+		switch body := doc.Body.(type) {
+		case nil, *ast.NullNode, *ast.CommentGroupNode:
+		case *ast.SequenceNode:
+			if list != nil {
+				return nil, at(body.GetToken(), "a script is one document, this is a second")
+			}
+			list = body
+		default:
+			return nil, at(body.GetToken(), "a script is a list of replies: begin each with \"- text: …\"")
+		}
+	}
+	return list, nil
+}
+
+// usable refuses what a script has no use for. Aliases are the way to a file that
+// unfolds to gigabytes.
+func usable(tokens token.Tokens) error {
+	for i, tk := range tokens {
+		switch {
+		case i > maxScriptTokens:
+			return at(tk, "the script is too long: more than %d words and signs", maxScriptTokens)
+		case tk.Type == token.InvalidType:
+			return at(tk, "not valid YAML: %s", cut(tk.Error))
+		case tk.Type == token.AnchorType, tk.Type == token.AliasType, tk.Type == token.MergeKeyType:
+			return at(tk, "anchors, aliases and merge keys are not allowed; quote a text that begins with & or *")
+		case tk.Type == token.TagType:
+			return at(tk, "tags are not allowed; quote a text that begins with !")
+		}
+	}
+	return nil
+}
+
+// scriptedReply reads one reply.
+func scriptedReply(node ast.Node) (Scripted, error) {
+	entry, ok := node.(*ast.MappingNode)
+	if !ok || len(entry.Values) == 0 {
+		return Scripted{}, at(node.GetToken(), "want a reply: \"text: …\", and tools where it calls any")
+	}
+	var e scriptEntry
+	if err := yaml.NodeToValue(entry, &e, yaml.Strict()); err != nil {
+		return Scripted{}, located(err)
+	}
+	reply, err := e.reply()
+	if err != nil {
+		return Scripted{}, at(entry.Values[0].Key.GetToken(), "%w", err)
+	}
+	return reply, nil
+}
+
+func (e *scriptEntry) reply() (Scripted, error) {
+	reply := Scripted{Text: e.Text}
+	if e.Delay != "" {
+		d, err := time.ParseDuration(e.Delay)
+		if err != nil || d < 0 || d > maxDelay {
+			return reply, fmt.Errorf("delay: want a time from 0s to %s, like 20ms, got %q", maxDelay, cut(e.Delay))
+		}
+		reply.Delay = d
+	}
+	for _, t := range e.Tools {
+		if t.Name == "" {
+			return reply, errors.New("each of a reply's tools needs a name")
+		}
+		call := ScriptedCall{Name: t.Name, Arguments: emptyObject}
+		if len(t.Arguments) > 0 {
+			var err error
+			if call.Arguments, err = json.Marshal(t.Arguments); err != nil {
+				return reply, fmt.Errorf("arguments of %q: %w", cut(t.Name), err)
+			}
+		}
+		reply.Tools = append(reply.Tools, call)
+	}
+	return reply, nil
+}
+
+// at is an error with the position of a token, or of the file's beginning.
+func at(tk *token.Token, format string, args ...any) error {
+	line, column := 1, 1
+	if tk != nil && tk.Position != nil {
+		line, column = max(tk.Position.Line, 1), max(tk.Position.Column, 1)
+	}
+	return fmt.Errorf("%d:%d: %w", line, column, fmt.Errorf(format, args...))
+}
+
+// located is an error of the YAML library with its position first, in the words of
+// scripts rather than of Go types.
+func located(err error) error {
+	var (
+		e       yaml.Error
+		unknown *yaml.UnknownFieldError
+		odd     *yaml.TypeError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return at(unknown.Token, "%s: a reply has text, tools and delay, a tool has name and arguments", cut(unknown.Message))
+	case errors.As(err, &odd) && odd.DstType.Kind() == reflect.String:
+		return at(odd.Token, "want a text")
+	case errors.As(err, &e):
+		return at(e.GetToken(), "%s", cut(e.GetMessage()))
+	}
+	return at(nil, "%s", cut(err.Error()))
+}
