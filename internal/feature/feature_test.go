@@ -1,0 +1,76 @@
+package feature
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openEngine(t *testing.T) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func TestFeatures(t *testing.T) {
+	e := openEngine(t)
+	features, elsewhere := New(e), New(e)
+	ctx := t.Context()
+
+	t.Run("the plugins flag is as the seed has it, and off", func(t *testing.T) {
+		got, err := features.Get(ctx, Plugins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(got)
+		want := `{"name":"plugins","description":"Enable plugin system for agent customization","stage":"experimental","default":false,"enabled":false}`
+		if err != nil || string(text) != want {
+			t.Errorf("got %s, %v", text, err)
+		}
+	})
+	t.Run("a flag that is set is so for everybody", func(t *testing.T) {
+		for _, on := range []bool{true, true, false} {
+			if got, err := features.Set(ctx, Plugins, on); err != nil || got.Enabled != on {
+				t.Errorf("set: %+v, %v", got, err)
+			}
+			if got, err := elsewhere.Get(ctx, Plugins); err != nil || got.Enabled != on || got.Default {
+				t.Errorf("get: %+v, %v", got, err)
+			}
+			if list, err := elsewhere.List(ctx); err != nil || len(list) != len(known()) || list[0].Enabled != on {
+				t.Errorf("list: %+v, %v", list, err)
+			}
+		}
+	})
+	t.Run("another name is unknown", func(t *testing.T) {
+		for _, name := range []string{"", "Plugins", "nonsense", "*"} {
+			if _, err := features.Get(ctx, name); !errors.Is(err, ErrUnknown) {
+				t.Errorf("get %q: %v", name, err)
+			}
+			if _, err := features.Set(ctx, name, true); !errors.Is(err, ErrUnknown) {
+				t.Errorf("set %q: %v", name, err)
+			}
+		}
+	})
+	t.Run("a value that is none is an error, not an opinion", func(t *testing.T) {
+		if _, err := features.bucket.Put(ctx, Plugins, []byte("perhaps")); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := features.Get(ctx, Plugins); err == nil || got.Enabled {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// How much is kept: enough to ask on Monday what happened on Tuesday, and no more than a laptop can spare.
+const (
+	streamName = "events"
+	maxAge     = 7 * 24 * time.Hour
+	maxBytes   = 256 << 20
+)
+
+// noSession is the topic of events that belong to no session. No session has such an id.
+const noSession = "-"
+
+// page is how many records are read at a time where many are looked through for a few.
+const page = 512
+
+// Options say how a journal is kept. The zero value works.
+type Options struct {
+	Logger *slog.Logger // told what could not be kept, or not be read; nil discards
+}
+
+// An Event is something that happened.
+type Event struct {
+	Sequence uint64          `json:"seq"`
+	Time     time.Time       `json:"time"`
+	Kind     string          `json:"kind"`
+	Session  string          `json:"session,omitempty"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// A Filter says which events are wanted. The zero value wants all.
+type Filter struct {
+	Session string   // "": of all sessions, and of none
+	Kinds   []string // empty: every kind
+}
+
+func (f Filter) wants(e *Event) bool {
+	return (f.Session == "" || f.Session == e.Session) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind))
+}
+
+// A Journal is what happened. It is safe for concurrent use, and so are several on the same engine.
+type Journal struct {
+	engine engine.Store
+	log    *slog.Logger
+	queue  *queue
+
+	mu     sync.Mutex    // protects stream
+	stream engine.Stream // nil: not opened yet
+}
+
+// New makes a journal. It does no I/O and starts nothing: the first [Journal.Post] does, and [Journal.Close] ends it.
+func New(e engine.Store, o Options) *Journal {
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Journal{engine: e, log: log, queue: newQueue()}
+}
+
+func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stream != nil {
+		return j.stream, nil
+	}
+	stream, err := j.engine.Stream(ctx, engine.StreamConfig{Name: streamName, MaxAge: maxAge, MaxBytes: maxBytes})
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j.stream = stream
+	return stream, nil
+}
+
+// Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is on disk.
+func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json.RawMessage) (uint64, error) {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	text, err := encode(kind, data)
+	if err != nil {
+		return 0, fmt.Errorf("journal: event %.64q: %w", kind, err)
+	}
+	sequence, err := stream.Append(ctx, engine.Append{Topic: topic(sessionID), Data: text, ID: rand.Text()})
+	if err != nil {
+		return 0, fmt.Errorf("journal: event %.64q, %d bytes: %w", kind, len(data), err)
+	}
+	return sequence, nil
+}
+
+// Read returns the events after a sequence number that the filter wants, oldest first, at most limit (0: all).
+func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit int) ([]Event, error) {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events := []Event{}
+	for {
+		records, err := stream.Read(ctx, filter.topic(), after, page)
+		if err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		for _, r := range records {
+			if e, ok := j.decode(r); ok && filter.wants(&e) {
+				events = append(events, e)
+			}
+			if limit > 0 && len(events) == limit {
+				return events, nil
+			}
+		}
+		if len(records) < page {
+			return events, nil
+		}
+		after = records[len(records)-1].Sequence
+	}
+}
+
+// Follow calls f with the events after a sequence number that the filter wants, then with each as it comes, until ctx ends
+// or f returns an error.
+func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f func(Event) error) error {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return err
+	}
+	return stream.Follow(ctx, filter.topic(), after, func(r engine.Record) error {
+		if e, ok := j.decode(r); ok && filter.wants(&e) {
+			return f(e)
+		}
+		return nil
+	})
+}
+
+// First is the sequence number of the oldest event that is still kept.
+func (j *Journal) First(ctx context.Context) (uint64, error) {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return stream.First(ctx)
+}
+
+// Last is the sequence number of the newest event, 0 where there is none.
+func (j *Journal) Last(ctx context.Context) (uint64, error) {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return stream.Last(ctx, "")
+}
+
+// Forget drops the events of a session.
+func (j *Journal) Forget(ctx context.Context, sessionID string) error {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return err
+	}
+	return stream.Purge(ctx, topic(sessionID))
+}
+
+func topic(sessionID string) string {
+	if sessionID == "" {
+		return noSession
+	}
+	return sessionID
+}
+
+// topic is "", every topic, where the filter names no session.
+func (f Filter) topic() string { return f.Session }
+
+// An event is kept as {"kind": …, "data": …}. Its session is the topic; sequence number and time are the engine's.
+type kept struct {
+	Kind string          `json:"kind"`
+	Data json.RawMessage `json:"data"`
+}
+
+// encode passes the data on as it is: it was made by us, and may be large.
+func encode(kind string, data json.RawMessage) ([]byte, error) {
+	if kind == "" {
+		return nil, errors.New("it has no kind")
+	}
+	if err := rawjson.Check(data); err != nil {
+		return nil, fmt.Errorf("its data: %w", err)
+	}
+	return rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "data", Value: data}}.JSON(), nil
+}
+
+// decode reads an event. What is not one is logged and left out: it must not keep anybody from what came after it.
+func (j *Journal) decode(r engine.Record) (Event, bool) {
+	var k kept
+	err := json.Unmarshal(r.Data, &k)
+	if err == nil && (k.Kind == "" || k.Data == nil) {
+		err = errors.New("it has no kind or no data")
+	}
+	if err != nil {
+		j.log.Warn("journal entry is broken", "seq", r.Sequence, "err", err)
+		return Event{}, false
+	}
+	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Session: r.Topic, Data: k.Data}
+	if e.Session == noSession {
+		e.Session = ""
+	}
+	return e, true
+}

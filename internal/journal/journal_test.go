@@ -1,0 +1,338 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openEngine(t testing.TB) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func publish(t *testing.T, j *Journal, kind, session, data string) uint64 {
+	t.Helper()
+	sequence, err := j.Publish(t.Context(), kind, session, json.RawMessage(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sequence
+}
+
+// read returns the data of what is in the journal.
+func read(t *testing.T, j *Journal, after uint64, f Filter, limit int) string {
+	t.Helper()
+	events, err := j.Read(t.Context(), after, f, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []string
+	for _, e := range events {
+		data = append(data, string(e.Data))
+	}
+	return strings.Join(data, " ")
+}
+
+func TestJournal(t *testing.T) {
+	j := New(openEngine(t), Options{})
+	ctx := t.Context()
+	if first, err := j.Last(ctx); err != nil || first != 0 {
+		t.Errorf("an empty journal's last is %d, %v", first, err)
+	}
+	one := publish(t, j, "turn.started", "ses_a", `1`)
+	publish(t, j, "turn.started", "ses_b", `2`)
+	three := publish(t, j, "point", "ses_a", `{"a": [3]}`)
+	four := publish(t, j, "plugin.changed", "", `4`)
+
+	t.Run("what was published is read as it was, in order", func(t *testing.T) {
+		if got := read(t, j, 0, Filter{}, 0); got != `1 2 {"a": [3]} 4` {
+			t.Errorf("got %s", got)
+		}
+		events, err := j.Read(ctx, 0, Filter{}, 1)
+		if err != nil || len(events) != 1 {
+			t.Fatalf("got %v, %v", events, err)
+		}
+		if e := events[0]; e.Sequence != one || e.Kind != "turn.started" || e.Session != "ses_a" || e.Time.IsZero() {
+			t.Errorf("got %+v", e)
+		}
+	})
+	t.Run("a filter picks sessions and kinds", func(t *testing.T) {
+		for want, f := range map[string]Filter{
+			`1 {"a": [3]}`: {Session: "ses_a"},
+			`1 2`:          {Kinds: []string{"turn.started"}},
+			`2`:            {Session: "ses_b", Kinds: []string{"turn.started", "point"}},
+			``:             {Session: "ses_none"},
+		} {
+			if got := read(t, j, 0, f, 0); got != want {
+				t.Errorf("%+v: got %s", f, got)
+			}
+		}
+	})
+	t.Run("reading goes on after a sequence number", func(t *testing.T) {
+		if got := read(t, j, three, Filter{}, 0); got != "4" {
+			t.Errorf("got %s", got)
+		}
+		if got := read(t, j, one, Filter{Session: "ses_a"}, 0); got != `{"a": [3]}` {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("an event of no session has none", func(t *testing.T) {
+		events, err := j.Read(ctx, three, Filter{}, 0)
+		if err != nil || len(events) != 1 || events[0].Session != "" {
+			t.Errorf("got %+v, %v", events, err)
+		}
+	})
+	t.Run("first and last are the ends", func(t *testing.T) {
+		first, err := j.First(ctx)
+		last, err2 := j.Last(ctx)
+		if err != nil || err2 != nil || first != one || last != four {
+			t.Errorf("got %d to %d, %v, %v", first, last, err, err2)
+		}
+	})
+	t.Run("what is no event is refused", func(t *testing.T) {
+		for _, c := range [][2]string{{"", "1"}, {"k", ""}, {"k", "{"}, {"k", "1 2"}} {
+			if _, err := j.Publish(ctx, c[0], "", json.RawMessage(c[1])); err == nil {
+				t.Errorf("%q was taken", c)
+			}
+		}
+	})
+	t.Run("what is forgotten is gone, and nothing else", func(t *testing.T) {
+		if err := j.Forget(ctx, "ses_a"); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, j, 0, Filter{}, 0); got != "2 4" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestReadPages(t *testing.T) {
+	j := New(openEngine(t), Options{})
+	for i := range page + 3 {
+		kind := "other"
+		if i%100 == 0 {
+			kind = "wanted"
+		}
+		if !j.Post(kind, "ses_a", json.RawMessage(fmt.Sprint(i))) {
+			t.Fatal("dropped")
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, j, 0, Filter{Kinds: []string{"wanted"}}, 0); got != "0 100 200 300 400 500" {
+		t.Errorf("got %s", got)
+	}
+	if got := read(t, j, 0, Filter{Kinds: []string{"wanted"}}, 2); got != "0 100" {
+		t.Errorf("at most two: %s", got)
+	}
+	if events, err := j.Read(t.Context(), 0, Filter{}, 0); err != nil || len(events) != page+3 {
+		t.Errorf("all: %d, %v", len(events), err)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	e := openEngine(t)
+	j, writer := New(e, Options{}), New(e, Options{})
+	enough := errors.New("enough")
+
+	t.Run("what was, then what comes, until told enough", func(t *testing.T) {
+		publish(t, writer, "k", "ses_f", "1")
+		publish(t, writer, "k", "ses_other", "2")
+		var got []string
+		err := j.Follow(t.Context(), 0, Filter{Session: "ses_f"}, func(e Event) error {
+			got = append(got, string(e.Data))
+			switch len(got) {
+			case 1:
+				publish(t, writer, "k", "ses_f", "3")
+				return nil
+			case 2:
+				return enough
+			}
+			return nil
+		})
+		if !errors.Is(err, enough) || strings.Join(got, " ") != "1 3" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("what is no event is logged and left out", func(t *testing.T) {
+		var log lockedBuffer
+		j := New(e, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for _, data := range []string{`{`, `[]`, `{"kind":"k"}`, `{"kind":"k","data":7}`} {
+			if _, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_g", Data: []byte(data)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := read(t, j, 0, Filter{Session: "ses_g"}, 0); got != "7" {
+			t.Errorf("got %s", got)
+		}
+		if n := strings.Count(log.String(), "journal entry is broken"); n != 3 {
+			t.Errorf("%d of 3 were logged: %s", n, log.String())
+		}
+	})
+	t.Run("the end of the context is the end", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := j.Follow(ctx, 0, Filter{}, func(Event) error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestPost(t *testing.T) {
+	t.Run("posts are kept in their order", func(t *testing.T) {
+		j := New(openEngine(t), Options{})
+		for _, data := range []string{"1", "2", "3"} {
+			if !j.Post("k", "", json.RawMessage(data)) {
+				t.Fatal("dropped")
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, j, 0, Filter{}, 0); got != "1 2 3" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("a full queue drops and counts, and does not wait", func(t *testing.T) {
+		stuck := newStuck(openEngine(t))
+		j := New(stuck, Options{})
+		const surplus = 10
+		for range maxQueued + surplus + 1 { // one is on its way
+			j.Post("k", "", json.RawMessage("1"))
+		}
+		// The first may or may not have left the queue by now.
+		if n := j.Dropped(); n != surplus && n != surplus+1 {
+			t.Errorf("%d were dropped", n)
+		}
+		close(stuck.free)
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("large events fill the queue sooner", func(t *testing.T) {
+		stuck := newStuck(openEngine(t))
+		j := New(stuck, Options{})
+		large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+		taken := 0
+		for range 2 * maxQueuedBytes >> 20 {
+			if j.Post("k", "", large) {
+				taken++
+			}
+		}
+		if taken > maxQueuedBytes>>20+1 || taken == 0 {
+			t.Errorf("%d MiB were taken", taken)
+		}
+		close(stuck.free)
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("what cannot be kept is counted and logged", func(t *testing.T) {
+		var log lockedBuffer
+		j := New(openEngine(t), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		j.Post("k", "", json.RawMessage("{"))
+		if err := j.Close(); err == nil || j.Dropped() != 1 || !strings.Contains(log.String(), "event dropped") {
+			t.Errorf("got %v, %d dropped, %s", err, j.Dropped(), log.String())
+		}
+	})
+	t.Run("after close posts are dropped, and a second close is none", func(t *testing.T) {
+		j := New(openEngine(t), Options{})
+		for range 2 {
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if j.Post("k", "", json.RawMessage("1")) || j.Dropped() != 1 {
+			t.Errorf("taken, or not counted: %d", j.Dropped())
+		}
+	})
+	t.Run("close gives up on an engine that does not answer", func(t *testing.T) {
+		stuck := newStuck(openEngine(t))
+		j := New(stuck, Options{})
+		for range 3 {
+			j.Post("k", "", json.RawMessage("1"))
+		}
+		if err := j.Close(); err == nil || !strings.Contains(err.Error(), "3 events") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// stuck is an engine that does not open a stream before it is free.
+type stuck struct {
+	engine.Store
+	free chan struct{}
+}
+
+func newStuck(e engine.Store) stuck { return stuck{e, make(chan struct{})} }
+
+func (s stuck) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream, error) {
+	select {
+	case <-s.free:
+		return s.Store.Stream(ctx, c)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// lockedBuffer is a log that may be written and read at once.
+type lockedBuffer struct {
+	mu   sync.Mutex // protects text
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// FuzzDecode reads anything as an event. What is accepted has a kind and valid data.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"kind":"k","data":{}}`, `{"kind":"k","data":null}`, `{"kind":"","data":1}`, `{"data":1}`, `[`, `null`} {
+		f.Add([]byte(seed))
+	}
+	j := New(nil, Options{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, ok := j.decode(engine.Record{Sequence: 1, Topic: noSession, Time: time.Now(), Data: data})
+		if !ok {
+			return
+		}
+		text, err := encode(e.Kind, e.Data)
+		if err != nil || e.Session != "" {
+			t.Fatalf("%+v: %v", e, err)
+		}
+		if again, ok := j.decode(engine.Record{Data: text}); !ok || again.Kind != e.Kind {
+			t.Errorf("%s became %+v", data, again)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some hundreds a second:
+// what does not fit comes of an engine that is away.
+const (
+	maxQueued      = 1024     // events
+	maxQueuedBytes = 32 << 20 // of their data: traces of large payloads are large
+)
+
+// postTimeout bounds the writing of one event from the queue: longer than the engine takes to move to another process.
+const postTimeout = 10 * time.Second
+
+// closeTimeout bounds how long [Journal.Close] lets the queue drain: as long as a person waits for a command to end.
+const closeTimeout = 3 * time.Second
+
+// A posting is an event on its way.
+type posting struct {
+	kind, session string
+	data          json.RawMessage
+}
+
+// A queue is what was posted and not written yet.
+type queue struct {
+	ctx     context.Context // ended when Close has no more patience
+	cancel  context.CancelFunc
+	drained chan struct{} // closed when the goroutine is gone
+	dropped atomic.Uint64
+
+	mu      sync.Mutex   // protects the fields below
+	waiting chan posting // closed by Close; the goroutine takes from it
+	bytes   int          // of the data that is waiting
+	running bool         // the goroutine was started
+	closed  bool
+}
+
+func newQueue() *queue {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &queue{ctx: ctx, cancel: cancel, drained: make(chan struct{}), waiting: make(chan posting, maxQueued)}
+}
+
+// Post keeps an event some time soon, and never waits: where the queue is full, or closed, the event is dropped, counted,
+// and false returned. The data is the journal's from then on.
+func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
+	q := j.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.bytes+len(data) > maxQueuedBytes || len(q.waiting) == cap(q.waiting) {
+		q.dropped.Add(1)
+		return false
+	}
+	q.waiting <- posting{kind, sessionID, data} // there is room, and nobody else sends: mu is held
+	q.bytes += len(data)
+	if !q.running {
+		q.running = true
+		go j.drain()
+	}
+	return true
+}
+
+// Dropped is how many events that were posted are not in the journal.
+func (j *Journal) Dropped() uint64 { return j.queue.dropped.Load() }
+
+// drain writes what was posted, in its order, until Close.
+func (j *Journal) drain() {
+	q := j.queue
+	defer close(q.drained)
+	for p := range q.waiting {
+		q.mu.Lock()
+		q.bytes -= len(p.data)
+		q.mu.Unlock()
+		if err := j.write(p); err != nil {
+			q.dropped.Add(1)
+			j.log.Warn("event dropped", "kind", p.kind, "err", err)
+		}
+	}
+}
+
+func (j *Journal) write(p posting) error {
+	ctx, cancel := context.WithTimeout(j.queue.ctx, postTimeout)
+	defer cancel()
+	_, err := j.Publish(ctx, p.kind, p.session, p.data)
+	return err
+}
+
+// Close takes no more posts and waits, within a bound, until those there are have been written. The error says how
+// many were not. Everything else goes on working: the engine is not the journal's to close.
+func (j *Journal) Close() error {
+	q := j.queue
+	defer q.cancel()
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.waiting)
+	}
+	running := q.running
+	q.mu.Unlock()
+	if !running {
+		return nil
+	}
+	return q.wait()
+}
+
+// wait gives the goroutine its time. What it cannot write then fails at once, so that it ends.
+func (q *queue) wait() error {
+	before := q.dropped.Load()
+	timer := time.AfterFunc(closeTimeout, q.cancel)
+	defer timer.Stop()
+	<-q.drained
+	if n := q.dropped.Load() - before; n > 0 {
+		return fmt.Errorf("journal: %d events were not kept: the engine did not take them within %v", n, closeTimeout)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// lookBack is among how many of a directory's newest sessions [Store.Last] looks for the one that was used last: each
+// costs a question to the engine.
+const lookBack = 50
+
+// An AmbiguousError says that the beginning of an id is that of several sessions.
+type AmbiguousError struct {
+	Prefix string
+	IDs    []string
+}
+
+func (e *AmbiguousError) Error() string {
+	const enough = 3
+	shown := strings.Join(e.IDs[:min(enough, len(e.IDs))], ", ")
+	if len(e.IDs) > enough {
+		shown += ", …"
+	}
+	return fmt.Sprintf("%.64q is the beginning of %d sessions (%s): give more of the id", e.Prefix, len(e.IDs), shown)
+}
+
+// List returns all sessions, the newest first.
+func (s *Store) List(ctx context.Context) ([]Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.list(ctx)
+}
+
+func (p *parts) list(ctx context.Context) ([]Session, error) {
+	values, err := p.records.Values(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	list := make([]Session, 0, len(values))
+	for _, v := range values {
+		found, err := decodeSession(v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found)
+	}
+	slices.SortFunc(list, newestFirst)
+	return list, nil
+}
+
+func newestFirst(a, b Session) int {
+	if order := b.CreatedAt.Compare(a.CreatedAt); order != 0 {
+		return order
+	}
+	return strings.Compare(b.ID, a.ID)
+}
+
+// Last returns the session of a working directory that was used last, or [ErrNotFound]; "" is every directory. One
+// in which nothing was ever said counts as used before all others.
+func (s *Store) Last(ctx context.Context, workingDir string) (Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	list, err := p.list(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	list = slices.DeleteFunc(list, func(c Session) bool { return workingDir != "" && !sameDir(c.WorkingDir, workingDir) })
+	if len(list) == 0 {
+		return Session{}, fmt.Errorf("%w: none in %q", ErrNotFound, workingDir)
+	}
+	var last Session
+	var used uint64
+	for i, c := range list[:min(lookBack, len(list))] {
+		// Sequence numbers belong to the stream: the larger one was written later, whatever the session.
+		sequence, err := p.transcripts.Last(ctx, c.ID)
+		if err != nil {
+			return Session{}, fmt.Errorf("session %s: %w", c.ID, err)
+		}
+		if i == 0 || sequence > used {
+			last, used = c, sequence
+		}
+	}
+	return last, nil
+}
+
+func sameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
+
+// Find returns the session with an id, or the only one whose id begins so, with or without the prefix ses_. Several are
+// an [AmbiguousError], none is [ErrNotFound].
+func (s *Store) Find(ctx context.Context, idOrPrefix string) (Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	found, _, err := p.get(ctx, idOrPrefix)
+	if !errors.Is(err, ErrNotFound) {
+		return found, err
+	}
+	digits := strings.TrimPrefix(idOrPrefix, sessionPrefix)
+	if digits == "" {
+		return Session{}, notFound(idOrPrefix)
+	}
+	ids, err := p.records.Keys(ctx, sessionPrefix+digits)
+	switch {
+	case err != nil:
+		return Session{}, fmt.Errorf("sessions: %w", err)
+	case len(ids) == 0:
+		return Session{}, notFound(idOrPrefix)
+	case len(ids) > 1:
+		return Session{}, &AmbiguousError{Prefix: idOrPrefix, IDs: ids}
+	}
+	return s.Get(ctx, ids[0])
+}

@@ -1,0 +1,201 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// What the engine knows the parts by.
+const (
+	recordBucket     = "sessions"
+	leaseBucket      = "session_leases"
+	transcriptStream = "transcripts"
+)
+
+// updateTries bounds the loop of [Store.Update]. Every lost try is somebody else's success: so many writers at once on
+// one session are a fault, not a rush.
+const updateTries = 32
+
+// A Store keeps sessions. It is safe for concurrent use, and so are several stores on the same engine, in whatever
+// process or machine.
+type Store struct {
+	engine engine.Store
+	ttl    time.Duration // of a lease
+
+	mu     sync.Mutex // protects opened
+	opened *parts     // nil: not yet
+}
+
+// parts are what a store is made of in the engine.
+type parts struct {
+	records     engine.Bucket // sessions by id
+	leases      engine.Bucket // claims by session id, which vanish when they are not renewed
+	transcripts engine.Stream // entries; a session's id is its topic
+}
+
+// New makes a store. It does no I/O: buckets and streams are opened by the first method that needs them.
+func New(e engine.Store) *Store { return &Store{engine: e, ttl: leaseTTL} }
+
+// open returns the parts, opened once. What could not be opened is tried again the next time.
+func (s *Store) open(ctx context.Context) (*parts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened != nil {
+		return s.opened, nil
+	}
+	p := new(parts)
+	var err error
+	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	if p.leases, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: leaseBucket, TTL: s.ttl}); err != nil {
+		return nil, fmt.Errorf("sessions: leases: %w", err)
+	}
+	if p.transcripts, err = s.engine.Stream(ctx, engine.StreamConfig{Name: transcriptStream}); err != nil {
+		return nil, fmt.Errorf("sessions: transcripts: %w", err)
+	}
+	s.opened = p
+	return p, nil
+}
+
+// Create keeps a new session. Its id and time of creation are made here, whatever they were.
+func (s *Store) Create(ctx context.Context, n Session) (Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	n.CreatedAt = time.Now().UTC()
+	n.ID = newID(sessionPrefix, n.CreatedAt)
+	data, err := encodeSession(&n)
+	if err != nil {
+		return Session{}, err
+	}
+	if _, err := p.records.Create(ctx, n.ID, data); err != nil {
+		return Session{}, fmt.Errorf("session %s: %w", n.ID, err)
+	}
+	return n, nil
+}
+
+// Get returns a session, or [ErrNotFound].
+func (s *Store) Get(ctx context.Context, id string) (Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	found, _, err := p.get(ctx, id)
+	return found, err
+}
+
+// get also returns the record as it is kept, for a compare-and-set.
+func (p *parts) get(ctx context.Context, id string) (Session, engine.Value, error) {
+	if id == "" { // which is no key
+		return Session{}, engine.Value{}, notFound(id)
+	}
+	v, err := p.records.Get(ctx, id)
+	if errors.Is(err, engine.ErrNotFound) {
+		return Session{}, engine.Value{}, notFound(id)
+	}
+	if err != nil {
+		return Session{}, engine.Value{}, fmt.Errorf("session %.64q: %w", id, err)
+	}
+	found, err := decodeSession(v)
+	return found, v, err
+}
+
+// Update changes a session: f is given it as it stands and changes what it likes, but for the id and the time of
+// creation, which stay. When somebody else changed the session meanwhile, f is called again, and may even find its own
+// change there: it should set rather than add. Its error ends the update.
+func (s *Store) Update(ctx context.Context, id string, f func(*Session) error) (Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	for range updateTries {
+		updated, err := p.tryUpdate(ctx, id, f)
+		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUncertain) {
+			return updated, err
+		}
+	}
+	return Session{}, fmt.Errorf("session %s: %d times in a row it %w", id, updateTries, engine.ErrConflict)
+}
+
+// tryUpdate returns [engine.ErrConflict] where somebody else was faster.
+func (p *parts) tryUpdate(ctx context.Context, id string, f func(*Session) error) (Session, error) {
+	now, record, err := p.get(ctx, id)
+	if err != nil {
+		return Session{}, err
+	}
+	next := now
+	if err := f(&next); err != nil {
+		return Session{}, err
+	}
+	next.ID, next.CreatedAt = now.ID, now.CreatedAt
+	data, err := encodeSession(&next)
+	if err != nil {
+		return Session{}, err
+	}
+	if bytes.Equal(data, record.Data) {
+		return next, nil
+	}
+	if _, err := p.records.Update(ctx, id, data, record.Revision); err != nil {
+		return Session{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return next, nil
+}
+
+// Delete forgets a session: its record, its transcript, and its lease, whereby a turn that is running is cut off. Where
+// there is no session it returns [ErrNotFound], having swept up what an earlier, half done Delete may have left.
+//
+// The record goes first and the transcript last. [Store.Begin] looks at the record after its first entry: so that
+// entry is either there to be purged, or Begin sees that the session is gone and purges it.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	p, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	_, _, missing := p.get(ctx, id)
+	if missing != nil && (id == "" || !errors.Is(missing, ErrNotFound)) {
+		return missing
+	}
+	for _, remove := range []func(context.Context, string) error{p.records.Delete, p.leases.Delete, p.transcripts.Purge} {
+		if err := remove(ctx, id); err != nil {
+			return fmt.Errorf("delete session %.64q: %w", id, err)
+		}
+	}
+	return missing
+}
+
+func notFound(id string) error { return fmt.Errorf("%w: %.64q", ErrNotFound, id) }
+
+// encodeSession also sees to it that the plugins are a list, be it an empty one, as whoever reads the JSON expects.
+func encodeSession(s *Session) ([]byte, error) {
+	if s.Plugins == nil {
+		s.Plugins = []string{}
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	return data, nil
+}
+
+func decodeSession(v engine.Value) (Session, error) {
+	var s Session
+	if err := json.Unmarshal(v.Data, &s); err != nil {
+		return Session{}, fmt.Errorf("session %.64q: its record is broken: %w", v.Key, err)
+	}
+	if s.ID != v.Key {
+		return Session{}, fmt.Errorf("session %.64q: its record is that of %.64q", v.Key, s.ID)
+	}
+	if s.Plugins == nil {
+		s.Plugins = []string{}
+	}
+	return s, nil
+}

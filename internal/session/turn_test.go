@@ -1,0 +1,201 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+func TestTurn(t *testing.T) {
+	s := newStore(t)
+	ctx := t.Context()
+
+	t.Run("what was appended is there for the next turn", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		said := []model.Message{user("hello <&>"), calling("1", "2"), result("1"), result("2"), say(model.Assistant, "done")}
+		turn := begin(t, s, id, BeginOptions{Turn: "turn_a"})
+		appendTo(t, turn, said...)
+		end(t, turn, Done)
+		next := begin(t, s, id, BeginOptions{})
+		if got := next.Messages(); !reflect.DeepEqual(got, said) {
+			t.Errorf("got %+v", got)
+		}
+		if got, err := s.Messages(ctx, id); err != nil || !reflect.DeepEqual(got, said) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if got := outline(t, s, id); got != "began user assistant tool tool assistant done began" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("entries name their turn, their time and their place", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		appendTo(t, turn, user("hello"))
+		entries, err := s.Transcript(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := uint64(0)
+		for _, e := range entries {
+			if e.Turn != turn.ID() || e.Time.IsZero() || e.Sequence <= last {
+				t.Errorf("got %+v", e)
+			}
+			last = e.Sequence
+		}
+	})
+	t.Run("a compaction replaces what came before it, and the transcript keeps that", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		appendTo(t, turn, user("one"), say(model.Assistant, "two"))
+		if err := turn.Compact(ctx, Compaction{Strategy: "drop", Messages: []model.Message{say(model.System, "dropped")}}); err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, turn, user("three"))
+		want := []model.Message{say(model.System, "dropped"), user("three")}
+		if got := turn.Messages(); !reflect.DeepEqual(got, want) {
+			t.Errorf("in the turn: %+v", got)
+		}
+		if got, err := s.Messages(ctx, id); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("in the store: %+v, %v", got, err)
+		}
+		entries, err := s.Transcript(ctx, id)
+		if err != nil || len(entries) != 5 || entries[3].Compaction.Before != 2 {
+			t.Errorf("got %+v, %v", entries, err)
+		}
+	})
+	t.Run("messages are the caller's own", func(t *testing.T) {
+		turn := begin(t, s, create(t, s, Session{}).ID, BeginOptions{})
+		said := calling("1")
+		appendTo(t, turn, said)
+		said.ToolCalls[0].Arguments[2] = 'X'
+		got := turn.Messages()
+		got[0].ToolCalls[0].Name = "changed"
+		got[0].ToolCalls[0].Arguments[2] = 'Y'
+		if now := turn.Messages()[0].ToolCalls[0]; now.Name != "shell" || string(now.Arguments) != `{"cmd":"ls"}` {
+			t.Errorf("got %+v", now)
+		}
+	})
+	t.Run("a message that is none is refused and not written", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		broken := calling("1")
+		broken.ToolCalls[0].Arguments = []byte(`{"half`)
+		for _, m := range []model.Message{say("nobody", "x"), broken} {
+			if err := turn.Append(ctx, m); err == nil {
+				t.Errorf("%+v was taken", m)
+			}
+		}
+		appendTo(t, turn, user("hello"))
+		if got := outline(t, s, id); got != "began user" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("a message too large for the engine is an error with its size, and the turn goes on", func(t *testing.T) {
+		turn := begin(t, s, create(t, s, Session{}).ID, BeginOptions{})
+		err := turn.Append(ctx, user(strings.Repeat("x", 64<<20)))
+		if !errors.Is(err, engine.ErrTooLarge) || !strings.Contains(err.Error(), "67108864 bytes") {
+			t.Errorf("got %v", err)
+		}
+		appendTo(t, turn, user("short"))
+		if got := turn.Messages(); len(got) != 1 || turn.Context().Err() != nil {
+			t.Errorf("got %d messages, %v", len(got), turn.Context().Err())
+		}
+	})
+}
+
+func TestEnd(t *testing.T) {
+	s := newStore(t)
+
+	t.Run("a turn is ended though its context was cancelled", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		ctx, cancel := context.WithCancel(t.Context())
+		turn, err := s.Begin(ctx, id, BeginOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		<-turn.Context().Done()
+		if err := turn.End(ctx, Interrupted); err != nil {
+			t.Fatal(err)
+		}
+		if got := outline(t, s, id); got != "began interrupted" {
+			t.Errorf("got %s", got)
+		}
+		end(t, begin(t, s, id, BeginOptions{}), Done) // at once: the lease was given back
+	})
+	t.Run("only the first end counts", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		end(t, turn, Done)
+		end(t, turn, Failed)
+		if got := outline(t, s, id); got != "began done" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("nothing is appended after the end", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		end(t, turn, Done)
+		if err := turn.Append(t.Context(), user("late")); !errors.Is(err, ErrEnded) {
+			t.Errorf("got %v", err)
+		}
+		if cause := context.Cause(turn.Context()); !errors.Is(cause, ErrEnded) {
+			t.Errorf("the context's cause: %v", cause)
+		}
+		if got := outline(t, s, id); got != "began done" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("what is no end is refused, and the lease given back all the same", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		for _, status := range []Status{Began, "", "nonsense"} {
+			if err := begin(t, s, id, BeginOptions{}).End(t.Context(), status); err == nil {
+				t.Errorf("%q was taken for an end", status)
+			}
+		}
+		end(t, begin(t, s, id, BeginOptions{}), Done)
+	})
+}
+
+func TestTitle(t *testing.T) {
+	s := newStore(t)
+	titleAfter := func(t *testing.T, n Session, said ...model.Message) string {
+		t.Helper()
+		id := create(t, s, n).ID
+		turn := begin(t, s, id, BeginOptions{})
+		appendTo(t, turn, said...)
+		got, err := s.Get(t.Context(), id) // while the turn is running
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, turn, Done)
+		return got.Title
+	}
+	t.Run("the title is the first line of the first message of the user's", func(t *testing.T) {
+		got := titleAfter(t, Session{}, say(model.System, "be kind"), user("\n  mend the\tdoor \nplease"), user("other"))
+		if got != "mend the door" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a title that is there stays", func(t *testing.T) {
+		if got := titleAfter(t, Session{Title: "given"}, user("hello")); got != "given" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a later turn does not change it", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		for _, text := range []string{"first", "second"} {
+			turn := begin(t, s, id, BeginOptions{})
+			appendTo(t, turn, user(text))
+			end(t, turn, Done)
+		}
+		if got, err := s.Get(t.Context(), id); err != nil || got.Title != "first" {
+			t.Errorf("got %q, %v", got.Title, err)
+		}
+	})
+}

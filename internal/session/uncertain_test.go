@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// TestUncertain loses answers and requests between a turn and the engine.
+func TestUncertain(t *testing.T) {
+	good := newStore(t)
+	s, faults, err := behindFaults(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		rule            string
+		answers, lost   int32
+		forgetful, fail bool
+	}{
+		{rule: "a lost request is sent again", lost: 2},
+		{rule: "an entry whose answer was lost is not written twice", answers: 2},
+		{rule: "nor when the engine has forgotten its id", answers: 1, forgetful: true},
+		{rule: "an entry that never gets through is an error", lost: writeTries, fail: true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			id := create(t, s, Session{}).ID
+			turn := begin(t, s, id, BeginOptions{})
+			faults.loseAnswers.Store(c.answers)
+			faults.loseRequests.Store(c.lost)
+			faults.forgetful.Store(c.forgetful)
+			err := turn.Append(t.Context(), user("hello"))
+			faults.forgetful.Store(false)
+			if c.fail != errors.Is(err, engine.ErrUnavailable) {
+				t.Errorf("got %v", err)
+			}
+			appendTo(t, turn, say(model.Assistant, "hello yourself"))
+			end(t, turn, Done)
+			want := "began user assistant done"
+			if c.fail {
+				want = "began assistant done"
+			}
+			if got := outline(t, good, id); got != want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	t.Run("an entry that was given up and is there all the same is no stranger", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		turn := begin(t, s, id, BeginOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		faults.loseAnswers.Store(1)
+		p := *s.opened
+		p.transcripts = cancelling{p.transcripts, cancel}
+		turn.parts = &p
+		if err := turn.Append(ctx, user("hello")); err == nil {
+			t.Fatal("nobody answered, and that was no error")
+		}
+		turn.parts = s.opened
+		appendTo(t, turn, say(model.Assistant, "hello yourself"))
+		if got := turn.Messages(); len(got) != 2 || got[0].Content != "hello" {
+			t.Errorf("got %+v", got)
+		}
+		end(t, turn, Interrupted)
+		if got := outline(t, good, id); got != "began user assistant interrupted" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("answers lost while a turn begins are made up for", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		faults.loseAnswers.Store(1)
+		end(t, begin(t, s, id, BeginOptions{}), Done)
+		if got := outline(t, good, id); got != "began done" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// cancelling is a stream whose caller loses patience while it writes.
+type cancelling struct {
+	engine.Stream
+	cancel func()
+}
+
+func (c cancelling) Append(ctx context.Context, r engine.Append) (uint64, error) {
+	defer c.cancel()
+	return c.Stream.Append(ctx, r)
+}
+
+// TestUncertainLease loses the answers of the lease's bucket.
+func TestUncertainLease(t *testing.T) {
+	s := shortLived(openEngine(t, t.TempDir()))
+	made := create(t, s, Session{})
+	p := *s.opened
+	deaf := &deafBucket{Bucket: p.leases}
+	p.leases = deaf
+	through := &Store{ttl: s.ttl, opened: &p}
+
+	t.Run("a claim whose answer was lost is known as one's own", func(t *testing.T) {
+		deaf.answer = engine.ErrExists // what an engine says that tried twice
+		end(t, begin(t, through, made.ID, BeginOptions{}), Done)
+	})
+	t.Run("a claim of which nothing is known does not stay behind", func(t *testing.T) {
+		deaf.answer = engine.ErrUnavailable
+		if _, err := through.Begin(t.Context(), made.ID, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+			t.Fatalf("got %v", err)
+		}
+		deaf.answer = nil
+		end(t, begin(t, through, made.ID, BeginOptions{}), Done)
+	})
+	t.Run("a failure to begin leaves another's claim alone", func(t *testing.T) {
+		running := begin(t, s, made.ID, BeginOptions{})
+		deaf.answer = engine.ErrUnavailable
+		if _, err := through.Begin(t.Context(), made.ID, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+			t.Fatalf("got %v", err)
+		}
+		if holder, _, err := s.opened.holder(t.Context(), made.ID); err != nil || holder.Token != running.lease.claim.Token {
+			t.Errorf("got %+v, %v", holder, err)
+		}
+		end(t, running, Done)
+	})
+}
+
+// deafBucket creates, and then says something else.
+type deafBucket struct {
+	engine.Bucket
+	answer error
+}
+
+func (d *deafBucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
+	revision, err := d.Bucket.Create(ctx, key, data)
+	if d.answer != nil {
+		return 0, d.answer
+	}
+	return revision, err
+}
