@@ -1,0 +1,99 @@
+package chat
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// wellFormed gives every call an id of its own and an object for arguments. The
+// list is never nil: in a payload it is [].
+func wellFormed(calls []model.ToolCall) []model.ToolCall {
+	out := make([]model.ToolCall, len(calls))
+	taken := make(map[string]bool, len(calls))
+	for i, c := range calls {
+		if c.ID == "" || taken[c.ID] {
+			c.ID = "call_" + strings.ToLower(rand.Text())
+		}
+		taken[c.ID] = true
+		out[i] = withArguments(c, c.Arguments)
+	}
+	return out
+}
+
+// withArguments is a call with arguments that plugins may have had a hand in:
+// none at all are an empty object, a string of JSON is what is in it, and what
+// is no object makes the call malformed, as if the model had written it.
+func withArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
+	if o, err := rawjson.Parse(raw); err == nil {
+		c.Arguments = o.JSON()
+		return c
+	}
+	c.Arguments = json.RawMessage("{}")
+	if missing(raw) {
+		return c
+	}
+	text, ok := rawjson.Unquote(raw)
+	if !ok {
+		text = string(raw)
+	}
+	if strings.TrimSpace(text) == "" {
+		return c
+	}
+	o, err := rawjson.Parse([]byte(text))
+	if err != nil {
+		c.Malformed = text
+		return c
+	}
+	c.Arguments = o.JSON()
+	return c
+}
+
+// find looks a tool up by its name; where there is none, it says so to the model.
+func find(tools []Tool, name string) (tool *Tool, fault string) {
+	for i := range tools {
+		if tools[i].Name == name {
+			return &tools[i], ""
+		}
+	}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	slices.Sort(names)
+	fault = fmt.Sprintf("there is no tool %.80q", name)
+	if hint := nearest.Suggest(name, names); hint != "" {
+		fault += ": " + hint
+	}
+	return nil, fault
+}
+
+// misfit says to the model why a tool cannot take its arguments; "" where it can.
+func misfit(t *Tool, c model.ToolCall) string {
+	if c.Malformed != "" {
+		return c.Problem()
+	}
+	if len(t.Parameters) == 0 {
+		return ""
+	}
+	s, faults := schema.Compile(t.Parameters)
+	if len(faults) > 0 {
+		return "" // the tool's own fault, and not one that the model could mend
+	}
+	errs := s.Check(c.Arguments)
+	if len(errs) == 0 {
+		return ""
+	}
+	texts := make([]string, len(errs))
+	for i, e := range errs {
+		texts[i] = e.In("arguments")
+	}
+	return "the arguments do not fit: " + strings.Join(texts, "; ")
+}

@@ -1,0 +1,136 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// decode reads a call's arguments. It is as lenient as can be without guessing: numbers and booleans may be
+// written as strings, null is as good as absent, and an argument that the tool does not have is ignored, because
+// plugins add some of their own on the way (a tag, a ticket). It is mentioned where a required one is missing,
+// for then it is likely that one under a wrong name.
+func decode(raw json.RawMessage, parameters string, args any) error {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return fmt.Errorf("the arguments are not a JSON object: %w", err)
+	}
+	if err := missing(given, parameters); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, args); err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// missing is the error of arguments that lack a required one.
+func missing(given map[string]json.RawMessage, parameters string) error {
+	var schema struct {
+		Required   []string                   `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal([]byte(parameters), &schema); err != nil {
+		return &hostError{fmt.Errorf("schema of a built-in tool: %w", err)}
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	for _, name := range schema.Required {
+		if value, ok := find(given, name); !ok || string(value) == "null" {
+			return fmt.Errorf("the argument %q is missing%s", name, strangers(given, known))
+		}
+	}
+	return nil
+}
+
+// find looks a name up as encoding/json will: exactly, or else in any case.
+func find(given map[string]json.RawMessage, name string) (json.RawMessage, bool) {
+	if value, ok := given[name]; ok {
+		return value, true
+	}
+	for n, value := range given {
+		if strings.EqualFold(n, name) {
+			return value, true
+		}
+	}
+	return nil, false
+}
+
+// strangers says which of the arguments are not the tool's, and what it has instead.
+func strangers(given map[string]json.RawMessage, known []string) string {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			hint := nearest.Word(name, known)
+			if hint != "" {
+				return fmt.Sprintf("; %s is not an argument: did you mean %q?", quoted(name), hint)
+			}
+			return fmt.Sprintf("; %s is not an argument, these are: %s", quoted(name), strings.Join(known, ", "))
+		}
+	}
+	return ""
+}
+
+// explain says which argument is of the wrong type, in the words of JSON.
+func explain(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("the argument %q must be a %s, not %s", wrong.Field, wrong.Type.Kind(), wrong.Value)
+}
+
+// A number is a JSON number, or a string with one in it.
+type number float64
+
+// UnmarshalJSON takes what models write for a number.
+func (n *number) UnmarshalJSON(raw []byte) error {
+	text := unquoted(raw)
+	if text == "null" || text == "" {
+		return nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil || value != value { // "NaN" is one to strconv
+		return fmt.Errorf("%s is not a number", quoted(text))
+	}
+	*n = number(value)
+	return nil
+}
+
+// whole is the number as a count, between 0 and top.
+func (n number) whole(top int) int {
+	return int(min(max(n, 0), number(top)))
+}
+
+// A flag is a JSON boolean, or a string with one in it.
+type flag bool
+
+// UnmarshalJSON takes what models write for a boolean.
+func (f *flag) UnmarshalJSON(raw []byte) error {
+	switch text := strings.ToLower(unquoted(raw)); text {
+	case "true", "yes", "1":
+		*f = true
+	case "false", "no", "0", "null", "":
+		*f = false
+	default:
+		return fmt.Errorf("%s is neither true nor false", quoted(text))
+	}
+	return nil
+}
+
+// unquoted is the text of a scalar.
+func unquoted(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
+		return strings.TrimSpace(text)
+	}
+	return string(raw)
+}

@@ -1,0 +1,86 @@
+package builtin
+
+import (
+	"sync"
+	"unicode/utf8"
+)
+
+// keepEach is how much of the beginning and of the end of an output is kept.
+const keepEach = (shownMax - noteRoom) / 2
+
+// A capture keeps the beginning and the end of an output, and hands on what comes to somebody who watches. A writer
+// never waits for the one who watches.
+type capture struct {
+	live *live
+
+	mu     sync.Mutex // protects the fields below
+	head   []byte     // the first keepEach bytes
+	tail   []byte     // at least the last keepEach after them; at most twice that
+	total  int64
+	closed bool // what comes now comes too late
+}
+
+// newCapture is a capture of which progress is told; close ends that.
+func newCapture(progress func(string)) *capture {
+	return &capture{live: newLive(progress)}
+}
+
+// Write takes a piece of the output. It never fails.
+func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return len(p), nil
+	}
+	c.live.add(p)
+	c.total += int64(len(p))
+	n := min(len(p), keepEach-len(c.head))
+	c.head = append(c.head, p[:n]...)
+	rest := p[n:]
+	if len(c.tail)+len(rest) > 2*keepEach {
+		all := append(c.tail, rest...)
+		c.tail = append(c.tail[:0], all[len(all)-keepEach:]...)
+		return len(p), nil
+	}
+	c.tail = append(c.tail, rest...)
+	return len(p), nil
+}
+
+// close ends the capture. When it returns, nobody is told of anything any more.
+func (c *capture) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.live.close()
+}
+
+// text is the output, with a note in the place of what was left out.
+func (c *capture) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tail := c.tail[max(0, len(c.tail)-keepEach):]
+	left := c.total - int64(len(c.head)) - int64(len(tail))
+	if left == 0 {
+		return string(c.head) + string(tail)
+	}
+	head := whole(c.head)
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	left = c.total - int64(len(head)) - int64(len(tail))
+	return note(string(head), "%d bytes are left out here", left) + string(tail)
+}
+
+// whole is text without the beginning of a character at its end.
+func whole(text []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		last := text[len(text)-i:]
+		if utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-i]
+			}
+			break
+		}
+	}
+	return text
+}

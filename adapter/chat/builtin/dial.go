@@ -1,0 +1,100 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+)
+
+// errAddress is the refusal of an address at which machines tell their secrets.
+var errAddress = errors.New("the address is link-local or a cloud's metadata service: fetch does not go there")
+
+// metadata are the addresses at which clouds answer whoever asks with the machine's credentials, where they are not
+// link-local as the well-known 169.254.169.254 is: those of Amazon and Google in IPv6, of Alibaba, and of Oracle.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("192.0.0.192"),
+}
+
+// nat64 is the prefix under which an IPv4 address is reached from a network that has none (RFC 6052).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// refused reports whether an address is one that fetch stays away from. Loopback and private ones are not among them:
+// people develop there.
+func refused(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	if nat64.Contains(addr) {
+		b := addr.As16()
+		addr = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	for _, m := range metadata {
+		if addr == m {
+			return true
+		}
+	}
+	return addr.IsLinkLocalUnicast() || addr.IsMulticast()
+}
+
+// allowed is the error of a URL that is not to be asked for. A host that is written as an address is looked at here as
+// well as when it is dialled, because a proxy would dial it for us.
+func allowed(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the address begins with %s: only http:// and https:// are fetched", quoted(u.Scheme+":"))
+	case u.Hostname() == "":
+		return errors.New("the address names no host")
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && refused(addr) {
+		return errAddress
+	}
+	return nil
+}
+
+// checkDial is asked with each address after the name was resolved and before anything is sent there.
+func checkDial(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if refused(to.Addr()) {
+		return errAddress
+	}
+	return nil
+}
+
+// dialTimeout leaves time for a second address of a host whose first one does not answer.
+const dialTimeout = fetchTimeout / 3
+
+// guarded is a transport that does not dial what is refused.
+func guarded(given http.RoundTripper) http.RoundTripper {
+	if given == nil {
+		given = http.DefaultTransport
+	}
+	t, ok := given.(*http.Transport)
+	if !ok {
+		return given
+	}
+	t = t.Clone()
+	t.DialContext = (&net.Dialer{Timeout: dialTimeout, Control: checkDial}).DialContext
+	t.DialTLSContext = nil
+	//lint:ignore SA1019 it is deprecated, and dials all the same where somebody has set it
+	t.DialTLS = nil            //nolint:staticcheck // as above
+	t.DisableKeepAlives = true // nobody would close what is kept
+	t.MaxResponseHeaderBytes = 256 << 10
+	if proxy := t.Proxy; proxy != nil {
+		t.Proxy = func(req *http.Request) (*url.URL, error) {
+			u, err := proxy(req)
+			if err != nil { // it quotes the setting, and with it the password
+				return nil, errors.New("the proxy setting (HTTP_PROXY, HTTPS_PROXY) is not a valid address")
+			}
+			return u, nil
+		}
+	}
+	return t
+}

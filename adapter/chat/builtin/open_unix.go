@@ -1,0 +1,8 @@
+//go:build unix
+
+package builtin
+
+import "syscall"
+
+// openNonblock opens a named pipe without waiting for somebody at its other end.
+const openNonblock = syscall.O_NONBLOCK

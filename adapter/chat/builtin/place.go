@@ -1,0 +1,144 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+)
+
+// A place is a call's working directory, outside of which nothing is reached.
+type place struct {
+	*os.Root
+	dir string // absolute
+}
+
+// openPlace opens the working directory of a call. The caller closes it.
+func openPlace(call chat.Call) (*place, error) {
+	dir, err := workingDir(call)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &hostError{fmt.Errorf("working directory: %w", err)}
+	}
+	return &place{Root: root, dir: dir}, nil
+}
+
+// workingDir is where a call takes place.
+func workingDir(call chat.Call) (string, error) {
+	dir := call.Session.WorkingDir
+	if !filepath.IsAbs(dir) {
+		return "", &hostError{fmt.Errorf("working directory %q of the session is not an absolute path", dir)}
+	}
+	return filepath.Clean(dir), nil
+}
+
+// within turns a path that a model wrote into one relative to the working directory. It is about names only; where
+// links lead is for os.Root to see.
+func (p *place) within(path string) (string, error) {
+	if strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("the path %s contains a NUL", quoted(path))
+	}
+	name := filepath.Clean(path)
+	if filepath.IsAbs(name) {
+		name = p.relative(name)
+	}
+	if !filepath.IsLocal(name) {
+		return "", p.outside(path)
+	}
+	return name, nil
+}
+
+// relative is an absolute path seen from the working directory, which may itself be known by two names: by the one
+// that leads through links, and by the one that the system says it has.
+func (p *place) relative(name string) string {
+	dirs := []string{p.dir}
+	if real, err := filepath.EvalSymlinks(p.dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return name
+}
+
+func (p *place) outside(path string) error {
+	return fmt.Errorf("%s is outside the working directory %s, and the file tools reach nothing else", quoted(path), p.dir)
+}
+
+// escapes is what os.Root says of a path that leads out. It has no name in package os, so it is known by its text.
+const escapes = "path escapes from parent"
+
+// refusal says what the system's error means for a path.
+func (p *place) refusal(path string, err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err // the path in it is the one after ours
+	} else if inner, ok := errors.AsType[*os.LinkError](err); ok {
+		err = inner.Err
+	}
+	switch {
+	case err.Error() == escapes:
+		return fmt.Errorf("%s is a link, or lies behind one, that leads outside the working directory %s or is absolute: "+
+			"the file tools reach nothing else", quoted(path), p.dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist in %s: list_files shows what is there (%w)", quoted(path), p.dir, err)
+	}
+	return fmt.Errorf("%s: %w", quoted(path), err)
+}
+
+// openFile opens a regular file to read it. Nothing else is ever opened for good: a named pipe would wait for its writer, and
+// opening a device can have effects. The look before is for devices, the look after for what was swapped in.
+func (p *place) openFile(path, name string) (*os.File, fs.FileInfo, error) {
+	info, err := p.Stat(name)
+	if err != nil {
+		return nil, nil, p.refusal(path, err)
+	}
+	if err := regular(path, info); err != nil {
+		return nil, nil, err
+	}
+	f, err := p.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, nil, p.refusal(path, err)
+	}
+	info, err = f.Stat()
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// regular is the error of what is not a regular file.
+func regular(path string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%s is a directory: list_files shows what is in it", quoted(path))
+	default:
+		return fmt.Errorf("%s is %s, not a regular file", quoted(path), kind(mode))
+	}
+}
+
+// kind is what a file is that is neither a regular one nor a directory.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}

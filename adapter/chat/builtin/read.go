@@ -1,0 +1,204 @@
+package builtin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+)
+
+const readDescription = `Read a text file of the working directory. The content comes as it is, without line numbers. ` +
+	`At most 256 KiB are shown; a note at the end says how to read on.`
+
+const readParameters = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "The file, relative to the working directory (or absolute, inside it)."},
+		"offset": {"type": "integer", "minimum": 1, "description": "The line to start at, counted from 1. Default: 1."},
+		"limit": {"type": "integer", "minimum": 1, "description": "How many lines to read. Default: all that fit."}
+	},
+	"required": ["path"],
+	"additionalProperties": false
+}`
+
+type readArgs struct {
+	Path   string `json:"path"`
+	Offset number `json:"offset"`
+	Limit  number `json:"limit"`
+}
+
+// maxLines bounds offset and limit; nothing has as many.
+const maxLines = 1 << 40
+
+// files are the tools that read and change files.
+type files struct {
+	log *slog.Logger
+
+	// change is held while a file is changed. The agent runs several calls at once, and of two edits of one
+	// file at the same time the later would undo the earlier.
+	change sync.Mutex
+}
+
+func (f *files) read(ctx context.Context, call chat.Call, args readArgs) (string, error) {
+	p, err := openPlace(call)
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	name, err := p.within(args.Path)
+	if err != nil {
+		return "", err
+	}
+	file, info, err := p.openFile(args.Path, name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	e := excerpt{src: bufio.NewReaderSize(file, 64<<10), first: max(1, args.Offset.whole(maxLines)), limit: args.Limit.whole(maxLines)}
+	if err := e.take(ctx); err != nil {
+		return "", fmt.Errorf("%s: %w", quoted(args.Path), err)
+	}
+	return e.show(info.Size()), nil
+}
+
+// An excerpt is some lines of a file.
+type excerpt struct {
+	src   *bufio.Reader
+	first int // the first line wanted, from 1
+	limit int // how many; 0: all
+
+	text  []byte // the lines, or as much of them as can be shown
+	lines int    // how many lines text has
+	more  bool   // the file goes on after them
+	torn  bool   // text ends inside of a line that is longer than all that can be shown
+}
+
+// take reads the excerpt.
+func (e *excerpt) take(ctx context.Context) error {
+	if err := e.sniff(); err != nil {
+		return err
+	}
+	passed, err := e.skip(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.gather(); err != nil {
+		return err
+	}
+	e.fit()
+	if e.lines == 0 && e.first > 1 {
+		return fmt.Errorf("it has only %s, and line %d was asked for", plural(passed, "line"), e.first)
+	}
+	if bytes.IndexByte(e.text, 0) >= 0 {
+		return errBinary
+	}
+	return nil
+}
+
+var errBinary = errors.New("it is a binary file, not text: look at it with shell (file, xxd, strings)")
+
+// sniff refuses a file that does not begin like text. 8,000 bytes are what git looks at, too.
+func (e *excerpt) sniff() error {
+	head, err := e.src.Peek(8000)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
+		return errors.New("it is UTF-16 text: convert it with shell (iconv -f UTF-16 -t UTF-8)")
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return errBinary
+	}
+	return nil
+}
+
+// skip passes over the lines before the first one wanted, and says how many there were.
+func (e *excerpt) skip(ctx context.Context) (passed int, err error) {
+	begun := false // a line without its end was passed
+	for passed < e.first-1 {
+		chunk, err := e.src.ReadSlice('\n')
+		switch {
+		case err == nil:
+			passed, begun = passed+1, false
+		case errors.Is(err, io.EOF):
+			if begun || len(chunk) > 0 {
+				passed++
+			}
+			return passed, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			begun = true
+		default:
+			return passed, err
+		}
+		if ctx.Err() != nil { // a file can be long
+			return passed, context.Cause(ctx)
+		}
+	}
+	return passed, nil
+}
+
+// gather reads lines until there are enough, or until there is more than can be shown.
+func (e *excerpt) gather() error {
+	for begun := false; len(e.text) <= shownMax && (begun || e.limit == 0 || e.lines < e.limit); {
+		chunk, err := e.src.ReadSlice('\n')
+		e.text = append(e.text, chunk...)
+		switch {
+		case err == nil:
+			e.lines, begun = e.lines+1, false
+		case errors.Is(err, bufio.ErrBufferFull):
+			begun = true
+		case errors.Is(err, io.EOF):
+			if begun || len(chunk) > 0 {
+				e.lines++
+			}
+			return nil
+		default:
+			return err
+		}
+	}
+	_, err := e.src.Peek(1)
+	e.more = err == nil
+	return nil
+}
+
+// fit takes lines back until there is room for the note that says so. A line that is too long by itself is torn.
+func (e *excerpt) fit() {
+	const room = shownMax - noteRoom
+	if len(e.text) <= room || len(e.text) <= shownMax && !e.more {
+		return
+	}
+	e.more = true
+	if end := bytes.LastIndexByte(e.text[:room], '\n') + 1; end > 0 {
+		e.text = e.text[:end]
+		e.lines = bytes.Count(e.text, []byte{'\n'})
+		return
+	}
+	e.torn, e.lines = true, 1
+	e.text = []byte(cut(string(e.text), room))
+}
+
+// show is the excerpt as the model reads it: the text, and a note where it is not all of the file as it is.
+func (e *excerpt) show(fileSize int64) string {
+	text := string(e.text)
+	last := e.first + e.lines - 1
+	switch {
+	case text == "":
+		return note("", "the file is empty")
+	case e.torn:
+		text = note(text, "line %d is longer than can be shown: use shell to see the rest of it (tail -c), "+
+			"or go on after it with offset %d", last, last+1)
+	case e.more:
+		text = note(text, "lines %d to %d of a file of %s: read on with offset %d", e.first, last, size(fileSize), last+1)
+	}
+	if !utf8.ValidString(text) {
+		text = note(text, "the file is not valid UTF-8: what is not is shown as %c", utf8.RuneError)
+	}
+	return text
+}

@@ -1,0 +1,189 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+const shellDescription = `Run a command with ` + shellName + ` in the working directory. ` +
+	`Its output comes back, stdout and stderr together; what is longer than 256 KiB is cut in the middle. ` +
+	`There is no input and no terminal: do not start anything that asks. ` +
+	`When the command has ended, everything that it started in the background is ended too.`
+
+const shellParameters = `{
+	"type": "object",
+	"properties": {
+		"cmd": {"type": "string", "description": "The command line."},
+		"timeout": {"type": "number", "minimum": 0, "maximum": 600,
+			"description": "Seconds after which it is ended. Default: 120; at most 600."}
+	},
+	"required": ["cmd"],
+	"additionalProperties": false
+}`
+
+type shellArgs struct {
+	Cmd     string `json:"cmd"`
+	Timeout number `json:"timeout"`
+}
+
+const (
+	defaultTimeout = 120 * time.Second
+	maxTimeout     = 600 * time.Second
+
+	// grace is what a command that is ended has from SIGTERM to SIGKILL: enough to remove a lock file, and short enough
+	// for somebody who waits after Ctrl-C.
+	grace = 2 * time.Second
+
+	// drainDelay bounds the reading of what an ended command has left in the pipe. Somebody who escaped may hold it open.
+	drainDelay = 200 * time.Millisecond
+)
+
+// shell is the tool that runs commands.
+type shell struct {
+	procs   *proc.Group
+	environ []string // what commands see
+	log     *slog.Logger
+}
+
+// errTimedOut is the cause by which a command's own timeout is told from the end of the call.
+var errTimedOut = errors.New("timed out")
+
+func (s *shell) run(ctx context.Context, call chat.Call, args shellArgs) (string, error) {
+	dir, err := workingDir(call)
+	if err != nil {
+		return "", err
+	}
+	if err := runnable(args.Cmd); err != nil {
+		return "", err
+	}
+	limit, err := args.limit()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimedOut)
+	defer cancel()
+	c, err := newCommand(args.Cmd, s.environ)
+	if err != nil {
+		return "", &hostError{err}
+	}
+	defer c.release()
+	c.Dir, c.Env = dir, s.environ
+	out := newCapture(call.Progress)
+	began := time.Now()
+	exit, err := s.await(ctx, c, out)
+	out.close()
+	s.log.Debug("command ended", "session", call.Session.ID, "exit", exit.String(), "dur", time.Since(began), "err", err)
+	return verdict(out.text(), exit, limit, err)
+}
+
+// limit is how long the command may take.
+func (a shellArgs) limit() (time.Duration, error) {
+	switch {
+	case a.Timeout < 0:
+		return 0, fmt.Errorf(`the argument "timeout" is %v: it is a number of seconds, at most %v`,
+			float64(a.Timeout), maxTimeout.Seconds())
+	case a.Timeout == 0:
+		return defaultTimeout, nil
+	case float64(a.Timeout) >= maxTimeout.Seconds():
+		return maxTimeout, nil
+	}
+	return time.Duration(float64(a.Timeout) * float64(time.Second)), nil
+}
+
+// runnable is the error of what cannot be a command line.
+func runnable(cmd string) error {
+	switch {
+	case strings.TrimSpace(cmd) == "":
+		return errors.New(`the argument "cmd" is empty: there is nothing to run`)
+	case strings.ContainsRune(cmd, 0):
+		return errors.New("the command contains a NUL")
+	case len(cmd) > maxCommand:
+		return fmt.Errorf("the command has %s, and %s is the most: write it to a file first (write_file) and run that",
+			size(int64(len(cmd))), size(maxCommand))
+	}
+	return nil
+}
+
+// A command is a command line as the system's shell is to be started with it.
+type command struct {
+	proc.Spec
+	output  *os.File // where its output is to be read; nil: its stdout
+	release func()   // gives back what it needed
+}
+
+// await runs a command to its end, or to the end of ctx, whose cause is then the error. Nothing of it is alive afterwards.
+func (s *shell) await(ctx context.Context, c *command, out *capture) (proc.Exit, error) {
+	p, err := s.procs.Start(ctx, c.Spec)
+	for _, f := range c.Files {
+		_ = f.Close() // the process has its own by now
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return proc.Exit{}, cause
+		}
+		return proc.Exit{}, &hostError{err}
+	}
+	defer p.Stop(context.WithoutCancel(ctx), proc.Ladder{}) // gives back its pipes
+	if c.output == nil {
+		c.output = p.Stdout()
+	}
+	read := pump(out, c.output)
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		p.Stop(context.WithoutCancel(ctx), proc.Ladder{Term: grace})
+	}
+	drain(c.output, read)
+	return p.Exit(), err
+}
+
+// pump reads an output to its end, on a goroutine that alone reads the pipe; the channel is closed when that is over. It ends
+// with the last who holds the pipe, with its deadline, or when it is closed. Where none of that happens (Windows) it
+// outlives the call, and writes to a capture that takes no more.
+func pump(out *capture, src *os.File) <-chan struct{} {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(out, src)
+	}()
+	return read
+}
+
+// drain waits until what an ended command has left in the pipe is read.
+func drain(src *os.File, read <-chan struct{}) {
+	_ = src.SetReadDeadline(time.Now().Add(drainDelay)) // closed, or without deadlines: then the timer does
+	select {
+	case <-read:
+	case <-time.After(2 * drainDelay):
+	}
+}
+
+// verdict is what the model is told: the output, how the command ended where that is not well, and what became of it.
+func verdict(text string, exit proc.Exit, limit time.Duration, err error) (string, error) {
+	if host, ok := errors.AsType[*hostError](err); ok {
+		return text, host
+	}
+	switch {
+	case errors.Is(err, errTimedOut):
+		err = fmt.Errorf("timed out after %v: the command and all that it started were ended", limit)
+	case err != nil:
+		err = fmt.Errorf("interrupted (%w): the command and all that it started were ended", err)
+	case exit != proc.Exit{}:
+		err = errors.New(exit.String())
+	case text == "":
+		return note("", "no output"), nil
+	default:
+		return text, nil
+	}
+	return note(text, "%v", err), err
+}

@@ -1,0 +1,105 @@
+package builtin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// nearMiss says what in the content is most like a text that does not occur in it, or "".
+func nearMiss(content, text string) string {
+	lines := splitLines(content)
+	wanted := splitLines(strings.Trim(text, "\r\n"))
+	if at, ok := sameWords(lines, wanted); ok {
+		return fmt.Sprintf(", but lines %d to %d differ from it in whitespace only. The file has there: %s",
+			at+1, at+len(wanted), quoted(strings.Join(lines[at:at+len(wanted)], "\n")))
+	}
+	if at := likest(lines, firstWords(wanted)); at >= 0 {
+		return fmt.Sprintf(". The line most like it is line %d: %s. Read the file again and copy old from it",
+			at+1, quoted(lines[at]))
+	}
+	return ": read the file again and copy old from it"
+}
+
+// missMax is how many lines are looked for with their whitespace ignored.
+const missMax = 200
+
+// sameWords finds where lines are as wanted, but for spaces and tabs.
+func sameWords(lines, wanted []string) (at int, ok bool) {
+	if len(wanted) == 0 || len(wanted) > min(len(lines), missMax) {
+		return 0, false
+	}
+	plain := make([]string, len(wanted))
+	for i, w := range wanted {
+		plain[i] = squeezed(w)
+	}
+	have := make([]string, len(lines))
+	for i, l := range lines {
+		have[i] = squeezed(l)
+	}
+	for at := range len(lines) - len(wanted) + 1 {
+		if slices.Equal(have[at:at+len(plain)], plain) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// squeezed is a line without its whitespace.
+func squeezed(line string) string { return strings.Join(strings.Fields(line), "") }
+
+// firstWords is the first line that says something.
+func firstWords(lines []string) string {
+	for _, line := range lines {
+		if trimmed := strings.TrimSpace(line); len(trimmed) > 2 {
+			return trimmed
+		}
+	}
+	return ""
+}
+
+// likest is the index of the line that has most pairs of neighbouring bytes in common with a text: a measure that takes one
+// pass, and in which a changed word costs little. -1: none has more than half of them.
+func likest(lines []string, text string) int {
+	best, most := -1, 0.5
+	pairs := pairsOf(cut(text, quotedMax))
+	for i, line := range lines {
+		line = cut(strings.TrimSpace(line), quotedMax)
+		if score := likeness(line, pairs); score > most {
+			best, most = i, score
+		}
+	}
+	return best
+}
+
+// pair is two neighbouring bytes.
+type pair [2]byte
+
+func pairsOf(text string) map[pair]int {
+	pairs := make(map[pair]int)
+	for i := 1; i < len(text); i++ {
+		pairs[pair{text[i-1], text[i]}]++
+	}
+	return pairs
+}
+
+// likeness is Dice's coefficient: twice what is common, of all there is.
+func likeness(line string, pairs map[pair]int) float64 {
+	total, common := 0, 0
+	for _, n := range pairs {
+		total += n
+	}
+	seen := make(map[pair]int)
+	for i := 1; i < len(line); i++ {
+		p := pair{line[i-1], line[i]}
+		total++
+		if seen[p] < pairs[p] {
+			seen[p]++
+			common++
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return 2 * float64(common) / float64(total)
+}

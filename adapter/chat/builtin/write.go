@@ -1,0 +1,178 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+)
+
+const writeDescription = `Write a file of the working directory: make it, with the directories above it, or replace all of its ` +
+	`content. To change a part of a file use edit_file.`
+
+const writeParameters = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "The file, relative to the working directory (or absolute, inside it)."},
+		"content": {"type": "string", "description": "All that the file is to contain."}
+	},
+	"required": ["path", "content"],
+	"additionalProperties": false
+}`
+
+type writeArgs struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+func (f *files) write(_ context.Context, call chat.Call, args writeArgs) (string, error) {
+	p, err := openPlace(call)
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	name, err := p.within(args.Path)
+	if err != nil {
+		return "", err
+	}
+	if name == "." || strings.HasSuffix(args.Path, "/") {
+		return "", fmt.Errorf("%s names a directory, not a file", quoted(args.Path))
+	}
+	f.change.Lock()
+	defer f.change.Unlock()
+	existed, err := p.replace(args.Path, name, []byte(args.Content))
+	if err != nil {
+		return "", err
+	}
+	f.log.Debug("file written", "path", name, "session", call.Session.ID)
+	did := "made"
+	if existed {
+		did = "replaced"
+	}
+	lines := strings.Count(strings.TrimSuffix(args.Content, "\n")+"\n", "\n")
+	if args.Content == "" {
+		lines = 0
+	}
+	return fmt.Sprintf("%s %s: %s, %d bytes\n", did, filepath.ToSlash(name), plural(lines, "line"), len(args.Content)), nil
+}
+
+// replace gives a file new content and reports whether there was one before.
+func (p *place) replace(path, name string, content []byte) (existed bool, err error) {
+	info, err := p.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, p.refused(path, p.create(name, content, nil))
+	case err != nil:
+		return false, p.refusal(path, err)
+	case info.Mode()&fs.ModeSymlink != 0: // it stays one, and where it leads is for the system to find out
+		return true, p.overwrite(path, name, content)
+	}
+	if err := writable(path, info); err != nil {
+		return true, err
+	}
+	return true, p.refused(path, p.create(name, content, info))
+}
+
+// refused is refusal, where there may be no error.
+func (p *place) refused(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return p.refusal(path, err)
+}
+
+// writable is the error of what is no file to be written. One that nobody may write is left alone, although replacing it
+// needs leave to write its directory only.
+func writable(path string, info fs.FileInfo) error {
+	if err := regular(path, info); err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("%s is read-only (mode %s): change that with shell (chmod u+w) if it is meant to be written",
+			quoted(path), info.Mode().Perm())
+	}
+	return nil
+}
+
+// create writes a file beside the one that is meant and renames it, so that whoever reads finds the old or
+// the new content whole. All of it takes place in one directory, opened once: it cannot be swapped on the way.
+// old is what the file was until now, nil where there is none.
+func (p *place) create(name string, content []byte, old fs.FileInfo) error {
+	dir, base := filepath.Split(name)
+	dir = filepath.Clean(dir)
+	if err := p.MkdirAll(dir, 0o777); err != nil { // as mkdir does: the umask takes off what the user wants off
+		return err
+	}
+	parent, err := p.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	temp := ".patchbay-" + rand.Text()
+	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	err = fill(f, content, old)
+	if err == nil {
+		err = parent.Rename(temp, base)
+	}
+	if err != nil {
+		return errors.Join(err, parent.Remove(temp))
+	}
+	return nil
+}
+
+// fill writes and closes a new file, with the mode of the old one.
+func fill(f *os.File, content []byte, old fs.FileInfo) error {
+	_, err := f.Write(content)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync() // else a crash after the rename may leave an empty file
+	}
+	return errors.Join(err, f.Close())
+}
+
+// overwrite writes to the file that a link leads to, in place.
+func (p *place) overwrite(path, name string, content []byte) error {
+	info, err := p.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a link to a file that does not exist: write that one, or remove the link", quoted(path))
+	}
+	if err != nil {
+		return p.refusal(path, err)
+	}
+	if err := writable(path, info); err != nil {
+		return err
+	}
+	f, err := p.OpenFile(name, os.O_WRONLY|openNonblock, 0) // not truncated yet: it may have been swapped
+	if err != nil {
+		return p.refusal(path, err)
+	}
+	return errors.Join(pour(path, f, content), f.Close())
+}
+
+// pour replaces the content of an open file.
+func pour(path string, f *os.File, content []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := regular(path, info); err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = bytes.NewReader(content).WriteTo(f)
+	return err
+}

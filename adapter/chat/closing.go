@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// How long the plugins that are told of a turn's end may take: as long as the
+// slowest of their protocols allows (seed 002: hook_timeout_sec "1-60"), and
+// once the user has had enough, as long as the quickest (seed 003: "5-second
+// timeout per hook response").
+const (
+	farewellTimeout = 60 * time.Second
+	farewellGrace   = 5 * time.Second
+)
+
+// final gives the answer to plugins, keeps it, and shows it. The rulings:
+// "on_final is skipped on empty text". What is kept is what the user is shown,
+// so that a transcript has nothing in it that a plugin took out.
+func (r *run) final(ctx context.Context, text string) error {
+	if text != "" {
+		fields, _, err := r.pass(ctx, hook.TurnFinal, struct {
+			Text string `json:"text"`
+			about
+		}{text, r.about})
+		if _, refused := errors.AsType[*refusal](err); refused {
+			r.withhold()
+		}
+		if err != nil {
+			return err
+		}
+		text = plain(fields, "text")
+	}
+	return r.keepReply(ctx, text, nil)
+}
+
+// afterwards tells plugins that the turn is over, however it ended, and that the
+// session is quiet.
+func (r *run) afterwards(ctx context.Context) {
+	ctx, cancel := farewell(ctx)
+	defer cancel()
+	r.notify(ctx, hook.TurnDone, struct {
+		Text     string    `json:"text"`
+		Tools    []ToolUse `json:"tools"`
+		Duration float64   `json:"duration"` // seconds
+		Error    *string   `json:"error"`
+		about
+	}{r.result.Text, r.result.Tools, time.Since(r.began).Seconds(), r.result.Error, r.about})
+	transcript := r.turn.Log.Messages()
+	if len(transcript) == 0 {
+		return
+	}
+	r.notify(ctx, hook.SessionIdle, struct {
+		Transcript []model.Message `json:"transcript"`
+		SessionID  string          `json:"session_id"`
+	}{transcript, r.about.SessionID})
+}
+
+// notify tells plugins of something that nothing they do can change any more.
+func (r *run) notify(ctx context.Context, point hook.Point, payload any) {
+	if _, err := r.fire(ctx, point, payload); err != nil {
+		r.logger.Warn("plugins were not told", "point", point, "err", err)
+	}
+}
+
+// farewell is a context for what must happen after a turn, also one that was
+// interrupted: it outlives ctx, but not for long.
+func farewell(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	hurry := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(farewellGrace, cancel)
+		context.AfterFunc(out, func() { timer.Stop() })
+	})
+	return out, func() { hurry(); cancel() }
+}
+
+// End tells plugins that a session is over and will not be gone on with.
+func (a *Agent) End(ctx context.Context, s session.Session) error {
+	_, err := a.fire(ctx, hook.SessionEnd, struct {
+		SessionID string `json:"session_id"`
+	}{s.ID})
+	return err
+}

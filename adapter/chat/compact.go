@@ -1,0 +1,273 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// The strategies of compaction.
+const (
+	StrategyDrop       = "drop"       // the oldest messages go
+	StrategySummarize  = "summarize"  // the model sums them up
+	StrategyDelegate   = "delegate"   // a plugin does it, the compactor
+	StrategyCheckpoint = "checkpoint" // the model writes down where things stand, and a fresh context starts from there
+)
+
+// Strategies lists them.
+func Strategies() []string {
+	return []string{StrategyDrop, StrategySummarize, StrategyDelegate, StrategyCheckpoint}
+}
+
+// What starts a compaction, as plugins are told.
+const (
+	triggerAuto   = "auto"
+	triggerManual = "manual"
+)
+
+// DefaultKeep is how many messages at the end stay as they are: a few rounds of
+// tools, which a summary would have to repeat.
+const DefaultKeep = 12
+
+// defaultAt leaves room for the reply, and for an estimate that is wrong by a tenth.
+const defaultAt = 0.8
+
+// ErrNothingToCompact is returned for a transcript that is too short to be compacted.
+var ErrNothingToCompact = errors.New("there is nothing to compact yet")
+
+// errNoCompactor is the strategy delegate without anybody to delegate to.
+var errNoCompactor = errors.New("no plugin compacted the transcript: the strategy delegate needs a compactor " +
+	"(a kaged plugin with the role compactor); choose another strategy")
+
+// A shortening is a compaction to be made.
+type shortening struct {
+	strategy string
+	trigger  string
+	keep     int // messages at the end that stay
+	budget   int // tokens they may have; 0: any number
+}
+
+func (s *shortening) manual() bool { return s.trigger == triggerManual }
+
+// A shortened transcript is what a compaction comes to.
+type shortened struct {
+	strategy string // what was really done
+	by       string // the plugin that did it; "": none
+	gone     []model.Message
+	stands   []model.Message
+	note     string // what went otherwise than asked for
+}
+
+// CompactNow compacts a session's transcript because the user wants it. Of the
+// turn, the text does not count. An empty strategy is the agent's own.
+func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*session.Compaction, error) {
+	strategy = or(strategy, a.Compact.strategy())
+	if err := CheckStrategy(strategy); err != nil {
+		return nil, err
+	}
+	t.Text = ""
+	r := a.newRun(t)
+	defer r.watch.close()
+	messages := t.Log.Messages()
+	if len(messages) == 0 {
+		return nil, ErrNothingToCompact
+	}
+	// Who asks for it wants something to go, however short the transcript is.
+	keep := min(a.Compact.keep(), len(messages)/2)
+	return r.compact(hook.WithRequest(ctx, r.turn.ID),
+		&shortening{strategy: strategy, trigger: triggerManual, keep: keep, budget: r.budget()})
+}
+
+// CheckStrategy says whether there is such a strategy, and which there are where not.
+func CheckStrategy(name string) error {
+	if slices.Contains(Strategies(), name) {
+		return nil
+	}
+	return fmt.Errorf("no compaction strategy %.40q: %s", name, nearest.Suggest(name, Strategies()))
+}
+
+func (o CompactOptions) strategy() string { return or(o.Strategy, StrategySummarize) }
+
+func (o CompactOptions) keep() int {
+	if o.Keep <= 0 {
+		return DefaultKeep
+	}
+	return o.Keep
+}
+
+// limit is how many tokens a conversation may have before it is compacted; 0
+// where the model's window is not known.
+func (a *Agent) limit() int {
+	at := a.Compact.At
+	if at <= 0 {
+		at = defaultAt
+	}
+	if a.Model == nil {
+		return 0
+	}
+	return int(at * float64(a.Model.Info().Window))
+}
+
+// budget: of what is kept, half the limit at most, so that the next compaction is far.
+func (r *run) budget() int { return r.agent.limit() / 2 }
+
+// compactIfLong compacts a conversation that has grown too long for the model.
+// That it cannot be compacted is no reason not to ask the model.
+func (r *run) compactIfLong(ctx context.Context, tools []model.Tool) error {
+	limit := r.agent.limit()
+	if limit <= 0 || r.size(tools) <= limit {
+		return nil
+	}
+	_, err := r.compactAuto(ctx, r.budget())
+	return err
+}
+
+// shorten compacts a conversation that the model found too long, whatever we
+// thought of it: the window may be smaller than it is said to be.
+func (r *run) shorten(ctx context.Context) (shorter bool, err error) {
+	budget := model.Estimate(r.turn.Log.Messages()) / 4
+	if own := r.budget(); own > 0 {
+		budget = min(budget, own)
+	}
+	return r.compactAuto(ctx, max(budget, 1))
+}
+
+// compactAuto compacts without having been asked to, and tells whether it could.
+func (r *run) compactAuto(ctx context.Context, budget int) (done bool, err error) {
+	s := &shortening{strategy: r.agent.Compact.strategy(), trigger: triggerAuto, keep: r.agent.Compact.keep(), budget: budget}
+	if err := CheckStrategy(s.strategy); err != nil {
+		return false, err
+	}
+	// One message alone is the summary of the last time.
+	if gone, _ := split(r.turn.Log.Messages(), s.keep, s.budget); len(gone) < 2 {
+		return false, nil
+	}
+	_, err = r.compact(ctx, s)
+	if _, refused := errors.AsType[*refusal](err); refused {
+		r.logger.Warn("transcript was not compacted", "err", err)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// size is how many tokens the conversation has: by the model's own count as far
+// as that goes, and by our estimate.
+func (r *run) size(tools []model.Tool) int {
+	messages := r.turn.Log.Messages()
+	request := model.Request{System: r.prompt.text(), Messages: messages, Tools: tools}
+	estimate := request.Estimate()
+	if r.counted.Input == 0 || r.countAt > len(messages) {
+		return estimate
+	}
+	return max(estimate, r.counted.Input+model.Estimate(messages[r.countAt:]))
+}
+
+// compact takes a transcript through its compaction: plugins before, somebody
+// does it, plugins after, and the log keeps what stands.
+func (r *run) compact(ctx context.Context, s *shortening) (*session.Compaction, error) {
+	all := r.turn.Log.Messages()
+	done, err := r.delegated(ctx, s, all)
+	if err != nil {
+		return nil, err
+	}
+	if done == nil {
+		if done, err = r.builtIn(ctx, s, all); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.retained(ctx, s, done); err != nil {
+		return nil, err
+	}
+	done.stands = mend(done.stands)
+	c := session.Compaction{Strategy: done.strategy, Trigger: s.trigger, By: done.by, Messages: done.stands, Before: len(all)}
+	if err := r.keepCompaction(ctx, c); err != nil {
+		return nil, err
+	}
+	r.counted, r.countAt = model.Usage{}, 0
+	r.emit(Event{Type: Compacted, Compaction: &c, Text: done.note})
+	return &c, nil
+}
+
+func (r *run) keepCompaction(ctx context.Context, c session.Compaction) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+	defer cancel()
+	if err := r.turn.Log.Compact(ctx, c); err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
+	return nil
+}
+
+// delegated asks the plugins. The rulings: "pre_compact → null, or from the
+// compactor {messages} or {summary}". Nil means that no plugin did it.
+func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message) (*shortened, error) {
+	fields, out, err := r.pass(ctx, hook.CompactBefore, struct {
+		Messages  []model.Message `json:"messages"`
+		Strategy  string          `json:"strategy"`
+		Trigger   string          `json:"trigger"`
+		SessionID string          `json:"session_id"`
+	}{all, s.strategy, s.trigger, r.about.SessionID})
+	if err != nil || out.Verdict != hook.Stop {
+		return nil, err
+	}
+	done := &shortened{strategy: StrategyDelegate, by: out.By}
+	summary := strings.TrimSpace(plain(fields, "summary"))
+	switch answered := changedList(all, fields.Get("messages")); {
+	case answered != nil:
+		messages, err := readMessages(answered)
+		if err != nil {
+			r.logger.Warn("compactor's messages are passed over", "plugin", out.By, "point", out.Point, "err", err)
+			return nil, nil
+		}
+		done.stands = withCurrent(all, messages)
+		if summary != "" {
+			done.stands = slices.Insert(done.stands, 0, summaryMessage(summary))
+		}
+		done.gone = less(all, done.stands)
+	case summary != "":
+		gone, kept := split(all, s.keep, s.budget)
+		done.gone, done.stands = gone, append([]model.Message{summaryMessage(summary)}, kept...)
+	default:
+		return nil, nil // it answered with what was there
+	}
+	return done, nil
+}
+
+// retained lets plugins bring back messages and add text. The rulings:
+// "post_compact … → {retain, inject?}". Both come after what opens the
+// transcript, the summary, and before what was kept.
+func (r *run) retained(ctx context.Context, s *shortening, done *shortened) error {
+	fields, _, err := r.pass(ctx, hook.CompactAfter, struct {
+		Compacted []model.Message `json:"messages_being_compacted"`
+		Remaining []model.Message `json:"messages_remaining"`
+		Strategy  string          `json:"strategy"`
+		Trigger   string          `json:"trigger"`
+		SessionID string          `json:"session_id"`
+	}{orEmpty(done.gone), orEmpty(done.stands), s.strategy, s.trigger, r.about.SessionID})
+	if err != nil {
+		return err
+	}
+	add, err := readRetained(fields.Get("retain"))
+	if err != nil {
+		r.logger.Warn("retained messages are passed over", "point", hook.CompactAfter, "err", err)
+	}
+	add = less(add, done.stands)
+	if inject := plain(fields, "inject"); strings.TrimSpace(inject) != "" {
+		add = append(add, model.Message{Role: model.System, Content: inject})
+	}
+	done.stands = slices.Insert(done.stands, opening(done.stands), add...)
+	return nil
+}
+
+func orEmpty(messages []model.Message) []model.Message {
+	if messages == nil {
+		return []model.Message{}
+	}
+	return messages
+}

@@ -1,0 +1,79 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// Whatever a model or a plugin calls arguments, a transcript has an object.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{``, `null`, `{}`, `{"a":1}`, `"{\"a\":1}"`, `"text"`, `[1]`, `{"a":`, "\xff", `"\ud800"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		c := withArguments(model.ToolCall{ID: "1"}, raw)
+		var o map[string]any
+		if err := json.Unmarshal(c.Arguments, &o); err != nil || o == nil {
+			t.Errorf("%q became %q: %v", raw, c.Arguments, err)
+		}
+		if _, err := json.Marshal(c); err != nil {
+			t.Errorf("%q: cannot be kept: %v", raw, err)
+		}
+	})
+}
+
+// Whatever a compactor answers, each call that stands has its one result right after it.
+func FuzzMessages(f *testing.F) {
+	for _, seed := range []string{`[]`, `[{"role":"user","content":"q"}]`, `[{"role":"tool","tool_call_id":"1","content":[]}]`,
+		`[{"role":"assistant","content":null,"tool_calls":[{"id":"1","name":"ls","arguments":"{}"},{"id":"1"}]},{"role":"tool","tool_call_id":"1"}]`,
+		`[{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"system"},{"role":"tool","tool_call_id":"1"}]`, `{`, `[{"role":1}]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		messages, err := readMessages(raw)
+		if err != nil {
+			return
+		}
+		open := map[string]bool{}
+		for i, m := range mend(messages) {
+			if m.Role == model.ToolRole {
+				if !open[m.ToolCallID] {
+					t.Fatalf("message %d of %q answers nothing", i, raw)
+				}
+				delete(open, m.ToolCallID)
+				continue
+			}
+			if len(open) > 0 {
+				t.Fatalf("before message %d of %q calls are open", i, raw)
+			}
+			for _, c := range m.ToolCalls {
+				open[c.ID] = true
+			}
+		}
+		if len(open) > 0 {
+			t.Fatalf("at the end of %q calls are open", raw)
+		}
+	})
+}
+
+// A text that is cut is no longer than it may be, and no character is cut in two.
+func FuzzCutMiddle(f *testing.F) {
+	f.Add("short", 10)
+	f.Add(strings.Repeat("é", 100), 31)
+	f.Add("\xbf\xbf\xbf\xbf", 2)
+	f.Add("日本語", 0)
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		if most < 0 || most > 1<<20 {
+			return
+		}
+		const note = 64
+		got := cutMiddle(text, most)
+		if len(got) > most+note || utf8.ValidString(text) && !utf8.ValidString(got) {
+			t.Errorf("cut %q to %d: %q", text, most, got)
+		}
+	})
+}

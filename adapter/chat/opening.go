@@ -1,0 +1,79 @@
+package chat
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// startSession tells plugins of a session's first turn. What they inject opens
+// the conversation.
+func (r *run) startSession(ctx context.Context) error {
+	if len(r.turn.Log.Messages()) > 0 {
+		return nil
+	}
+	fields, _, err := r.pass(ctx, hook.SessionStart, struct {
+		SessionID   string `json:"session_id"`
+		WorkingDir  string `json:"working_dir"`
+		ProjectRoot string `json:"project_root"`
+	}{r.about.SessionID, r.about.WorkingDir, projectRoot(r.about.WorkingDir)})
+	if err != nil {
+		return err
+	}
+	inject := plain(fields, "inject")
+	if strings.TrimSpace(inject) == "" {
+		return nil
+	}
+	return r.append(ctx, model.Message{Role: model.System, Content: inject})
+}
+
+// projectRoot is the nearest directory upwards that is under version control, or
+// dir itself: the rule by which the host finds its own.
+func projectRoot(dir string) string {
+	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+	}
+	return dir
+}
+
+// begin asks whether there is to be a turn at all.
+func (r *run) begin(ctx context.Context) error {
+	_, _, err := r.pass(ctx, hook.TurnBegin, r.about)
+	return err
+}
+
+// input gives the user's message to plugins and returns what they made of it.
+// Seed 003: skip, "Discard the event entirely".
+func (r *run) input(ctx context.Context) (message string, err error) {
+	fields, out, err := r.pass(ctx, hook.TurnInput, struct {
+		Message string `json:"message"`
+		about
+	}{r.turn.Text, r.about})
+	if err != nil {
+		return "", err
+	}
+	message = plain(fields, "message")
+	switch {
+	case out.Verdict == hook.Skip:
+		return "", &refusal{point: out.Point, by: out.By, why: or(out.Reason, "plugin "+out.By+" dropped the message"), suggest: out.Suggest}
+	case strings.TrimSpace(message) == "":
+		return "", &refusal{point: out.Point, by: out.By, why: "the message is empty"}
+	}
+	return message, nil
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,412 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+func TestTurn(t *testing.T) {
+	t.Run("the points come in their order", func(t *testing.T) {
+		b := newBed(t, say("let me see", call("1", "look", `{}`)), say("I saw"))
+		b.says("look", "a tree")
+		b.run("what is there?")
+		want := "session.start turn.begin turn.input prompt.context prompt.send model.reply " +
+			"tool.before tool.resolve tool.after prompt.send model.reply turn.final turn.done session.idle"
+		if got := strings.Join(b.fired, " "); got != want {
+			t.Errorf("fired\n%s\nwant\n%s", got, want)
+		}
+	})
+	t.Run("everything said is kept, in order", func(t *testing.T) {
+		b := newBed(t, say("let me see", call("1", "look", `{"at":1}`)), say("I saw"))
+		b.says("look", "a tree")
+		result := b.run("what is there?")
+		want := "user: what is there?\nassistant: let me see look{\"at\":1}\ntool: a tree\nassistant: I saw"
+		if got := b.transcript(); got != want {
+			t.Errorf("transcript\n%s\nwant\n%s", got, want)
+		}
+		if result.Text != "I saw" || result.Status != session.Done || result.Usage != (model.Usage{Input: 20, Output: 4}) {
+			t.Errorf("result %+v", result)
+		}
+	})
+	t.Run("the user's message is kept before the model is asked", func(t *testing.T) {
+		b := newBed(t)
+		var then string
+		b.player.replies = []play{func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
+			then = b.transcript()
+			return nil, errors.New("boom")
+		}}
+		result, err := b.try(t.Context(), "hi")
+		if then != "user: hi" || b.transcript() != "user: hi" {
+			t.Errorf("transcript was %q then, and is %q", then, b.transcript())
+		}
+		if err == nil || result.Status != session.Failed || result.Error == nil || *result.Error != "boom" {
+			t.Errorf("result %+v, %v", result, err)
+		}
+	})
+	t.Run("all events have the turn's request, and say of which session they are", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
+		b.says("look", "a tree")
+		for _, p := range []hook.Point{hook.TurnBegin, hook.ToolBefore, hook.ToolAfter, hook.TurnFinal, hook.TurnDone} {
+			tap := b.tap(p)
+			defer func() {
+				if tap.field(0, "session_id") != `"ses_1"` || tap.field(0, "user_text") != `"hi"` || tap.requests[0] != "turn_1" {
+					t.Errorf("%s: %s, request %q", p, tap.seen[0].JSON(), tap.requests[0])
+				}
+			}()
+		}
+		b.run("hi")
+	})
+	t.Run("an agent without plugins and tools answers", func(t *testing.T) {
+		a := Agent{Model: &player{}}
+		result, err := a.Run(t.Context(), Turn{Log: NewMemoryLog(), Text: "hi"})
+		if err != nil || result.Text != "done" || !strings.HasPrefix(result.Turn, "turn_") {
+			t.Errorf("%+v, %v", result, err)
+		}
+	})
+	t.Run("an agent without a model says so", func(t *testing.T) {
+		a := Agent{}
+		if result, err := a.Run(t.Context(), Turn{Log: NewMemoryLog(), Text: "hi"}); err == nil || result.Status != session.Failed {
+			t.Errorf("%+v, %v", result, err)
+		}
+	})
+}
+
+func TestOpening(t *testing.T) {
+	t.Run("session.start fires on an empty transcript only", func(t *testing.T) {
+		b := newBed(t)
+		tap := b.tap(hook.SessionStart)
+		b.run("one")
+		b.run("two")
+		if tap.count() != 1 || tap.field(0, "working_dir") != `"/work dir"` || tap.field(0, "project_root") != `"/work dir"` {
+			t.Errorf("%d times, %s", tap.count(), tap.seen[0].JSON())
+		}
+	})
+	t.Run("what it injects opens the conversation", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("notes", hook.SessionStart, hook.Reply{Set: set("inject", "remember the milk")})
+		b.run("hi")
+		if got := lines(b.player.requests[0].Messages); got != "system: remember the milk\nuser: hi" {
+			t.Errorf("the model saw %q", got)
+		}
+	})
+	t.Run("a refusal at turn.begin skips the turn and says why", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("gate", hook.TurnBegin, hook.Reply{Verdict: hook.Deny, Reason: "not on Sundays", Suggest: "wait"})
+		done := b.tap(hook.TurnDone)
+		result := b.run("hi")
+		if !result.Skipped || result.Status != session.Skipped || result.Reason != "not on Sundays" || result.Suggest != "wait" || result.Error != nil {
+			t.Errorf("result %+v", result)
+		}
+		if len(b.player.requests) != 0 || b.transcript() != "" || done.count() != 1 {
+			t.Errorf("asked %d times, transcript %q, done %d times", len(b.player.requests), b.transcript(), done.count())
+		}
+	})
+	t.Run("a dropped message is not sent", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("filter", hook.TurnInput, hook.Reply{Verdict: hook.Skip})
+		result := b.run("/own command")
+		if !result.Skipped || len(b.player.requests) != 0 || b.transcript() != "" || !strings.Contains(result.Reason, "filter") {
+			t.Errorf("result %+v, transcript %q", result, b.transcript())
+		}
+	})
+	t.Run("a rewritten message is what is kept and sent", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("tidy", hook.TurnInput, hook.Reply{Set: set("message", "tidy")})
+		context := b.tap(hook.PromptContext)
+		b.run("  untidy ")
+		if b.transcript() != "user: tidy\nassistant: done" || context.field(0, "user_message") != `"tidy"` {
+			t.Errorf("transcript %q, context for %s", b.transcript(), context.field(0, "user_message"))
+		}
+	})
+	t.Run("stop at turn.input ends the chain, not the turn", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("last", hook.TurnInput, hook.Reply{Verdict: hook.Stop, Set: set("message", "mine")})
+		later := b.tap(hook.TurnInput)
+		if result := b.run("hi"); result.Skipped || later.count() != 0 || b.transcript() != "user: mine\nassistant: done" {
+			t.Errorf("%+v, transcript %q", result, b.transcript())
+		}
+	})
+	t.Run("an empty message is not sent", func(t *testing.T) {
+		b := newBed(t)
+		if result := b.run(" \n"); !result.Skipped || len(b.player.requests) != 0 {
+			t.Errorf("%+v", result)
+		}
+	})
+}
+
+func TestPrompt(t *testing.T) {
+	t.Run("the default says where the work is, and a prompt of one's own replaces it", func(t *testing.T) {
+		b := newBed(t)
+		b.run("hi")
+		b.Prompt = "You are a pirate."
+		b.run("hi")
+		first, second := b.player.requests[0].System, b.player.requests[1].System
+		if !strings.Contains(first, "/work dir") || second != "You are a pirate." {
+			t.Errorf("prompts %q and %q", first, second)
+		}
+	})
+	t.Run("context is gathered once a turn and comes after the base prompt", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)))
+		b.says("look", "")
+		b.Prompt = "Base."
+		n := 0
+		b.plug("git", hook.PromptContext, func(context.Context, *hook.Event) (hook.Reply, error) {
+			n++
+			return hook.Reply{Set: set("dynamic_context", "\n\nBranch: main\n")}, nil
+		})
+		b.run("hi")
+		for _, r := range b.player.requests {
+			if r.System != "Base.\n\nBranch: main" {
+				t.Errorf("prompt %q", r.System)
+			}
+		}
+		if n != 1 || len(b.player.requests) != 2 {
+			t.Errorf("gathered %d times for %d calls", n, len(b.player.requests))
+		}
+	})
+	t.Run("prompt.send fires before each call, with the prompt as built", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)))
+		b.says("look", "")
+		b.Prompt = "Base."
+		b.plug("more", hook.PromptSend, func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
+			base, _ := ev.Payload.String("base_prompt")
+			return hook.Reply{Set: set("base_prompt", base+" More.")}, nil
+		})
+		b.run("hi")
+		if got := []string{b.player.requests[0].System, b.player.requests[1].System}; !slices.Equal(got, []string{"Base. More.", "Base. More."}) {
+			t.Errorf("prompts %q: additions must not pile up", got)
+		}
+	})
+	t.Run("stop at prompt.send ends the chain, not the turn", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("last", hook.PromptSend, hook.Reply{Verdict: hook.Stop, Set: set("base_prompt", "Mine.")})
+		if result := b.run("hi"); result.Skipped || b.player.requests[0].System != "Mine." {
+			t.Errorf("%+v, prompt %q", result, b.player.requests[0].System)
+		}
+	})
+	t.Run("deny at prompt.send refuses the turn, and the user's message stays", func(t *testing.T) {
+		b := newBed(t)
+		b.answer("budget", hook.PromptSend, hook.Reply{Verdict: hook.Deny, Reason: "too dear"})
+		if result := b.run("hi"); !result.Skipped || result.Reason != "too dear" || b.transcript() != "user: hi" || len(b.player.requests) != 0 {
+			t.Errorf("%+v, transcript %q", result, b.transcript())
+		}
+	})
+}
+
+func TestReply(t *testing.T) {
+	t.Run("plugins change the text, which is what is kept and shown", func(t *testing.T) {
+		b := newBed(t, say("a secret"))
+		b.answer("redact", hook.ModelReply, hook.Reply{Set: set("text", "a [redacted]")})
+		result := b.run("hi")
+		if result.Text != "a [redacted]" || !strings.HasSuffix(b.transcript(), "assistant: a [redacted]") {
+			t.Errorf("result %q, transcript %q", result.Text, b.transcript())
+		}
+		if shown := b.of(ModelReplied); len(shown) != 1 || shown[0].Text != "a [redacted]" {
+			t.Errorf("shown %+v", shown)
+		}
+	})
+	t.Run("plugins change the tool calls, which is what is run", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)))
+		b.says("listen", "a bird")
+		b.answer("swap", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `[{"name":"listen","arguments":"{\"to\":1}"}]`)})
+		b.hooks[0].Match = func(ev *hook.Event) bool { return string(ev.Payload.Get("tool_calls")) != "[]" }
+		result := b.run("hi")
+		if len(result.Tools) != 1 || result.Tools[0].Name != "listen" || string(result.Tools[0].Arguments) != `{"to":1}` || result.Tools[0].CallID == "" {
+			t.Errorf("tools %+v", result.Tools)
+		}
+	})
+	t.Run("tool calls that are garbled by a plugin are not run", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)))
+		b.says("look", "never")
+		b.answer("clumsy", hook.ModelReply, hook.Reply{Set: raw("tool_calls", `{"name":"look"}`)})
+		if result, err := b.try(t.Context(), "hi"); err == nil || len(result.Tools) != 0 || result.Status != session.Failed {
+			t.Errorf("%+v, %v", result, err)
+		}
+	})
+	t.Run("a refused reply is neither kept nor shown", func(t *testing.T) {
+		b := newBed(t, say("how to build a bomb", call("1", "look", `{}`)))
+		b.answer("censor", hook.ModelReply, hook.Reply{Verdict: hook.Deny, Reason: "no"})
+		result := b.run("hi")
+		if !result.Skipped || result.Reason != "no" || result.Text != "" || b.transcript() != "user: hi" {
+			t.Errorf("%+v, transcript %q", result, b.transcript())
+		}
+		if shown := b.of(ModelReplied); len(shown) != 1 || shown[0].Text != "" {
+			t.Errorf("shown %+v: what was streamed is to be taken back", shown)
+		}
+	})
+	t.Run("a provider that will not answer is an error", func(t *testing.T) {
+		b := newBed(t, func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
+			return &model.Response{Stop: model.StopRefusal}, nil
+		})
+		if _, err := b.try(t.Context(), "hi"); !errors.Is(err, errRefused) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a retry voids what was streamed", func(t *testing.T) {
+		b := newBed(t, func(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
+			stream(model.Delta{Text: "half a"})
+			stream(model.Delta{Retry: &model.Retry{Attempt: 2, Err: errors.New("connection lost")}})
+			return say("whole")(ctx, req, stream)
+		})
+		result := b.run("hi")
+		if again := b.of(Retrying); len(again) != 1 || !strings.Contains(again[0].Text, "connection lost") || result.Text != "whole" {
+			t.Errorf("%+v, text %q", again, result.Text)
+		}
+	})
+}
+
+func TestFinal(t *testing.T) {
+	t.Run("what plugins make of the answer is returned, kept and shown", func(t *testing.T) {
+		b := newBed(t, say("yes"))
+		b.answer("sign", hook.TurnFinal, hook.Reply{Set: set("text", "yes -- me")})
+		result := b.run("hi")
+		shown := b.of(ModelReplied)
+		if result.Text != "yes -- me" || !strings.HasSuffix(b.transcript(), "assistant: yes -- me") || len(shown) != 1 || shown[0].Text != "yes -- me" {
+			t.Errorf("result %q, transcript %q, shown %+v", result.Text, b.transcript(), shown)
+		}
+	})
+	t.Run("it is skipped on empty text", func(t *testing.T) {
+		b := newBed(t, say(""))
+		b.run("hi")
+		if slices.Contains(b.fired, string(hook.TurnFinal)) {
+			t.Errorf("fired %q", b.fired)
+		}
+	})
+	t.Run("a refused answer is neither kept nor returned", func(t *testing.T) {
+		b := newBed(t, say("yes"))
+		b.answer("censor", hook.TurnFinal, hook.Reply{Verdict: hook.Deny, Reason: "no"})
+		if result := b.run("hi"); !result.Skipped || result.Text != "" || b.transcript() != "user: hi" {
+			t.Errorf("%+v, transcript %q", result, b.transcript())
+		}
+	})
+	t.Run("a plugin whose failure aborts ends the turn with its error, and the text is kept", func(t *testing.T) {
+		for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
+			b := newBed(t, say("yes"))
+			h := b.plug("broken", point, func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") })
+			h.OnFailure = hook.ActionAbort
+			result, err := b.try(t.Context(), "hi")
+			if e, ok := errors.AsType[*hook.Error](err); !ok || e.Plugin != "broken" || result.Status != session.Failed {
+				t.Errorf("%s: %+v, %v", point, result, err)
+			}
+			if result.Text != "yes" || b.transcript() != "user: hi\nassistant: yes" {
+				t.Errorf("%s: text %q, transcript %q", point, result.Text, b.transcript())
+			}
+		}
+	})
+}
+
+func TestDone(t *testing.T) {
+	t.Run("it has the text, the tools, the time and no error", func(t *testing.T) {
+		b := newBed(t, say("", call("1", "look", `{}`)), say("seen"))
+		b.says("look", "a tree")
+		done := b.tap(hook.TurnDone)
+		b.run("hi")
+		var tools []ToolUse
+		if err := json.Unmarshal([]byte(done.field(0, "tools")), &tools); err != nil || len(tools) != 1 || tools[0].Result != "a tree" {
+			t.Errorf("tools %s", done.field(0, "tools"))
+		}
+		var seconds float64
+		if err := json.Unmarshal([]byte(done.field(0, "duration")), &seconds); err != nil || seconds <= 0 {
+			t.Errorf("duration %s", done.field(0, "duration"))
+		}
+		if done.field(0, "text") != `"seen"` || done.field(0, "error") != "null" {
+			t.Errorf("text %s, error %s", done.field(0, "text"), done.field(0, "error"))
+		}
+	})
+	t.Run("it has the error of a turn that failed", func(t *testing.T) {
+		b := newBed(t, fail(errors.New("boom")))
+		done := b.tap(hook.TurnDone)
+		if _, err := b.try(t.Context(), "hi"); err == nil || done.field(0, "error") != `"boom"` || done.field(0, "tools") != "[]" {
+			t.Errorf("%v, error %s, tools %s", err, done.field(0, "error"), done.field(0, "tools"))
+		}
+	})
+	t.Run("session.idle has the transcript", func(t *testing.T) {
+		b := newBed(t)
+		idle := b.tap(hook.SessionIdle)
+		b.run("hi")
+		want := `[{"role":"user","content":"hi"},{"role":"assistant","content":"done"}]`
+		if got := idle.field(0, "transcript"); got != want {
+			t.Errorf("transcript %s, want %s", got, want)
+		}
+	})
+	t.Run("session.end says which", func(t *testing.T) {
+		b := newBed(t)
+		end := b.tap(hook.SessionEnd)
+		if err := b.bus.Set(b.hooks); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.End(t.Context(), session.Session{ID: "ses_9"}); err != nil || end.field(0, "session_id") != `"ses_9"` {
+			t.Errorf("%v, %s", err, end.field(0, "session_id"))
+		}
+	})
+}
+
+func TestSteps(t *testing.T) {
+	endless := func(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
+		return &model.Response{Text: "on", ToolCalls: []model.ToolCall{{Name: "look"}}}, nil
+	}
+	t.Run("the last call is told that it is the last", func(t *testing.T) {
+		b := newBed(t, endless)
+		b.says("look", "")
+		b.Steps = 2
+		result := b.run("hi")
+		first, last := b.player.requests[0], b.player.requests[1]
+		if strings.Contains(first.System, lastStep) || !strings.Contains(last.System, lastStep) || len(last.Tools) != 1 || result.Status != session.Done {
+			t.Errorf("first %q, last %q, %+v", first.System, last.System, result)
+		}
+	})
+	t.Run("a model that wants more is stopped, and every call has a result", func(t *testing.T) {
+		b := newBed(t, endless, endless, endless)
+		b.says("look", "")
+		b.Steps = 2
+		result, err := b.try(t.Context(), "hi")
+		if !errors.Is(err, ErrSteps) || result.Status != session.Failed || len(b.player.requests) != 2 || len(result.Tools) != 1 {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if last := b.log.Messages()[len(b.log.Messages())-1]; last.Role != model.ToolRole || !last.Failed || last.ToolCallID == "" {
+			t.Errorf("the last message is %+v", last)
+		}
+	})
+}
+
+func TestEvents(t *testing.T) {
+	t.Run("they come in order, and say whose they are and when", func(t *testing.T) {
+		b := newBed(t, say("let me", call("1", "look", `{}`)), say("seen it"))
+		b.tool("look", func(_ context.Context, c Call) (ToolResult, error) {
+			c.Progress("looking")
+			return ToolResult{Output: "a tree", Success: true}, nil
+		})
+		b.tap(hook.TurnInput)
+		b.run("hi")
+		var types []string
+		for _, e := range b.events {
+			types = append(types, string(e.Type))
+			if e.Session != "ses_1" || e.Turn != "turn_1" || e.Time.IsZero() {
+				t.Errorf("event %+v", e)
+			}
+		}
+		want := "turn.started point text text reply tool.started tool.output tool.finished text text reply turn.finished"
+		if got := strings.Join(types, " "); got != want {
+			t.Errorf("events\n%s\nwant\n%s", got, want)
+		}
+		if out := b.events[1].Outcome; out.Point != hook.TurnInput || len(out.Steps) != 1 {
+			t.Errorf("the point's outcome is %+v", out)
+		}
+	})
+	t.Run("a result prints as programs expect it", func(t *testing.T) {
+		b := newBed(t)
+		text, err := json.Marshal(b.run("hi"))
+		want := `{"session_id":"ses_1","text":"done","skipped":false,"tools":[],"error":null,"turn":"turn_1","status":"done","usage":{"input":10,"output":2}}`
+		if err != nil || string(text) != want {
+			t.Errorf("got\n%s\nwant\n%s", text, want)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dial opens a connection of the test's own.
+func (s *server) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", s.addr, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// readReply reads one answer from a raw connection.
+func readReply(t *testing.T, conn net.Conn) reply {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(text)}
+}
+
+const saveHead = "POST /plugin/save HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+
+func TestBodies(t *testing.T) {
+	t.Run("100 MB are refused without being read", func(t *testing.T) {
+		s := serve(t, Options{})
+		conn := s.dial(t)
+		fmt.Fprintf(conn, saveHead+"Content-Length: 104857600\r\n\r\n", s.addr) // and nothing more
+		readReply(t, conn).wantsDetail(t, 413, "at most 1048576 bytes")
+	})
+	t.Run("a body of unknown length is cut off", func(t *testing.T) {
+		s := serve(t, Options{Limits: Limits{Body: 1000}})
+		conn := s.dial(t)
+		fmt.Fprintf(conn, saveHead+"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", s.addr, 2000, strings.Repeat("x", 2000))
+		readReply(t, conn).wantsDetail(t, 413, "at most 1000 bytes")
+	})
+	t.Run("the largest body there may be is read", func(t *testing.T) {
+		s := serve(t, Options{Limits: Limits{Body: 1000}})
+		head, tail := `{"name":"x","content":"`, `"}`
+		full := head + strings.Repeat("x", 1000-len(head)-len(tail)) + tail
+		s.do("POST", "/plugin/validate", full).wants(t, 200, `{"name":"x","hooks":[],"metadata":{"api":"1.0","name":"x"}}`)
+		s.do("POST", "/plugin/validate", full+" ").wantsDetail(t, 413, "too large")
+	})
+	t.Run("a body that does not come is not waited for", func(t *testing.T) {
+		s := serve(t, Options{Limits: Limits{BodyTime: shortBodyTime}})
+		conn := s.dial(t)
+		fmt.Fprintf(conn, saveHead+"Content-Length: 10\r\n\r\n{", s.addr)
+		readReply(t, conn).wantsDetail(t, 408, "did not arrive within 50ms")
+	})
+	t.Run("nor is that of a request which is refused", func(t *testing.T) {
+		s := serve(t, Options{})
+		conn := s.dial(t)
+		fmt.Fprintf(conn, saveHead+"Origin: http://evil.example\r\nContent-Length: 10\r\n\r\n{", s.addr)
+		readReply(t, conn).wantsDetail(t, 403, "Origin not allowed")
+	})
+	t.Run("a turn outlives the deadline of its body", func(t *testing.T) {
+		s := serve(t, Options{Limits: Limits{BodyTime: shortBodyTime}})
+		s.do("POST", "/session", "")
+		s.do("POST", "/session/ses_a/message", `{"text":"late"}`).wants(t, 200,
+			`{"error":null,"session_id":"ses_a","skipped":false,"text":"echo: late","tools":[]}`)
+	})
+	t.Run("so does a turn on a server with a deadline of its own", func(t *testing.T) {
+		s := serve(t, Options{}, func(srv *http.Server) { srv.ReadTimeout = shortBodyTime })
+		s.do("POST", "/session", "")
+		if got := s.do("POST", "/session/ses_a/message", `{"text":"late"}`); got.status != 200 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	})
+}
+
+// shortBodyTime is a deadline that tests wait out.
+const shortBodyTime = 50 * time.Millisecond

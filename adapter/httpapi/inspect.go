@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+type pluginName struct {
+	Name string `path:"name" maxLength:"256" doc:"The plugin's name, of any dialect."`
+}
+
+type traceQuery struct {
+	Session string `query:"session" maxLength:"256" doc:"Of this session alone."`
+	Turn    string `query:"turn" maxLength:"256" doc:"Of this turn alone."`
+	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many, the newest first."`
+}
+
+type toolCall struct {
+	Name string `path:"name" maxLength:"256" doc:"The tool's full name."`
+	Body *struct {
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"An object; {} where it is left out."`
+	}
+}
+
+type fire struct {
+	Body struct {
+		Point string          `json:"point" doc:"Such as turn.input."`
+		Data  json.RawMessage `json:"data,omitempty" doc:"The payload, an object; {} where it is left out."`
+		Trace bool            `json:"trace,omitempty" doc:"Also tell what each plugin was sent, what it answered and what that changed."`
+	}
+}
+
+// A healthAnswer has a status of its own, for those who look at nothing else.
+type healthAnswer struct {
+	Status int
+	Body   json.RawMessage
+}
+
+func (a *api) addInspect() {
+	const tag = "inspect"
+	add(a, route{method: "GET", path: "/v1/plugins", id: "list-plugins", tag: tag, summary: "List the plugins of every dialect",
+		shape: []plugin{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Plugins(ctx))
+	})
+	add(a, route{method: "GET", path: "/v1/plugins/{name}", id: "get-plugin", tag: tag, summary: "Show all there is to know about a plugin",
+		shape: plugin{}, errors: []int{404, 422}}, a.plugin)
+	add(a, route{method: "GET", path: "/v1/tools", id: "list-tools", tag: tag, summary: "List the tools that plugins offer",
+		shape: []tool{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Tools(ctx))
+	})
+	add(a, route{method: "GET", path: "/v1/traces", id: "list-traces", tag: tag, summary: "List what plugins did to events",
+		shape: []outcome{}, errors: []int{422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Traces(ctx, TraceFilter(*in)))
+	})
+	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to mend it",
+		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Doctor(ctx))
+	})
+	add(a, route{method: "GET", path: "/v1/health", id: "health", tag: tag, summary: "Tell whether the daemon is well",
+		shape: map[string]any{}, doc: "Answers 503, with the same report, where it is not. It wants the token like every route.",
+		states: []int{503}}, a.health)
+}
+
+func (a *api) addCalls() {
+	const tag = "calls"
+	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
+		doc: "A tool that ran and failed is an answer, not an error.", shape: toolResult{}, errors: []int{404}}, a.callTool)
+	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
+		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: outcome{}}, a.fire)
+}
+
+func (a *api) plugin(ctx context.Context, in *pluginName) (*answer[json.RawMessage], error) {
+	p, err := a.Inspect.Plugin(ctx, in.Name)
+	return encoded(p, named(err, in.Name))
+}
+
+func (a *api) health(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
+	report, ok := a.Inspect.Health(ctx)
+	text, err := encoded(report, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return &healthAnswer{http.StatusServiceUnavailable, text.Body}, nil
+	}
+	return &healthAnswer{http.StatusOK, text.Body}, nil
+}
+
+func (a *api) callTool(ctx context.Context, in *toolCall) (*answer[json.RawMessage], error) {
+	var arguments json.RawMessage
+	if in.Body != nil {
+		arguments = in.Body.Arguments
+	}
+	arguments, err := object("arguments", arguments)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.Calls.CallTool(ctx, in.Name, arguments)
+	return encoded(result, named(err, in.Name))
+}
+
+func (a *api) fire(ctx context.Context, in *fire) (*answer[json.RawMessage], error) {
+	point := hook.Point(in.Body.Point)
+	if _, ok := point.Spec(); !ok {
+		return nil, &problem{http.StatusBadRequest, "Unknown point: " + quote(in.Body.Point)}
+	}
+	data, err := object("data", in.Body.Data)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(a.Calls.Fire(ctx, point, data, in.Body.Trace))
+}
+
+// object wants a JSON object, or nothing, which is an empty one. The text has been parsed before: its first character tells.
+func object(field string, text json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(text) == 0:
+		return json.RawMessage("{}"), nil
+	case text[0] != '{':
+		return nil, &problem{http.StatusUnprocessableEntity, "Invalid request: body." + field + ": expected object"}
+	}
+	return text, nil
+}

@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// A problem is an error as clients get it: seed 004 prints {"detail": "…"} and nothing beside.
+type problem struct {
+	status int
+	Detail string `json:"detail" doc:"What went wrong, for a person to read."`
+}
+
+func (p *problem) Error() string  { return p.Detail }
+func (p *problem) GetStatus() int { return p.status }
+
+// write answers with the problem, outside of huma's routes.
+func (p *problem) write(w http.ResponseWriter) {
+	if p.status == http.StatusUnauthorized {
+		w.Header().Add("WWW-Authenticate", `Bearer realm="patchbay"`)
+		w.Header().Add("WWW-Authenticate", `Basic realm="patchbay"`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.status)
+	_ = json.NewEncoder(w).Encode(p) // a client that is gone misses nothing
+}
+
+// The texts of seed 004 and of the rulings on it, which clients may compare.
+const (
+	detailFeatureOff  = "Plugins feature is not enabled. Enable it in settings."
+	detailNoPlugin    = "Plugin not found: "
+	detailInvalidCode = "Invalid plugin code: "
+	detailNoSession   = "Session not found"
+)
+
+const detailInternal = "Internal error. The log of the daemon has the reason."
+
+// maxDetail bounds what is told, in bytes. A Python traceback's end fits.
+const maxDetail = 4 << 10
+
+// named makes a problem of an error that says a thing of that name is not
+// there; other errors stay as they are.
+func named(err error, name string) error {
+	switch {
+	case errors.Is(err, ErrNoPlugin):
+		return &problem{http.StatusNotFound, detailNoPlugin + cut(name, maxName)}
+	case errors.Is(err, ErrNoFeature):
+		return &problem{http.StatusNotFound, "Feature not found: " + cut(name, maxName)}
+	case errors.Is(err, ErrNoTool):
+		return &problem{http.StatusNotFound, "Tool not found: " + cut(name, maxName)}
+	}
+	return err
+}
+
+// asProblem is what a client gets for an error, and whether that tells all there
+// is to tell. What it does not know it does not show: it may hold a secret.
+func asProblem(err error) (p *problem, told bool) {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p, true
+	}
+	status, detail := classify(err)
+	return &problem{status, cut(detail, maxDetail)}, status != http.StatusInternalServerError
+}
+
+// classify is the one table from a backend's errors to status and text.
+func classify(err error) (status int, detail string) {
+	if e, ok := errors.AsType[*InvalidCodeError](err); ok {
+		return http.StatusBadRequest, detailInvalidCode + e.Reason
+	}
+	if e, ok := errors.AsType[*InvalidNameError](err); ok {
+		return http.StatusBadRequest, "Invalid plugin name: " + quote(e.Name) + nameRule
+	}
+	if e, ok := errors.AsType[*UnknownPluginsError](err); ok {
+		return http.StatusBadRequest, "Unknown plugins: " + strings.Join(e.Names, ", ")
+	}
+	if e, ok := errors.AsType[*InvalidRequestError](err); ok {
+		return http.StatusBadRequest, e.Reason
+	}
+	if e, ok := errors.AsType[*UnavailableError](err); ok {
+		return http.StatusServiceUnavailable, e.Reason
+	}
+	if e, ok := errors.AsType[*session.BusyError](err); ok {
+		return http.StatusConflict, e.Error()
+	}
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return http.StatusNotFound, detailNoSession
+	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):
+		return http.StatusBadRequest, err.Error()
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, "The request was cancelled."
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout, "It took too long."
+	}
+	return http.StatusInternalServerError, detailInternal
+}
+
+// plainErrors turns huma's own errors, those about input that does not fit,
+// into problems. Huma would have us replace a global function for that.
+func plainErrors(ctx huma.Context, _ string, v any) (any, error) {
+	e, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	ctx.SetHeader("Content-Type", "application/json") // it has announced problem+json
+	return &problem{e.Status, cut(faults(e), maxDetail)}, nil
+}
+
+// maxFaults is how many faults of one request are listed; a body of a megabyte can have many.
+const maxFaults = 8
+
+// faults puts an error and its parts into one line: where, and what.
+func faults(e *huma.ErrorModel) string {
+	var parts []string
+	if len(e.Errors) == 0 {
+		parts = append(parts, e.Detail)
+	}
+	for i, d := range e.Errors {
+		if i == maxFaults {
+			parts = append(parts, strconv.Itoa(len(e.Errors)-maxFaults)+" more")
+			break
+		}
+		parts = append(parts, strings.TrimPrefix(d.Location+": "+cut(d.Message, 200), ": "))
+	}
+	return "Invalid request: " + strings.Join(parts, "; ")
+}
+
+// maxName is how much of a name that somebody else chose is repeated.
+const maxName = 80
+
+// quote shows foreign text, cut.
+func quote(text string) string { return strconv.Quote(cut(text, maxName)) }
+
+// cut bounds a text in bytes, and leaves no half character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}

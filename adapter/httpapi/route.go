@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// A route is one method of one path, and what the OpenAPI document says of it.
+type route struct {
+	method  string
+	path    string
+	id      string
+	tag     string
+	summary string
+	doc     string
+	shape   any   // an instance of what it answers, where its Go type does not say; nil: it does
+	events  bool  // it answers, or can answer, with server-sent events
+	states  []int // the statuses, beside 200, with which it answers the same
+	errors  []int // the statuses of its own problems, beside those that any route can have
+}
+
+// everyError are the problems that any request can end in; see gate.check and front.takeBody.
+var everyError = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError}
+
+// bodyErrors are those of a request that may have a body.
+var bodyErrors = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
+// An answer is what a route returns: a body of JSON.
+type answer[T any] struct {
+	Body T
+}
+
+// answered makes an answer, or passes the error on.
+func answered[T any](body T, err error) (*answer[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &answer[T]{Body: body}, nil
+}
+
+// encoded is an answer of whatever a backend has returned. It is encoded here, where
+// a value that cannot be is still an error and not half an answer.
+func encoded(v any, err error) (*answer[json.RawMessage], error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return &answer[json.RawMessage]{Body: text}, nil
+}
+
+// add adds a route. Every error it returns becomes a problem here; what a client is not told is logged.
+func add[I, O any](a *api, r route, f func(context.Context, *I) (*O, error)) {
+	a.routes = append(a.routes, r)
+	huma.Register(a.huma, a.operation(r), func(ctx context.Context, in *I) (*O, error) {
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, a.problem(err, r.id)
+		}
+		return out, nil
+	})
+}
+
+// problem is what a client gets for an error. The log gets what the client does not.
+func (a *api) problem(err error, route string) *problem {
+	p, told := asProblem(err)
+	if !told {
+		a.logger.Error("request failed", "route", route, "err", err)
+	}
+	return p
+}
+
+// operation describes a route to huma. The limits of the body are the front's.
+func (a *api) operation(r route) huma.Operation {
+	op := huma.Operation{Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag}, Summary: r.summary,
+		Description: r.doc, Responses: a.problems(r), MaxBodyBytes: -1, BodyReadTimeout: -1}
+	success := &huma.Response{Description: "OK", Content: make(map[string]*huma.MediaType)}
+	if r.shape != nil {
+		success.Content["application/json"] = &huma.MediaType{Schema: a.schema(r.shape)}
+	}
+	if r.events {
+		success.Content["text/event-stream"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
+			Description: "Server-sent events; the data of each is one JSON value."}}
+	}
+	op.Responses["200"] = success
+	for _, status := range r.states {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: success.Content}
+	}
+	return op
+}
+
+func (a *api) schema(v any) *huma.Schema {
+	return a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(v), true, "")
+}
+
+// problems are the error responses of a route.
+func (a *api) problems(r route) map[string]*huma.Response {
+	statuses := slices.Concat(everyError, r.errors)
+	if !isRead(r.method) {
+		statuses = append(statuses, bodyErrors...)
+	}
+	responses := make(map[string]*huma.Response)
+	for _, s := range statuses {
+		responses[strconv.Itoa(s)] = &huma.Response{Description: http.StatusText(s),
+			Content: map[string]*huma.MediaType{"application/json": {Schema: a.schema(problem{})}}}
+	}
+	return responses
+}
+
+// newConfig is huma with JSON alone, without its pages, which load scripts from
+// elsewhere, and without its links in answers, which are not in the seed.
+func newConfig(o *Options) huma.Config {
+	security := []map[string][]string{{"bearer": {}}, {"basic": {}}}
+	if o.Token.Empty() {
+		security = append(security, map[string][]string{}) // none will do
+	}
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{Title: "Patchbay", Version: o.Version,
+				Description: "Plugins, sessions and events of a running Patchbay. Every error is {\"detail\": \"…\"}."},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer", Description: "The token in [server] of the configuration."},
+					"basic":  {Type: "http", Scheme: "basic", Description: "The same token as the password, with any user name."},
+				},
+			},
+			Security: security,
+		},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{plainErrors},
+	}
+}

@@ -1,0 +1,271 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestPlugins are the rulings on seed 004 that the document does not print.
+func TestPlugins(t *testing.T) {
+	const save = `{"name":"footer","content":"@on_final\nasync def f(ctx, text): return text"}`
+	t.Run("while the flag is off, nothing is changed", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.sources.put(Source{Name: "logger", Content: "text"})
+		for _, r := range []reply{s.do("POST", "/plugin/save", save), s.do("DELETE", "/plugin/logger", ""), s.do("POST", "/plugin/logger/reload", "")} {
+			r.wants(t, 503, `{"detail":"Plugins feature is not enabled. Enable it in settings."}`)
+		}
+		s.do("GET", "/plugin/list", "").wants(t, 200,
+			`{"plugins":[{"name":"logger","hooks":[],"metadata":{},"error":null}],"feature_enabled":false}`)
+		s.do("GET", "/plugin/logger", "").wants(t, 200, `{"name":"logger","path":"","hooks":[],"metadata":{},"content":"text"}`)
+		s.do("POST", "/plugin/validate", save).wants(t, 200,
+			`{"name":"footer","hooks":["on_final"],"metadata":{"api":"1.0","name":"footer"}}`)
+	})
+	t.Run("once it is on, save makes and replaces", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/feature/plugins/enable", "")
+		for range 2 {
+			s.do("POST", "/plugin/save", save).wants(t, 200, `{"name":"footer","path":"/Users/user/.agent/plugins/footer.py"}`)
+		}
+		s.do("DELETE", "/plugin/footer", "").wants(t, 200, `{"deleted":"footer"}`)
+		s.do("DELETE", "/plugin/footer", "").wants(t, 404, `{"detail":"Plugin not found: footer"}`)
+	})
+	t.Run("what is not there is 404 by name", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.features.on[PluginsFeature] = true
+		s.do("GET", "/plugin/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
+		s.do("POST", "/plugin/nope/reload", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
+	})
+	t.Run("code that is no plugin is 400, with the reason", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.features.on[PluginsFeature] = true
+		for _, path := range []string{"/plugin/save", "/plugin/validate"} {
+			s.do("POST", path, `{"name":"x","content":"def f("}`).wants(t, 400,
+				`{"detail":"Invalid plugin code: SyntaxError: '(' was never closed"}`)
+		}
+	})
+	t.Run("a plugin that does not load is shown with its error", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.sources.put(Source{Name: "bad", Content: "def f(", Error: "SyntaxError: line 1"})
+		s.do("GET", "/plugin/list", "").wants(t, 200,
+			`{"plugins":[{"name":"bad","hooks":[],"metadata":{},"error":"SyntaxError: line 1"}],"feature_enabled":false}`)
+		s.do("GET", "/plugin/bad", "").wants(t, 200,
+			`{"name":"bad","path":"","hooks":[],"metadata":{"error":"SyntaxError: line 1"},"content":"def f("}`)
+	})
+	t.Run("without flags nothing can be changed", func(t *testing.T) {
+		b := newFake().backend()
+		b.Features = nil
+		serve(t, Options{Backend: b}).do("POST", "/plugin/save", save).wants(t, 503, `{"detail":"`+detailFeatureOff+`"}`)
+	})
+}
+
+func TestNamesDoNotEscape(t *testing.T) {
+	s := serve(t, Options{})
+	s.features.on[PluginsFeature] = true
+	long := strings.Repeat("a", 65)
+	for _, name := range []string{"..%2f..%2fetc%2fpasswd", "%2e%2e%2fx", "..%5cx", "a%00b", "%00", "-x", "a.py", "a%2fb", "%c3%a9", long, "a%0ab", "%20"} {
+		for _, c := range []call{{"GET", "/plugin/" + name}, {"DELETE", "/plugin/" + name}, {"POST", "/plugin/" + name + "/reload"}} {
+			s.do(c.method, c.path, "").wantsDetail(t, 400, "Invalid plugin name: ")
+		}
+	}
+	for _, name := range []string{"../x", "..", ".", "", "a/b", "a\\b", "a\x00b", "é", "a b", long, "a\n"} {
+		body, err := json.Marshal(map[string]string{"name": name, "content": "pass"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/plugin/save", "/plugin/validate"} {
+			s.do("POST", path, string(body)).wantsDetail(t, 400, "Invalid plugin name: ")
+		}
+	}
+	if got := s.do("GET", "/plugin/"+strings.Repeat("a", 5000), ""); got.status != 400 || len(got.body) > 300 {
+		t.Errorf("a long name: %d and %d bytes", got.status, len(got.body))
+	}
+	if got := s.do("GET", "/plugin/../plugin/list", ""); got.status != http.StatusTemporaryRedirect || got.header.Get("Location") != "/plugin/list" {
+		t.Errorf("%d to %q", got.status, got.header.Get("Location"))
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	s := serve(t, Options{})
+	flag := func(enabled string) string {
+		return `{"name":"plugins","description":"Enable plugin system for agent customization","stage":"experimental",` +
+			`"default":false,"enabled":` + enabled + `,"overridden":false,"deprecated":false}`
+	}
+	s.do("GET", "/features", "").wants(t, 200, "["+flag("false")+"]")
+	s.do("POST", "/feature/plugins/enable", "").wants(t, 200, flag("true"))
+	s.do("GET", "/features/plugins", "").wants(t, 200, flag("true"))
+	s.do("POST", "/feature/plugins/disable", "").wants(t, 200, flag("false"))
+	for _, r := range []reply{s.do("GET", "/features/nope", ""), s.do("POST", "/feature/nope/enable", "")} {
+		r.wants(t, 404, `{"detail":"Feature not found: nope"}`)
+	}
+}
+
+func TestSessions(t *testing.T) {
+	for _, prefix := range []string{"/session", "/v1/sessions"} {
+		t.Run(prefix, func(t *testing.T) {
+			s := serve(t, Options{})
+			s.sources.put(Source{Name: "logger"})
+			session := func(plugins, title string) string {
+				return `{"id":"ses_a","plugins":` + plugins + `,"working_dir":"/src","created_at":"2026-01-02T03:04:05Z","title":"` + title + `"}`
+			}
+			one := prefix + "/ses_a"
+			s.do("GET", prefix, "").wants(t, 200, `[]`)
+			s.do("POST", prefix, `{"working_dir":"/src","title":"a","from":"a client of another version"}`).wants(t, 200, session("[]", "a"))
+			s.do("PATCH", one, `{"plugins":["logger"]}`).wants(t, 200, session(`["logger"]`, "a"))
+			s.do("PATCH", one, `{"title":"b"}`).wants(t, 200, session(`["logger"]`, "b"))
+			s.do("PATCH", one, `{"plugins":[]}`).wants(t, 200, session(`[]`, "b"))
+			s.do("GET", prefix, "").wants(t, 200, "["+session(`[]`, "b")+"]")
+			s.do("POST", one+"/message", `{"text":"hi"}`).wants(t, 200,
+				`{"error":null,"session_id":"ses_a","skipped":false,"text":"echo: hi","tools":[]}`)
+			s.do("POST", one+"/interrupt", "").wants(t, 200, `{"interrupted":false}`)
+			s.do("DELETE", one, "").wants(t, 200, `{"deleted":"ses_a"}`)
+			for _, r := range []reply{s.do("GET", one, ""), s.do("PATCH", one, "{}"), s.do("DELETE", one, ""),
+				s.do("POST", one+"/message", `{"text":"hi"}`), s.do("POST", one+"/interrupt", "")} {
+				r.wants(t, 404, `{"detail":"Session not found"}`)
+			}
+		})
+	}
+	t.Run("unknown plugins are refused by name", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/session", "")
+		for _, r := range []reply{s.do("POST", "/session", `{"plugins":["a","b"]}`), s.do("PATCH", "/session/ses_a", `{"plugins":["a","b"]}`)} {
+			r.wants(t, 400, `{"detail":"Unknown plugins: a, b"}`)
+		}
+	})
+	t.Run("a transcript is a list of entries", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/session", "")
+		s.do("GET", "/v1/sessions/ses_a/transcript", "").wants(t, 200,
+			`[{"seq":1,"time":"0001-01-01T00:00:00Z","turn":"t1","message":{"role":"user","content":"hello"}}]`)
+	})
+	t.Run("a message must say something", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/session", "")
+		s.do("POST", "/session/ses_a/message", `{"text":""}`).wantsDetail(t, 422, "body.text")
+		s.do("POST", "/session/ses_a/message", `{}`).wantsDetail(t, 422, "text")
+		s.do("POST", "/session/ses_a/message", ``).wantsDetail(t, 400, "body is required")
+		s.do("POST", "/session/ses_a/message", `{"text":7}`).wantsDetail(t, 422, "body.text: expected string")
+		s.do("POST", "/session/ses_a/message", `{"text":`).wantsDetail(t, 400, "body: unexpected end of JSON input")
+	})
+	t.Run("a busy session is a conflict", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/session", "")
+		s.do("POST", "/session/ses_a/message", `{"text":"busy"}`).wantsDetail(t, 409, "a turn is running (pid 7)")
+	})
+}
+
+func TestInspect(t *testing.T) {
+	s := serve(t, Options{})
+	s.do("GET", "/v1/plugins", "").wants(t, 200, `[{"dialect":"scaffold","name":"git-context"}]`)
+	s.do("GET", "/v1/plugins/git-context", "").wants(t, 200, `{"name":"git-context"}`)
+	s.do("GET", "/v1/plugins/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
+	s.do("GET", "/v1/tools", "").wants(t, 200, `[{"name":"git.log"}]`)
+	s.do("GET", "/v1/traces", "").wants(t, 200, `[{"Session":"","Turn":"","Limit":50}]`)
+	s.do("GET", "/v1/traces?session=ses_a&turn=t1&limit=7", "").wants(t, 200, `[{"Session":"ses_a","Turn":"t1","Limit":7}]`)
+	s.do("GET", "/v1/traces?limit=0", "").wantsDetail(t, 422, "query.limit")
+	s.do("GET", "/v1/health", "").wants(t, 200, `{"ok":true}`)
+	s.inspect.ok = false
+	s.do("GET", "/v1/health", "").wants(t, 503, `{"ok":false}`)
+}
+
+func TestCalls(t *testing.T) {
+	s := serve(t, Options{})
+	s.do("POST", "/v1/tools/git.log/call", `{"arguments":{"n": 1}}`).wants(t, 200,
+		`{"error":null,"result":"{\"n\": 1}","success":true,"tool":"git.log"}`)
+	s.do("POST", "/v1/tools/git.log/call", "").wants(t, 200, `{"error":null,"result":"{}","success":true,"tool":"git.log"}`)
+	s.do("POST", "/v1/tools/git.log/call", `{"arguments":[1]}`).wantsDetail(t, 422, "body.arguments: expected object")
+	s.do("POST", "/v1/tools/nope/call", "").wants(t, 404, `{"detail":"Tool not found: nope"}`)
+	s.do("POST", "/v1/fire", `{"point":"turn.input","data":{"message":"hi"},"trace":true}`).wants(t, 200,
+		`{"payload":{"message":"hi"},"point":"turn.input","trace":true,"verdict":"deny"}`)
+	s.do("POST", "/v1/fire", `{"point":"turn.imput"}`).wantsDetail(t, 400, `Unknown point: "turn.imput"`)
+	s.do("POST", "/v1/fire", `{"point":"turn.input","data":"x"}`).wantsDetail(t, 422, "body.data: expected object")
+	s.do("POST", "/v1/fire", `{"point":"turn.input","dat":{}}`).wantsDetail(t, 422, "body.dat: unexpected property")
+}
+
+func TestProblems(t *testing.T) {
+	t.Run("a route that is not there", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("GET", "/v1/nope", "").wants(t, 404, `{"detail":"Not found: /v1/nope"}`)
+		s.do("POST", "/nope", "").wants(t, 404, `{"detail":"Not found: /nope"}`)
+	})
+	t.Run("the wrong method names the right ones", func(t *testing.T) {
+		got := serve(t, Options{}).do("PUT", "/features", "")
+		got.wantsDetail(t, 405, "GET, HEAD")
+		if allow := got.header.Get("Allow"); allow != "GET, HEAD" {
+			t.Errorf("Allow: %q", allow)
+		}
+	})
+	t.Run("a panic is logged, not shown", func(t *testing.T) {
+		s := serve(t, Options{})
+		got := s.do("GET", "/v1/doctor", "")
+		got.wants(t, 500, `{"detail":"`+detailInternal+`"}`)
+		if log := s.log.String(); !strings.Contains(log, "hunter2") || !strings.Contains(log, "fakeInspect") {
+			t.Errorf("the log has neither reason nor stack: %s", log)
+		}
+	})
+	t.Run("so is an error that nobody foresaw", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("POST", "/session", "")
+		s.do("POST", "/session/ses_a/message", `{"text":"break"}`).wants(t, 500, `{"detail":"`+detailInternal+`"}`)
+		if !strings.Contains(s.log.String(), "hunter2") {
+			t.Error("the log does not have the reason")
+		}
+	})
+	t.Run("so is an answer that cannot be encoded", func(t *testing.T) {
+		serve(t, Options{}).do("GET", "/v1/traces?turn=unencodable", "").wants(t, 500, `{"detail":"`+detailInternal+`"}`)
+	})
+	t.Run("a request with a thousand faults gets a short answer", func(t *testing.T) {
+		s := serve(t, Options{})
+		got := s.do("POST", "/session", `{"plugins":[`+strings.Repeat("1,", 999)+`1]}`)
+		got.wantsDetail(t, 422, "992 more")
+	})
+	t.Run("requests are logged at debug", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.do("GET", "/features?secret=hunter2", "")
+		if log := s.log.String(); !strings.Contains(log, "path=/features") || strings.Contains(log, "hunter2") {
+			t.Error(log)
+		}
+	})
+}
+
+func TestPages(t *testing.T) {
+	t.Run("without web pages, the first page lists the routes", func(t *testing.T) {
+		s := serve(t, Options{})
+		got := s.do("GET", "/", "")
+		if got.status != 200 || !strings.Contains(got.body, `<a href="/v1/plugins">`) || strings.Contains(got.body, "http:") || strings.Contains(got.body, "https:") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		if csp := got.header.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") {
+			t.Errorf("policy %q", csp)
+		}
+	})
+	t.Run("with web pages, they have what the API has not", func(t *testing.T) {
+		web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
+		s := serve(t, Options{Web: web})
+		for _, path := range []string{"/", "/plugins/logger", "/assets/app.js"} {
+			if got := s.do("GET", path, ""); got.status != 200 || got.body != "page "+path || got.header.Get("Content-Security-Policy") != webPolicy {
+				t.Errorf("%s: %d %s", path, got.status, got.body)
+			}
+		}
+		s.do("GET", "/v1/nope", "").wantsDetail(t, 404, "/v1/nope")
+		s.do("POST", "/plugins", "").wantsDetail(t, 404, "/plugins")
+		s.do("PUT", "/features", "").wantsDetail(t, 405, "GET, HEAD")
+	})
+	t.Run("metrics are the daemon's", func(t *testing.T) {
+		metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+		if got := serve(t, Options{Metrics: metrics}).do("GET", "/metrics", ""); got.status != 200 || got.body != "up 1\n" {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		serve(t, Options{}).do("GET", "/metrics", "").wantsDetail(t, 404, "/metrics")
+	})
+	t.Run("answers are neither guessed at nor kept", func(t *testing.T) {
+		got := serve(t, Options{}).do("GET", "/features", "")
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+			if got.header.Get(name) != want {
+				t.Errorf("%s: %q", name, got.header.Get(name))
+			}
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// A call is one route of the OpenAPI document, with its parameters filled in.
+type call struct {
+	method, path string
+}
+
+// everyCall reads the routes from the document that is served, and adds what no document lists.
+func everyCall(t *testing.T, s *server, changes ...change) []call {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(s.do("GET", "/openapi.json", "", changes...).body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	calls := []call{{"GET", "/"}, {"GET", "/docs"}, {"GET", "/nowhere"}, {"PUT", "/plugin/list"}}
+	fill := strings.NewReplacer("{name}", "logger", "{id}", "ses_a")
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			calls = append(calls, call{strings.ToUpper(method), fill.Replace(path)})
+		}
+	}
+	if len(calls) < 35 {
+		t.Fatalf("only %d routes in the document", len(calls))
+	}
+	return calls
+}
+
+// TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor do anything else.
+func TestEveryRouteRefusesStrangers(t *testing.T) {
+	s := serve(t, Options{Metrics: http.NotFoundHandler()})
+	calls := everyCall(t, s)
+	strangers := []struct {
+		rule   string
+		status int
+		body   string
+		change change
+	}{
+		{"foreign origin", 403, "", header("Origin", "http://evil.example")},
+		{"no origin of its own", 403, "", header("Origin", "null")},
+		{"other port of this machine", 403, "", header("Origin", "http://127.0.0.1:1")},
+		{"other scheme", 403, "", header("Origin", "https://"+s.addr)},
+		{"origin that only begins like ours", 403, "", header("Origin", "http://"+s.addr+".evil.example")},
+		{"two origins", 403, "", func(r *http.Request) { r.Header["Origin"] = []string{"http://" + s.addr, "http://evil.example"} }},
+		{"foreign host", 403, "", host("evil.example")},
+		{"foreign host with our port", 403, "", host("evil.example:" + port(s.addr))},
+		{"our host with a foreign port", 403, "", host("127.0.0.1:1")},
+		{"our host without a port", 403, "", host("localhost")},
+		{"foreign host and its own origin", 403, "", func(r *http.Request) {
+			r.Host = "evil.example:" + port(s.addr)
+			r.Header.Set("Origin", "http://"+r.Host)
+		}},
+		{"cross-site", 403, "", header("Sec-Fetch-Site", "cross-site")},
+		{"same site, other origin", 403, "", header("Sec-Fetch-Site", "same-site")},
+		{"frame of another page", 403, "", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Set("Sec-Fetch-Dest", "iframe")
+		}},
+		{"form", 415, "name=x&content=y", header("Content-Type", "application/x-www-form-urlencoded")},
+		{"form with files", 415, "--x--", header("Content-Type", "multipart/form-data; boundary=x")},
+		{"json as text", 415, `{"name":"x"}`, header("Content-Type", "text/plain")},
+		{"json that only resembles it", 415, `{}`, header("Content-Type", "text/plain; application/json")},
+		{"body without a type", 415, `{}`, func(r *http.Request) { r.Header.Del("Content-Type") }},
+		{"empty form", 415, "", header("Content-Type", "application/x-www-form-urlencoded")},
+	}
+	for _, stranger := range strangers {
+		t.Run(stranger.rule, func(t *testing.T) {
+			for _, c := range calls {
+				got := s.do(c.method, c.path, stranger.body, stranger.change)
+				if c.method == "HEAD" {
+					continue
+				}
+				if got.status != stranger.status || !strings.HasPrefix(got.body, `{"detail":"`) {
+					t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.body)
+				}
+			}
+		})
+	}
+	t.Run("no answer may be read by another origin", func(t *testing.T) {
+		for _, c := range calls {
+			got := s.send(s.request("OPTIONS", c.path, "", header("Origin", "http://evil.example"), header("Access-Control-Request-Method", c.method)))
+			for name := range got.header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("OPTIONS %s has %s", c.path, name)
+				}
+			}
+		}
+	})
+}
+
+func port(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
+
+func TestFriendsComeIn(t *testing.T) {
+	s := serve(t, Options{Hosts: []string{"Patchbay.example", "behind.example:9999"}})
+	p := port(s.addr)
+	friends := []struct {
+		rule    string
+		changes []change
+	}{
+		{"localhost", []change{host("localhost:" + p)}},
+		{"localhost in capitals", []change{host("LocalHost:" + p)}},
+		{"another loopback address", []change{host("127.1.2.3:" + p)}},
+		{"the sixth protocol's loopback", []change{host("[::1]:" + p)}},
+		{"a configured name with our port", []change{host("patchbay.example:" + p)}},
+		{"a configured name with its own port", []change{host("behind.example:9999")}},
+		{"its own origin", []change{header("Origin", "http://"+s.addr)}},
+		{"its own origin by name", []change{host("localhost:" + p), header("Origin", "http://localhost:"+p)}},
+		{"a proxy that speaks TLS", []change{host("behind.example:9999"), header("Origin", "https://behind.example:9999")}},
+		{"its own page", []change{header("Sec-Fetch-Site", "same-origin")}},
+		{"an address that was typed", []change{header("Sec-Fetch-Site", "none")}},
+		{"a link from elsewhere", []change{header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Mode", "navigate"), header("Sec-Fetch-Dest", "document")}},
+		{"json with a charset", []change{header("Content-Type", "application/json; charset=utf-8")}},
+	}
+	for _, f := range friends {
+		t.Run(f.rule, func(t *testing.T) {
+			if got := s.do("GET", "/features", "", f.changes...); got.status != 200 {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+}
+
+// TestToken: where a token is set, nothing is to be had without it, health and metrics included.
+func TestToken(t *testing.T) {
+	s := serve(t, Options{Token: config.NewSecret("open sesame"), Metrics: http.NotFoundHandler()})
+	bearer := header("Authorization", "Bearer open sesame")
+	for _, c := range everyCall(t, s, bearer) {
+		got := s.do(c.method, c.path, "")
+		if got.status != http.StatusUnauthorized || len(got.header.Values("WWW-Authenticate")) != 2 {
+			t.Errorf("%s %s without a token: %d %s", c.method, c.path, got.status, got.body)
+		}
+	}
+	for _, wrong := range []string{"Bearer", "Bearer ", "Bearer open", "Bearer open sesame!", "open sesame", "Basic b3BlbiBzZXNhbWU="} {
+		if got := s.do("GET", "/features", "", header("Authorization", wrong)); got.status != http.StatusUnauthorized {
+			t.Errorf("%q: %d", wrong, got.status)
+		}
+	}
+	if got := s.do("GET", "/features", "", header("Authorization", "bearer open sesame")); got.status != 200 {
+		t.Errorf("the scheme's case matters: %d", got.status)
+	}
+	basic := func(r *http.Request) { r.SetBasicAuth("anybody", "open sesame") }
+	if got := s.do("GET", "/features", "", basic); got.status != 200 {
+		t.Errorf("basic: %d", got.status)
+	}
+	if got := s.do("GET", "/features", "", bearer, host("evil.example")); got.status != http.StatusForbidden {
+		t.Errorf("a token opens to any host: %d", got.status)
+	}
+	if strings.Contains(s.log.String(), "sesame") {
+		t.Error("the log has the token")
+	}
+}
+
+// TestUnixSocket: whoever may open the file may come in, by whatever name, but no page may.
+func TestUnixSocket(t *testing.T) {
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Skipf("no unix sockets here: %v", err)
+	}
+	s := serveOn(t, Options{Token: config.NewSecret("open sesame")}, listener)
+	s.addr = "patchbay"
+	if got := s.do("GET", "/features", ""); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	s.do("GET", "/features", "", header("Origin", "http://evil.example")).wantsDetail(t, 403, "Origin not allowed")
+}
+
+func TestCheckListen(t *testing.T) {
+	tests := []struct {
+		addr  string
+		token bool
+		want  string // a part of the error; "": none
+	}{
+		{"127.0.0.1:8000", false, ""},
+		{"127.9.9.9:8000", false, ""},
+		{"[::1]:8000", false, ""},
+		{"[::ffff:127.0.0.1]:8000", false, ""},
+		{"localhost:0", false, ""},
+		{"unix:/run/patchbay.sock", false, ""},
+		{"0.0.0.0:8000", true, ""},
+		{"0.0.0.0:8000", false, "[server]"},
+		{":8000", false, "[server]"},
+		{"[::]:8000", false, "127.0.0.1"},
+		{"192.0.2.1:8000", false, "token"},
+		{"localhost.evil.example:8000", false, "token"},
+		{"127.0.0.1.evil.example:8000", false, "token"},
+		{"8000", false, "want HOST:PORT"},
+		{"8000", true, "want HOST:PORT"},
+	}
+	for _, test := range tests {
+		err := CheckListen(test.addr, test.token)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("CheckListen(%q, %v): %v; want %q", test.addr, test.token, err, test.want)
+		}
+	}
+}
+
+// FuzzHost: what is let in as a host is loopback, ours, or configured, and has the right port.
+func FuzzHost(f *testing.F) {
+	for _, seed := range []string{"localhost:8000", "127.0.0.1:8000", "[::1]:8000", "evil:8000", "[::1", "localhost:8000:8000", "", "[localhost]:8000", "x@localhost:8000"} {
+		f.Add(seed)
+	}
+	g := newGate(config.Secret{}, []string{"mine.example"})
+	f.Fuzz(func(t *testing.T, hostport string) {
+		if !g.knowsHost(hostport, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8000}) || strings.EqualFold(hostport, "mine.example") {
+			return
+		}
+		name, port, err := net.SplitHostPort(strings.ToLower(hostport))
+		ours := name == "localhost" || name == "mine.example" || name == "192.0.2.1" || net.ParseIP(name).IsLoopback()
+		if err != nil || port != "8000" || !ours {
+			t.Errorf("%q was let in", hostport)
+		}
+	})
+}

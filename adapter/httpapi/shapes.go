@@ -1,0 +1,99 @@
+package httpapi
+
+import "encoding/json"
+
+// The types below are for the OpenAPI document alone: they say what the JSON
+// looks like that a backend returns ready made. Other programs rely on these fields; more may come beside them.
+
+type plugin struct {
+	_           struct{} `additionalProperties:"true"`
+	Name        string   `json:"name"`
+	Dialect     string   `json:"dialect"`
+	Version     string   `json:"version"`
+	Description string   `json:"description"`
+	Path        string   `json:"path"`
+	State       string   `json:"state" enum:"ready,broken,disabled,skipped,unsupported"`
+	Hooks       []string `json:"hooks" doc:"The dialect's own names."`
+	Tools       []string `json:"tools"`
+	Commands    []string `json:"commands"`
+	Methods     []string `json:"methods"`
+	Kinds       []string `json:"kinds"`
+	Priority    int      `json:"priority"`
+	Pid         *int     `json:"pid"`
+	Error       *string  `json:"error" doc:"Why it is not ready."`
+}
+
+type tool struct {
+	_           struct{}        `additionalProperties:"true"`
+	Name        string          `json:"name" doc:"As it is called, with the plugin's name in it."`
+	Plugin      string          `json:"plugin"`
+	Dialect     string          `json:"dialect"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters" doc:"JSON Schema of an object."`
+}
+
+type toolResult struct {
+	_       struct{} `additionalProperties:"true"`
+	Tool    string   `json:"tool"`
+	Success bool     `json:"success"`
+	Result  string   `json:"result"`
+	Error   *string  `json:"error"`
+}
+
+type outcome struct {
+	_       struct{}        `additionalProperties:"true"`
+	Point   string          `json:"point"`
+	Verdict string          `json:"verdict" enum:"continue,stop,skip,deny"`
+	Reason  string          `json:"reason"`
+	Suggest string          `json:"suggest" doc:"What a person could do about it; never to be executed."`
+	Payload json.RawMessage `json:"payload"`
+	Steps   []step          `json:"steps"`
+}
+
+type step struct {
+	_          struct{}        `additionalProperties:"true"`
+	Plugin     string          `json:"plugin"`
+	Dialect    string          `json:"dialect"`
+	Hook       string          `json:"hook"`
+	Verdict    string          `json:"verdict"`
+	Changed    bool            `json:"changed"`
+	DurationUS int64           `json:"duration_us"`
+	Error      *string         `json:"error"`
+	Sent       json.RawMessage `json:"sent,omitempty" doc:"In a trace."`
+	Received   json.RawMessage `json:"received,omitempty" doc:"In a trace."`
+	Diff       json.RawMessage `json:"diff,omitempty" doc:"In a trace: what changed in the payload."`
+}
+
+type doctor struct {
+	_        struct{}  `additionalProperties:"true"`
+	OK       bool      `json:"ok"`
+	Findings []finding `json:"findings"`
+}
+
+type finding struct {
+	_        struct{} `additionalProperties:"true"`
+	Severity string   `json:"severity"`
+	Plugin   string   `json:"plugin"`
+	Dialect  string   `json:"dialect"`
+	Where    string   `json:"where"`
+	Problem  string   `json:"problem"`
+	Fix      string   `json:"fix"`
+}
+
+type turnResult struct {
+	_         struct{}  `additionalProperties:"true"`
+	SessionID string    `json:"session_id"`
+	Text      string    `json:"text"`
+	Skipped   bool      `json:"skipped" doc:"A plugin dropped or refused the message."`
+	Tools     []toolUse `json:"tools"`
+	Error     *string   `json:"error"`
+}
+
+type toolUse struct {
+	_          struct{}        `additionalProperties:"true"`
+	Name       string          `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Result     string          `json:"result"`
+	Success    bool            `json:"success"`
+	ResolvedBy *string         `json:"resolved_by" doc:"The plugin that answered in the tool's place."`
+}

@@ -1,0 +1,186 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+)
+
+// namePattern is the ruling on seed 004: "a name outside … is 400 (no path escapes the directory)".
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+
+const nameRule = ". A name has letters, digits, _ and -, at most 64, and does not begin with -."
+
+// The routes of seed 004, "API Endpoints". The order of fields is that of the document.
+
+type sourceName struct {
+	Name string `path:"name" doc:"The plugin's name: its file's, without .py."`
+}
+
+type sourceText struct {
+	Body struct {
+		_       struct{} `additionalProperties:"true"`
+		Name    string   `json:"name" doc:"Letters, digits, _ and -, at most 64."`
+		Content string   `json:"content" doc:"The source text."`
+	}
+}
+
+type sourceItem struct {
+	Name     string          `json:"name"`
+	Hooks    []string        `json:"hooks" nullable:"false" doc:"In lifecycle order."`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__."`
+	Error    *string         `json:"error" doc:"Why it does not load; null where it does."`
+}
+
+type sourceList struct {
+	Plugins        []sourceItem `json:"plugins" nullable:"false"`
+	FeatureEnabled bool         `json:"feature_enabled"`
+}
+
+type sourceDetail struct {
+	Name     string          `json:"name"`
+	Path     string          `json:"path"`
+	Hooks    []string        `json:"hooks" nullable:"false"`
+	Metadata json.RawMessage `json:"metadata" doc:"The file's __plugin__; where it does not load, an object with the error."`
+	Content  string          `json:"content"`
+}
+
+type sourceSaved struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+type sourceLoaded struct {
+	Name     string          `json:"name"`
+	Hooks    []string        `json:"hooks" nullable:"false"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+type deleted struct {
+	Deleted string `json:"deleted"`
+}
+
+func (a *api) addSources() {
+	const tag, off = "python plugins", http.StatusServiceUnavailable
+	add(a, route{method: "GET", path: "/plugin/list", id: "list-sources", tag: tag, summary: "List the Python plugins",
+		doc: "Those that do not load are listed too, with the error. Works while the feature is off."}, a.listSources)
+	add(a, route{method: "GET", path: "/plugin/{name}", id: "get-source", tag: tag, summary: "Show a Python plugin and its source",
+		errors: []int{400, 404}}, a.getSource)
+	add(a, route{method: "POST", path: "/plugin/save", id: "save-source", tag: tag, summary: "Save a Python plugin",
+		doc: "The code is checked first; then the file is replaced at once, or made.", errors: []int{off}}, a.saveSource)
+	add(a, route{method: "DELETE", path: "/plugin/{name}", id: "delete-source", tag: tag, summary: "Delete a Python plugin",
+		errors: []int{404, off}}, a.deleteSource)
+	add(a, route{method: "POST", path: "/plugin/{name}/reload", id: "reload-source", tag: tag,
+		summary: "Load a Python plugin again from its file", errors: []int{404, off}}, a.reloadSource)
+	add(a, route{method: "POST", path: "/plugin/validate", id: "validate-source", tag: tag,
+		summary: "Check the code of a Python plugin without saving it"}, a.validateSource)
+}
+
+func (a *api) listSources(ctx context.Context, _ *struct{}) (*answer[sourceList], error) {
+	sources, err := a.Sources.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	enabled, err := a.pluginsEnabled(ctx)
+	list := sourceList{Plugins: make([]sourceItem, len(sources)), FeatureEnabled: enabled}
+	for i, s := range sources {
+		list.Plugins[i] = sourceItem{Name: s.Name, Hooks: orEmpty(s.Hooks), Metadata: s.metadata()}
+		if s.Error != "" {
+			list.Plugins[i].Error = &s.Error
+		}
+	}
+	return answered(list, err)
+}
+
+// getSource shows a plugin that does not load as well. Seed 004: "Check plugin loaded without errors: `GET /plugin/{name}`".
+func (a *api) getSource(ctx context.Context, in *sourceName) (*answer[sourceDetail], error) {
+	if err := checkName(in.Name); err != nil {
+		return nil, err
+	}
+	s, err := a.Sources.Get(ctx, in.Name)
+	if err == nil && s.Error != "" {
+		s.Metadata, err = json.Marshal(map[string]string{"error": s.Error})
+	}
+	return answered(sourceDetail{Name: s.Name, Path: s.Path, Hooks: orEmpty(s.Hooks), Metadata: s.metadata(), Content: s.Content},
+		named(err, in.Name))
+}
+
+func (a *api) saveSource(ctx context.Context, in *sourceText) (*answer[sourceSaved], error) {
+	if err := a.mayChange(ctx, in.Body.Name); err != nil {
+		return nil, err
+	}
+	path, err := a.Sources.Save(ctx, in.Body.Name, in.Body.Content)
+	return answered(sourceSaved{Name: in.Body.Name, Path: path}, err)
+}
+
+func (a *api) deleteSource(ctx context.Context, in *sourceName) (*answer[deleted], error) {
+	if err := a.mayChange(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	err := a.Sources.Delete(ctx, in.Name)
+	return answered(deleted{in.Name}, named(err, in.Name))
+}
+
+func (a *api) reloadSource(ctx context.Context, in *sourceName) (*answer[sourceLoaded], error) {
+	if err := a.mayChange(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	s, err := a.Sources.Reload(ctx, in.Name)
+	return answered(s.loaded(), named(err, in.Name))
+}
+
+func (a *api) validateSource(ctx context.Context, in *sourceText) (*answer[sourceLoaded], error) {
+	if err := checkName(in.Body.Name); err != nil {
+		return nil, err
+	}
+	s, err := a.Sources.Validate(ctx, in.Body.Name, in.Body.Content)
+	return answered(s.loaded(), err)
+}
+
+// mayChange: "save, delete and reload answer 503 … while the flag is off".
+func (a *api) mayChange(ctx context.Context, name string) error {
+	enabled, err := a.pluginsEnabled(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !enabled:
+		return &problem{http.StatusServiceUnavailable, detailFeatureOff}
+	}
+	return checkName(name)
+}
+
+// pluginsEnabled tells how the flag stands; without flags it is off, as is its default in the seed.
+func (a *api) pluginsEnabled(ctx context.Context) (bool, error) {
+	if a.Features == nil {
+		return false, nil
+	}
+	f, err := a.Features.Get(ctx, PluginsFeature)
+	return f.Enabled, err
+}
+
+func checkName(name string) error {
+	if !namePattern.MatchString(name) {
+		return &InvalidNameError{Name: name}
+	}
+	return nil
+}
+
+func (s Source) loaded() sourceLoaded {
+	return sourceLoaded{Name: s.Name, Hooks: orEmpty(s.Hooks), Metadata: s.metadata()}
+}
+
+func (s Source) metadata() json.RawMessage {
+	if len(s.Metadata) == 0 {
+		return json.RawMessage("{}")
+	}
+	return s.Metadata
+}
+
+// orEmpty is a list that encodes as [], not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A stream writes server-sent events to one client. Its first write sends the
+// headers: until then a problem can still be answered as one. A write that fails,
+// or that the client does not take in time, ends the stream and its context.
+//
+// Two goroutines write: the one that has something to send, and the one that
+// keeps a quiet stream open, which ends before close returns.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	cancel  context.CancelFunc // ends the stream's context
+	beating sync.WaitGroup
+
+	mu     sync.Mutex // protects w and the fields below
+	opened bool
+	err    error // of the first write that failed
+}
+
+// open makes the stream of a request, and the context that ends with it.
+func (a *api) open(w http.ResponseWriter, r *http.Request) (*stream, context.Context) {
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &stream{w: w, control: http.NewResponseController(w), cancel: cancel}
+	s.beating.Go(func() { s.beat(ctx, a.limits.Heartbeat) })
+	return s, ctx
+}
+
+// close ends the stream, after which nothing is written, and returns what cut it off; nil: nothing did.
+func (s *stream) close() error {
+	s.cancel()
+	s.beating.Wait()
+	return s.err
+}
+
+// closed closes a stream and notes where that was not its natural end.
+func (a *api) closed(s *stream) {
+	if err := s.close(); err != nil {
+		a.logger.Debug("stream cut off", "err", err)
+	}
+}
+
+// beat sends comments, so that nobody takes a quiet connection for a dead one,
+// and so that a dead one is noticed.
+func (s *stream) beat(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if s.write([]byte(": alive\n\n")) != nil {
+				return // write has ended the stream
+			}
+		}
+	}
+}
+
+// send writes one event. An error has ended the stream.
+func (s *stream) send(e Event) error {
+	var b bytes.Buffer
+	if e.ID != 0 {
+		b.WriteString("id: " + strconv.FormatUint(e.ID, 10) + "\n")
+	}
+	b.WriteString("event: " + oneLine.Replace(e.Kind) + "\ndata: ")
+	if json.Compact(&b, e.Data) != nil { // which writes nothing then
+		b.WriteString(strconv.Quote("not JSON: " + cut(string(e.Data), maxName)))
+	}
+	b.WriteString("\n\n")
+	return s.write(b.Bytes())
+}
+
+// oneLine keeps a kind from being taken for more fields. The data is on one line too: what is compact has no line breaks.
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+// fail tells a problem: as the answer, or as the last event where the answer has begun.
+func (s *stream) fail(p *problem) {
+	if s.answer(p) {
+		return
+	}
+	if text, err := json.Marshal(p); err == nil { // a struct with a string always encodes
+		_ = s.send(Event{Kind: "error", Data: text}) // the stream is over in any case
+	}
+}
+
+// answer makes a problem the whole answer, unless that has begun.
+func (s *stream) answer(p *problem) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened {
+		return false
+	}
+	s.opened = true
+	s.cancel() // no comment may follow
+	p.write(s.w)
+	s.err = p
+	return true
+}
+
+// write sends bytes at once. After a failure it only returns the error again.
+func (s *stream) write(p []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if !s.opened {
+		s.opened = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not hold events back
+	}
+	if _, s.err = s.w.Write(p); s.err == nil {
+		s.err = s.control.Flush()
+	}
+	if s.err != nil {
+		s.cancel()
+	}
+	return s.err
+}
