@@ -5,19 +5,54 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
+// A logStyle is how a command that runs for long keeps its log. The zero value is for the others.
+type logStyle struct {
+	file  *os.File // in place of stderr, where the screen is the command's own
+	level slog.Level
+	times bool
+}
+
+// longLog is the log of a command that runs for long: what plugins say belongs into it, and when.
+func longLog(file *os.File) *logStyle {
+	return &logStyle{file: file, level: slog.LevelInfo, times: true}
+}
+
 // logger writes for a person, on stderr: warnings, and everything with -v.
 func (a *app) logger() *slog.Logger {
-	level := slog.LevelWarn
-	if a.flags.verbose {
-		level = slog.LevelDebug
+	h := &logHandler{sink: &logSink{w: a.Err}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
+	if a.log != nil {
+		h.level, h.times = a.log.level, a.log.times
+		if a.log.file != nil {
+			h.sink.w, h.screen = a.log.file, render.Options{}
+		}
 	}
-	return slog.New(&logHandler{sink: &logSink{w: a.Err}, level: level, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose})
+	if a.flags.verbose {
+		h.level = slog.LevelDebug
+	}
+	return slog.New(h)
+}
+
+// openLog opens a log file below the state directory, a new one when the old has grown large.
+func openLog(dir, name string) (*os.File, error) {
+	const most = 4 << 20
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, name)
+	mode := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if info, err := os.Stat(path); err == nil && info.Size() > most {
+		mode |= os.O_TRUNC
+	}
+	return os.OpenFile(path, mode, 0o600)
 }
 
 // leftOut is the host's warning of a plugin that does not start.
@@ -29,6 +64,7 @@ type logHandler struct {
 	level  slog.Level
 	screen render.Options
 	attrs  []slog.Attr // from With
+	times  bool        // a line begins with the time
 
 	reported bool // the command itself says which plugins do not start, and why
 }
@@ -55,6 +91,9 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		return nil
 	}
 	line := h.line(r)
+	if h.times {
+		line = r.Time.Format(time.DateTime) + " " + line
+	}
 	h.sink.mu.Lock()
 	defer h.sink.mu.Unlock()
 	_, err := io.WriteString(h.sink.w, line+"\n")

@@ -59,7 +59,8 @@ func Main(ctx context.Context, args []string, std IO) int {
 type app struct {
 	IO
 	flags globalFlags
-	out   *output // Out, with its first error kept
+	out   *output   // Out, with its first error kept
+	log   *logStyle // nil: as most commands keep it
 
 	reportsPlugins bool // the command's result says which plugins do not start
 }

@@ -15,6 +15,7 @@ import (
 const (
 	groupPlugins = "plugins"
 	groupEvents  = "events"
+	groupAgent   = "agent"
 	groupMore    = "more"
 )
 
@@ -34,10 +35,11 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupPlugins, Title: "plugins"},
 		&cobra.Group{ID: groupEvents, Title: "events"},
+		&cobra.Group{ID: groupAgent, Title: "the agent"},
 		&cobra.Group{ID: groupMore, Title: "more"})
 	root.AddCommand(
 		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
-		newFireCommand(a), newRunCommand(a),
+		newFireCommand(a), newRunCommand(a), newChatCommand(a), newServeCommand(a),
 		newDoctorCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
@@ -74,6 +76,8 @@ func (a *app) overview() error {
 		{"patchbay plugin list", "the plugins you have"},
 		{"patchbay tool list", "the tools they offer"},
 		{"patchbay fire --list", "the moments they can hook"},
+		{"patchbay chat", "an agent with your plugins around it"},
+		{"patchbay serve", "the same over HTTP"},
 		{"patchbay doctor", "what is wrong, and how to mend it"},
 	} {
 		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})

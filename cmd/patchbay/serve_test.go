@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait: a busy machine is slow, not broken.
+const patience = 60 * time.Second
+
+// A server is `patchbay serve` in a process of its own.
+type server struct {
+	t    *testing.T
+	home string
+	cmd  *exec.Cmd
+	url  string
+	log  *bytes.Buffer // its stderr; read it after the end
+	done chan struct{}
+}
+
+// serve starts the daemon in a home and waits until it answers.
+func serve(t *testing.T, home string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, home: home, log: new(bytes.Buffer), done: make(chan struct{})}
+	s.cmd = patchbayIn(home, append([]string{"serve", "--json"}, args...)...)
+	s.cmd.Stderr = s.log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	line, readErr := lines.ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		_ = s.cmd.Wait() // how it ended is for the tests that look
+		close(s.done)
+	}()
+	t.Cleanup(s.stop)
+	var at struct{ HTTP string }
+	if err := json.Unmarshal([]byte(line), &at); err != nil {
+		s.stop()
+		t.Fatalf("serve said %q (%v, %v): %s", line, err, readErr, s.log)
+	}
+	s.url = at.HTTP
+	return s
+}
+
+// patchbayIn is this test as the command, in an environment with a home and nothing of the tester's.
+func patchbayIn(home string, args ...string) *exec.Cmd {
+	cmd := exec.Command("patchbay", args...) // testscript has put it onto the PATH
+	cmd.Dir = home
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}
+	return cmd
+}
+
+// stop ends the daemon as a supervisor would.
+func (s *server) stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+	s.wait()
+}
+
+// kill is what nothing can prepare for.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	s.wait()
+}
+
+func (s *server) wait() {
+	s.t.Helper()
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		_ = s.cmd.Process.Kill()
+		<-s.done
+		s.t.Errorf("the daemon did not end: %s", s.log)
+	}
+}
+
+// call makes a request with a JSON body, or none, and decodes the answer.
+func (s *server) call(method, path, body string, into any) int {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(text, into); err != nil {
+			s.t.Fatalf("%s %s: %s: %v", method, path, text, err)
+		}
+	}
+	return resp.StatusCode
+}
+
+// turn is what a message was answered with.
+type turn struct {
+	Text   string
+	Status string
+	Error  *string
+	Tools  []struct {
+		Name      string
+		Arguments json.RawMessage
+		Result    string
+		Success   bool
+	}
+}
+
+// say sends a message.
+func (s *server) say(session, text string) (turn, int) {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var answer turn
+	status := s.call("POST", "/session/"+session+"/message", string(body), &answer)
+	return answer, status
+}
+
+// session makes one.
+func (s *server) session(body string) string {
+	s.t.Helper()
+	var made struct{ ID string }
+	if status := s.call("POST", "/session", body, &made); status != http.StatusOK {
+		s.t.Fatalf("session: status %d", status)
+	}
+	return made.ID
+}
+
+// transcript is every entry of a session, as `role: content` or `turn status`.
+func (s *server) transcript(session string) []string {
+	s.t.Helper()
+	var entries []struct {
+		Message *struct {
+			Role, Content string
+			ToolCalls     []any `json:"tool_calls"`
+		}
+		Status string
+	}
+	if status := s.call("GET", "/v1/sessions/"+session+"/transcript", "", &entries); status != http.StatusOK {
+		s.t.Fatalf("transcript: status %d", status)
+	}
+	var lines []string
+	for _, e := range entries {
+		switch {
+		case e.Message != nil && len(e.Message.ToolCalls) > 0:
+			lines = append(lines, fmt.Sprintf("%s: %s (%d calls)", e.Message.Role, e.Message.Content, len(e.Message.ToolCalls)))
+		case e.Message != nil:
+			lines = append(lines, e.Message.Role+": "+e.Message.Content)
+		default:
+			lines = append(lines, "turn "+e.Status)
+		}
+	}
+	return lines
+}
+
+// write puts a file into a home.
+func write(t *testing.T, home, path, text string) {
+	t.Helper()
+	path = filepath.Join(home, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

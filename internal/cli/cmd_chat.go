@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/tui"
+)
+
+// chatFlags are the flags of chat.
+type chatFlags struct {
+	modelFlags
+	prompt  string
+	plugins []string
+	resume  string
+	yes     bool
+}
+
+// resumeLast is what --resume alone means.
+const resumeLast = "last"
+
+// maxPrompt bounds a prompt from stdin: more than any model reads.
+const maxPrompt = 8 << 20
+
+func newChatCommand(a *app) *cobra.Command {
+	var f chatFlags
+	cmd := &cobra.Command{
+		Use:     "chat",
+		Short:   "Talk to the agent, your plugins around it",
+		GroupID: groupAgent,
+		Long: `Talk to the agent. Every message goes through your plugins, a model and tools; in the
+conversation, /plugins lists who takes part, /trace shows who changed what, /help
+lists the rest.
+
+The model is the one in [model] of the configuration, $PATCHBAY_MODEL or --model. Without
+one a built-in offline model answers, which echoes or plays a script. Keys
+come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets file.
+
+Tools that change things (shell, write_file, edit_file) ask first; with -p they run
+only with --yes.`,
+		Example: `  patchbay chat
+  patchbay chat -p 'what changed in this repository today?'
+  git diff | patchbay chat -p 'review this:' --json
+  patchbay chat --resume`,
+		Annotations: exits(exit{exitOK, "the answer was printed"}, exit{exitFailed, "the model, or a plugin whose failure aborts, failed"},
+			exit{exitRefused, "a plugin refused or dropped the message"}, exit{exitConfig, "the configuration is at fault"},
+			exit{exitInterrupted, "interrupted; the session is kept"}),
+		Args: f.arguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runChat(cmd.Context(), f, cmd.Flags().Changed("prompt"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is added to it, - is stdin alone")
+	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, only these take part, in this order")
+	flags.StringVar(&f.resume, "resume", "", "go on with the last session of this directory, or with the one of this `ID`")
+	flags.Lookup("resume").NoOptDefVal = resumeLast
+	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
+	f.add(flags)
+	return cmd
+}
+
+// arguments lets `--resume ID` be written without the equals sign that an optional value needs.
+func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
+	if f.resume == resumeLast && len(args) == 1 {
+		f.resume = args[0]
+		return nil
+	}
+	return arguments()(cmd, args)
+}
+
+func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
+	terminal := a.InTTY && a.OutTTY && !a.flags.json
+	prompt, err := a.prompt(f, once, terminal)
+	if err != nil {
+		return err
+	}
+	if prompt == "" { // the screen is taken: what plugins say goes to a file
+		dirs, err := config.Locate(a.getenv, runtime.GOOS)
+		if err != nil {
+			return err
+		}
+		file, err := openLog(dirs.State, "chat.log")
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		a.log = longLog(file)
+	}
+	return a.withCore(ctx, f.modelFlags, func(core *daemon.Core) error {
+		c, err := a.converse(ctx, core, f)
+		if err != nil {
+			return err
+		}
+		if prompt != "" {
+			return a.printTurn(ctx, c, prompt)
+		}
+		return a.runTUI(ctx, c)
+	})
+}
+
+// prompt is what to send without a conversation; "": there is one.
+func (a *app) prompt(f chatFlags, once, terminal bool) (string, error) {
+	if !once && terminal {
+		return "", nil
+	}
+	if !once && a.InTTY {
+		return "", usage("say what to ask with -p PROMPT", "chat: a conversation needs a terminal to show it on")
+	}
+	text := f.prompt
+	if !a.InTTY && a.In != nil {
+		input, err := io.ReadAll(io.LimitReader(a.In, maxPrompt+1))
+		if err != nil {
+			return "", err
+		}
+		if len(input) > maxPrompt {
+			return "", usage("send less", "chat: stdin has more than %d bytes", maxPrompt)
+		}
+		if text == "-" {
+			text = ""
+		}
+		text = strings.TrimSpace(text + "\n\n" + string(input))
+	}
+	if text == "" {
+		return "", usage("say what to ask with -p PROMPT", "chat: nothing was asked")
+	}
+	return text, nil
+}
+
+// converse opens the session that the flags ask for.
+func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
+	c := &conversation{core: core, plugins: f.plugins}
+	if err := c.knownPlugins(ctx); err != nil {
+		return nil, err
+	}
+	c.approve = approver(core.Config.Chat.Approve, f.yes, &c.asks)
+	var err error
+	switch f.resume {
+	case "":
+		c.session, err = core.Sessions.Create(ctx, session.Session{Plugins: f.plugins, WorkingDir: core.Dir()})
+	case resumeLast:
+		c.session, err = core.Sessions.Last(ctx, core.Dir())
+	default:
+		c.session, err = core.Sessions.Find(ctx, f.resume)
+	}
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, &problem{kind: kindNotFound, err: err, fix: "leave --resume out to begin a new session"}
+	}
+	if err == nil {
+		c.history, err = core.Sessions.Messages(ctx, c.session.ID)
+	}
+	return c, err
+}
+
+// approver is who decides about tools that change things. asks is where the one at a terminal is put.
+func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.Approver {
+	switch {
+	case configured == config.ApproveDeny:
+		return daemon.Deny("the configuration allows no tool that changes things")
+	case yes || configured == config.ApproveAuto:
+		return nil
+	}
+	*asks = tui.NewApprover()
+	return (*asks).Approve
+}
+
+// runTUI is the conversation on a terminal.
+func (a *app) runTUI(ctx context.Context, c *conversation) error {
+	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
+		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history")})
+	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
+}
+
+// printTurn is one message and its answer.
+func (a *app) printTurn(ctx context.Context, c *conversation, prompt string) error {
+	if c.asks != nil {
+		c.approve = daemon.Deny("tools that change things need --yes where nobody can be asked")
+	}
+	result, err := c.Send(ctx, prompt, a.progress())
+	if result == nil {
+		return err
+	}
+	if a.flags.json {
+		if jsonErr := a.printJSON(result); jsonErr != nil {
+			return jsonErr
+		}
+	} else if result.Text != "" {
+		a.printf("%s\n", a.shown(result.Text))
+	}
+	switch {
+	case err != nil:
+		return err
+	case result.Skipped:
+		return told(kindRefused, result.Suggest, "the message was not sent: %s", cmp.Or(result.Reason, "a plugin dropped it"))
+	}
+	return nil
+}
+
+// progress tells a person what is happening while they wait.
+func (a *app) progress() func(chat.Event) {
+	if a.flags.json || !a.ErrTTY {
+		return nil
+	}
+	return func(e chat.Event) {
+		switch e.Type {
+		case chat.ToolStarted:
+			fmt.Fprintf(a.Err, "%s %s\n", render.Line(e.Tool.Name), render.Line(firstPart(string(e.Tool.Arguments))))
+		case chat.Retrying:
+			fmt.Fprintf(a.Err, "trying again: %s\n", render.Line(e.Text))
+		}
+	}
+}
+
+// firstPart is enough of a tool's arguments to know it by.
+func firstPart(s string) string {
+	const most = 100
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// shown is foreign text as it may go to stdout: a terminal obeys what a file only keeps.
+func (a *app) shown(text string) string {
+	if a.OutTTY {
+		return render.Block(text)
+	}
+	return text
+}

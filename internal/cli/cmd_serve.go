@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newServeCommand(a *app) *cobra.Command {
+	var listen string
+	var m modelFlags
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Run the daemon: sessions, plugins and events over HTTP",
+		GroupID: groupAgent,
+		Long: `Run the daemon until it is told to end (Ctrl-C, SIGTERM).
+
+It keeps the plugins running and answers HTTP on 127.0.0.1:8000, or where
+[server] listen or --listen says, and on a socket for programs of yours. Any address
+but a loopback one needs [server] token. Web pages of other sites cannot use it.
+
+When it ends, turns get ten seconds to finish; those that do not are kept as
+interrupted.`,
+		Example: `  patchbay serve
+  patchbay serve --listen 127.0.0.1:9000
+  curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
+		Annotations: exits(exit{exitOK, "it was told to end"}, exit{exitFailed, "it could not listen"},
+			exit{exitConfig, "the configuration is at fault"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), listen, m) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "listen on this `ADDRESS` (host:port)")
+	m.add(cmd.Flags())
+	return cmd
+}
+
+func (a *app) runServe(ctx context.Context, listen string, m modelFlags) error {
+	a.log = longLog(nil)
+	return a.withCore(ctx, m, func(core *daemon.Core) error {
+		return core.Serve(ctx, daemon.ServeOptions{Listen: listen, Ready: func(at daemon.Addresses) { a.serving(core, at) }})
+	})
+}
+
+// serving tells where the daemon answers. Other programs wait for this line.
+func (a *app) serving(core *daemon.Core, at daemon.Addresses) {
+	if a.flags.json {
+		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
+			a.logger().Warn("the address could not be told", "err", err)
+		}
+		return
+	}
+	o := a.screen()
+	ready := 0
+	for _, p := range core.Host.Plugins() {
+		if p.State == "ready" {
+			ready++
+		}
+	}
+	a.printf("%s on %s\n", o.Paint(render.StyleBold, "patchbay"), o.Paint(render.StyleCyan, at.HTTP))
+	a.printf("  model    %s\n", modelLine(core.Model.Info()))
+	a.printf("  plugins  %d ready of %d (patchbay plugin list)\n", ready, len(core.Host.Plugins()))
+	a.printf("  socket   %s\n", at.Socket)
+	a.printf("Ctrl-C ends it.\n")
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/tui"
+)
+
+// A conversation is one session of the agent's, as the terminal program and -p see it.
+type conversation struct {
+	core    *daemon.Core
+	session session.Session
+	history []model.Message // as it was when the conversation was opened
+	plugins []string        // of code, that take part; nil: all
+	approve chat.Approver
+	asks    *tui.Approver // approve, where a person is asked; nil: nobody is
+	sent    bool          // something was said
+}
+
+var _ tui.Conversation = (*conversation)(nil)
+
+func (c *conversation) Session() session.Session { return c.session }
+func (c *conversation) Model() model.Info        { return c.core.Model.Info() }
+func (c *conversation) History() []model.Message { return c.history }
+func (c *conversation) Tools() []chat.Tool       { return c.core.Tools() }
+
+// Plugins lists who is there.
+func (c *conversation) Plugins() []tui.PluginRow {
+	var rows []tui.PluginRow
+	for _, p := range c.core.Host.Plugins() {
+		row := tui.PluginRow{Name: p.Name, Dialect: p.Dialect, State: string(p.State), Version: p.Version, Hooks: p.Hooks, Tools: p.Tools}
+		if p.Error != nil {
+			row.Error = *p.Error
+		}
+		if p.State == "ready" && !c.takesPart(p) {
+			row.State, row.Error = "left out", "not in --plugins"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (c *conversation) takesPart(p patchbay.PluginInfo) bool {
+	return c.plugins == nil || p.Dialect != patchbay.SourceDialect || slices.Contains(c.plugins, p.Name)
+}
+
+// knownPlugins refuses names in --plugins that are not there.
+func (c *conversation) knownPlugins(ctx context.Context) error {
+	if c.plugins == nil {
+		return nil
+	}
+	list, err := c.core.Host.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	for _, name := range c.plugins {
+		if !slices.Contains(names, name) {
+			return withFix(fmt.Errorf("--plugins: python plugin %s: %w", name, patchbay.ErrNotFound),
+				meant(name, names, "`patchbay plugin list --dialect python` lists them"))
+		}
+	}
+	return nil
+}
+
+// Send runs a turn.
+func (c *conversation) Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error) {
+	c.sent = true
+	return c.core.Turn(ctx, daemon.TurnRequest{Session: c.session.ID, Text: text, Approve: c.approve, Observe: observe, Plugins: c.plugins})
+}
+
+// Compact makes the transcript shorter.
+func (c *conversation) Compact(ctx context.Context, strategy string) (*session.Compaction, error) {
+	return c.core.Compact(ctx, c.session.ID, strategy, nil)
+}
+
+// Generate writes a plugin's code.
+func (c *conversation) Generate(ctx context.Context, d tui.PluginDraft) (string, error) {
+	return c.core.DraftPlugin(ctx, daemon.Draft(d))
+}
+
+// Validate says what is wrong with a plugin's code.
+func (c *conversation) Validate(ctx context.Context, name, content string) error {
+	_, err := c.core.Host.CheckSource(ctx, name, content)
+	return err
+}
+
+// Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins said.
+func (c *conversation) Save(ctx context.Context, name, content string) (string, error) {
+	saved, err := c.core.Host.SaveSource(ctx, name, content)
+	if err == nil && c.plugins != nil && !slices.Contains(c.plugins, saved.Name) {
+		c.plugins = append(slices.Clone(c.plugins), saved.Name)
+	}
+	return saved.Path, err
+}
+
+// end tells the plugins that the session is over. One in which nothing was said is not kept.
+func (c *conversation) end(ctx context.Context) error {
+	if !c.sent && len(c.history) == 0 {
+		return c.core.Sessions.Delete(ctx, c.session.ID)
+	}
+	return c.core.Agent(nil).End(hook.WithSession(ctx, c.session.ID), c.session)
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// modelFlags say which model answers, for the commands that have one.
+type modelFlags struct {
+	model  string
+	script string
+}
+
+func (m *modelFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&m.model, "model", "", "answer with this model: `PROVIDER:NAME` (anthropic, openai, offline)")
+	f.StringVar(&m.script, "script", "", "let the offline model play the replies in this `FILE`")
+}
+
+// withCore opens everything the agent needs, lets use work with it, and ends it again.
+func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core) error) (err error) {
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
+	core, err := daemon.Open(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script)})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := core.Close(); closeErr != nil { // the command's own result stands
+			a.logger().Warn("not everything ended well", "err", closeErr)
+		}
+	}()
+	return use(core)
+}
+
+// modelLine is the model as a person reads it.
+func modelLine(m model.Info) string {
+	if m.Offline {
+		return "offline: it plays a script, or echoes (choose another with --model PROVIDER:NAME)"
+	}
+	return m.Provider + ":" + m.Name
+}

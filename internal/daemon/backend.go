@@ -1,0 +1,410 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// backend is the core as the routes see it.
+func (c *Core) backend() httpapi.Backend {
+	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
+		Inspect: inspect{c}, Calls: calls{c}, Events: events{c}}
+}
+
+// sources are the plugins that are files of code.
+type sources struct{ *Core }
+
+func (s sources) List(ctx context.Context) ([]httpapi.Source, error) {
+	list, err := s.Host.Sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]httpapi.Source, 0, len(list))
+	for _, one := range list {
+		out = append(out, asSource(one))
+	}
+	return out, nil
+}
+
+func (s sources) Get(ctx context.Context, name string) (httpapi.Source, error) {
+	one, err := s.Host.Source(ctx, name)
+	return asSource(one), sourceError(err)
+}
+
+func (s sources) Save(ctx context.Context, name, content string) (string, error) {
+	one, err := s.Host.SaveSource(ctx, name, content)
+	return one.Path, sourceError(err)
+}
+
+func (s sources) Delete(ctx context.Context, name string) error {
+	return sourceError(s.Host.DeleteSource(ctx, name))
+}
+
+func (s sources) Reload(ctx context.Context, name string) (httpapi.Source, error) {
+	one, err := s.Host.ReloadSource(ctx, name)
+	return asSource(one), sourceError(err)
+}
+
+func (s sources) Validate(ctx context.Context, name, content string) (httpapi.Source, error) {
+	one, err := s.Host.CheckSource(ctx, name, content)
+	return asSource(one), sourceError(err)
+}
+
+func asSource(s patchbay.Source) httpapi.Source {
+	out := httpapi.Source{Name: s.Name, Path: s.Path, Hooks: s.Hooks, Metadata: s.Metadata, Content: s.Content}
+	if s.Err != nil {
+		out.Error = s.Err.Error()
+	}
+	return out
+}
+
+// sourceError puts an error into the words of the routes.
+func sourceError(err error) error {
+	var code *patchbay.CodeError
+	switch {
+	case errors.Is(err, patchbay.ErrNotFound):
+		return httpapi.ErrNoPlugin
+	case errors.Is(err, patchbay.ErrBadName):
+		return &httpapi.InvalidRequestError{Reason: err.Error()}
+	case errors.As(err, &code):
+		return &httpapi.InvalidCodeError{Reason: withPlace(code.Problem)}
+	case errors.Is(err, hook.Unavailable):
+		return &httpapi.UnavailableError{Reason: err.Error()}
+	}
+	return err
+}
+
+// withPlace is what is wrong, and the line, without the file: the client has it.
+func withPlace(p dialect.Problem) string {
+	if p.Line == 0 {
+		return p.Message
+	}
+	return fmt.Sprintf("%s (line %d, column %d)", p.Message, p.Line, p.Column)
+}
+
+type features struct{ *Core }
+
+func (f features) List(ctx context.Context) ([]httpapi.Feature, error) {
+	list, err := f.Features.List(ctx)
+	out := make([]httpapi.Feature, 0, len(list))
+	for _, one := range list {
+		out = append(out, asFeature(one))
+	}
+	return out, err
+}
+
+func (f features) Get(ctx context.Context, name string) (httpapi.Feature, error) {
+	one, err := f.Features.Get(ctx, name)
+	return asFeature(one), featureError(err)
+}
+
+func (f features) Set(ctx context.Context, name string, enabled bool) (httpapi.Feature, error) {
+	one, err := f.Features.Set(ctx, name, enabled)
+	return asFeature(one), featureError(err)
+}
+
+func asFeature(f feature.Feature) httpapi.Feature {
+	return httpapi.Feature{Name: f.Name, Description: f.Description, Stage: string(f.Stage), Default: f.Default, Enabled: f.Enabled}
+}
+
+func featureError(err error) error {
+	if errors.Is(err, feature.ErrUnknown) {
+		return httpapi.ErrNoFeature
+	}
+	return err
+}
+
+type sessions struct{ *Core }
+
+func (s sessions) Create(ctx context.Context, r httpapi.SessionRequest) (session.Session, error) {
+	dir, err := s.workingDir(r.WorkingDir)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if err := s.known(ctx, r.Plugins); err != nil {
+		return session.Session{}, err
+	}
+	return s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title})
+}
+
+// workingDir is a directory that is there, as an absolute path.
+func (s sessions) workingDir(dir string) (string, error) {
+	if dir == "" {
+		return s.dir, nil
+	}
+	info, err := os.Stat(dir)
+	if !filepath.IsAbs(dir) || err != nil || !info.IsDir() {
+		return "", &httpapi.InvalidRequestError{Reason: fmt.Sprintf("working_dir %.200q is not the absolute path of a directory", dir)}
+	}
+	return filepath.Clean(dir), nil
+}
+
+// known refuses plugins that are not there. Files may have come since the last look.
+func (s sessions) known(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	list, err := s.Host.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(list, func(one patchbay.Source) bool { return one.Name == name })
+	})
+	if len(unknown) > 0 {
+		return &httpapi.UnknownPluginsError{Names: unknown}
+	}
+	return nil
+}
+
+func (s sessions) List(ctx context.Context) ([]session.Session, error) { return s.Sessions.List(ctx) }
+
+func (s sessions) Get(ctx context.Context, id string) (session.Session, error) {
+	return s.Sessions.Get(ctx, id)
+}
+
+func (s sessions) Update(ctx context.Context, id string, u httpapi.SessionUpdate) (session.Session, error) {
+	if u.Plugins != nil {
+		if err := s.known(ctx, *u.Plugins); err != nil {
+			return session.Session{}, err
+		}
+	}
+	return s.Sessions.Update(ctx, id, func(one *session.Session) error {
+		if u.Title != nil {
+			one.Title = *u.Title
+		}
+		if u.Plugins != nil {
+			one.Plugins = *u.Plugins
+		}
+		return nil
+	})
+}
+
+// Delete ends the session for the plugins too, then forgets it.
+func (s sessions) Delete(ctx context.Context, id string) error {
+	one, err := s.Sessions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.running.interrupt(id)
+	if err := s.Agent(nil).End(hook.WithSession(ctx, id), one); err != nil {
+		s.log.Warn("plugins were not told of the end of a session", "session", id, "err", err)
+	}
+	return errors.Join(s.Sessions.Delete(ctx, id), s.Journal.Forget(ctx, id))
+}
+
+func (s sessions) Transcript(ctx context.Context, id string) ([]session.Entry, error) {
+	return s.Sessions.Transcript(ctx, id)
+}
+
+// turns runs the agent for sessions over HTTP.
+type turns struct{ *Core }
+
+// Run: an HTTP session does not ask, unless the configuration says so; then there is nobody to ask.
+func (t turns) Run(ctx context.Context, id, text string, observe func(kind string, event json.RawMessage)) (json.RawMessage, error) {
+	plugins, err := t.chosen(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := TurnRequest{Session: id, Text: text, Plugins: plugins, Approve: t.approver()}
+	if observe != nil {
+		r.Observe = func(e chat.Event) { t.pass(e, observe) }
+	}
+	result, err := t.Turn(ctx, r)
+	if result == nil {
+		return nil, err
+	}
+	return json.Marshal(result) // the error is in it
+}
+
+func (t turns) approver() chat.Approver {
+	switch t.Config.Chat.Approve {
+	case config.ApproveAsk:
+		return Deny("the configuration says to ask before things are changed, and over HTTP there is nobody to ask")
+	case config.ApproveDeny:
+		return Deny("the configuration allows no tool that changes things")
+	}
+	return nil
+}
+
+func (t turns) pass(e chat.Event, observe func(string, json.RawMessage)) {
+	data, err := encodeEvent(e)
+	if err != nil {
+		t.log.Warn("event is not streamed", "event", e.Type, "session", e.Session, "err", err)
+		return
+	}
+	observe(string(e.Type), data)
+}
+
+func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
+	if _, err := t.Sessions.Get(ctx, id); err != nil {
+		return false, err
+	}
+	return t.running.interrupt(id), nil
+}
+
+// inspect tells how things stand.
+type inspect struct{ *Core }
+
+func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins(), nil }
+
+func (i inspect) Plugin(_ context.Context, name string) (any, error) {
+	detail, err := i.Host.Plugin(name)
+	if errors.Is(err, patchbay.ErrNotFound) {
+		return nil, httpapi.ErrNoPlugin
+	}
+	return detail, err
+}
+
+// A toolInfo is a tool, as `tool list --json` prints it.
+type toolInfo struct {
+	Name        string          `json:"name"`
+	Plugin      string          `json:"plugin"`
+	Dialect     string          `json:"dialect"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func (i inspect) Tools(context.Context) (any, error) {
+	tools := []toolInfo{}
+	for _, t := range i.tools {
+		tools = append(tools, toolInfo{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
+	for _, t := range i.Host.Tools() {
+		tools = append(tools, toolInfo(t))
+	}
+	return tools, nil
+}
+
+// A Diagnosis is what `doctor --json` prints.
+type Diagnosis struct {
+	OK       bool               `json:"ok"`
+	Findings []patchbay.Finding `json:"findings"`
+}
+
+func (i inspect) Doctor(context.Context) (any, error) {
+	d := Diagnosis{OK: true, Findings: i.Host.Doctor()}
+	for _, f := range d.Findings {
+		d.OK = d.OK && f.Severity != patchbay.SeverityError
+	}
+	return d, nil
+}
+
+// Traces are events that went through plugins, the newest first.
+func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
+	all, err := i.Journal.Read(ctx, 0, journal.Filter{Session: f.Session, Kinds: []string{string(chat.Point)}}, 0)
+	if err != nil {
+		return nil, err
+	}
+	traces := []json.RawMessage{}
+	for _, e := range slices.Backward(all) {
+		if len(traces) == f.Limit {
+			break
+		}
+		if f.Turn == "" || turnOf(e.Data) == f.Turn {
+			traces = append(traces, e.Data)
+		}
+	}
+	return traces, nil
+}
+
+func turnOf(event json.RawMessage) string {
+	var e struct {
+		Turn string `json:"turn"`
+	}
+	if err := json.Unmarshal(event, &e); err != nil {
+		return "" // not an event of ours: of no turn
+	}
+	return e.Turn
+}
+
+// A health is how the daemon is doing.
+type health struct {
+	Status  string         `json:"status"` // ok | degraded
+	Version string         `json:"version"`
+	Uptime  int64          `json:"uptime_seconds"`
+	Model   string         `json:"model"`
+	Offline bool           `json:"offline"`
+	Plugins map[string]int `json:"plugins"` // how many, by state
+	Engine  engineHealth   `json:"engine"`
+}
+
+type engineHealth struct {
+	Mode      string `json:"mode"`
+	Connected bool   `json:"connected"`
+	Error     string `json:"error,omitempty"`
+}
+
+func (i inspect) Health(context.Context) (any, bool) {
+	m, e := i.Model.Info(), i.Engine.Status()
+	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
+		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
+		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}}
+	if e.Err != nil {
+		h.Engine.Error = e.Err.Error()
+	}
+	if !e.Connected {
+		h.Status = "degraded"
+	}
+	for _, p := range i.Host.Plugins() {
+		h.Plugins[string(p.State)]++
+	}
+	return h, e.Connected
+}
+
+// calls are what can be done by hand.
+type calls struct{ *Core }
+
+func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (any, error) {
+	r, err := c.Host.CallTool(ctx, name, arguments)
+	if errors.Is(err, patchbay.ErrNotFound) {
+		return nil, httpapi.ErrNoTool
+	}
+	return r, err
+}
+
+func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {
+	out, err := c.Host.Fire(ctx, point, data)
+	switch {
+	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):
+		return nil, &httpapi.InvalidRequestError{Reason: err.Error()}
+	case out == nil:
+		return nil, err
+	case trace:
+		return out.Trace(), nil
+	}
+	return out, nil // the error is in its steps
+}
+
+// events is the journal.
+type events struct{ *Core }
+
+func (e events) Range(ctx context.Context) (first, last uint64, err error) {
+	if first, err = e.Journal.First(ctx); err != nil {
+		return 0, 0, err
+	}
+	last, err = e.Journal.Last(ctx)
+	return first, last, err
+}
+
+func (e events) Follow(ctx context.Context, f httpapi.EventFilter, each func(httpapi.Event) error) error {
+	return e.Journal.Follow(ctx, f.After, journal.Filter{Session: f.Session}, func(one journal.Event) error {
+		return each(httpapi.Event{ID: one.Sequence, Kind: one.Kind, Data: one.Data})
+	})
+}

@@ -1,0 +1,218 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/adapter/chat/builtin"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/storage"
+)
+
+// Options say what is opened. The zero value reads the configuration file of this process's environment.
+type Options struct {
+	Host   patchbay.Options // Storage is filled in
+	Model  string           // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
+	Script string           // replies for the offline model to play; "": the configuration's
+}
+
+// A Core is a host, an engine, a model and the agent that brings them together.
+type Core struct {
+	Config   *config.Config
+	Dirs     config.Dirs
+	Host     *patchbay.Host
+	Engine   *engine.Engine
+	Sessions *session.Store
+	Features *feature.Features
+	Journal  *journal.Journal
+	Model    model.Model
+
+	log   *slog.Logger
+	dir   string      // where sessions work unless they say otherwise
+	procs *proc.Group // of the tools
+	tools []chat.Tool // the built-in ones
+	began time.Time
+	count *metrics
+
+	running running
+	closing sync.Once
+}
+
+// Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
+func Open(ctx context.Context, o Options) (*Core, error) {
+	c := &Core{log: o.Host.Logger, began: time.Now(), running: running{turns: make(map[string]turnUnderWay)}}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if err := c.open(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Core) open(ctx context.Context, o Options) (err error) {
+	secrets, err := c.configure(&o)
+	if err != nil {
+		return err
+	}
+	if c.Model, err = c.openModel(o, secrets); err != nil {
+		return err
+	}
+	if err := c.openEngine(ctx); err != nil {
+		return err
+	}
+	plugins := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
+	o.Host.Storage = func(plugin string) dialect.Storage { return plugins.Plugin(plugin) }
+	if c.Host, err = patchbay.Open(ctx, &o.Host); err != nil {
+		return err
+	}
+	c.procs = proc.NewGroup(c.log)
+	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})
+	c.count, err = newMetrics(c)
+	return err
+}
+
+// configure reads what the operator wrote.
+func (c *Core) configure(o *Options) (*config.Secrets, error) {
+	if o.Host.Environ == nil {
+		o.Host.Environ = os.Environ()
+	}
+	var err error
+	if c.dir, err = filepath.Abs(o.Host.Dir); err != nil {
+		return nil, fmt.Errorf("working directory: %w", err)
+	}
+	if c.Dirs, err = config.Locate(dialect.Env{Vars: o.Host.Environ}.Get, runtime.GOOS); err != nil {
+		return nil, err
+	}
+	c.Dirs.ConfigFile = cmp.Or(o.Host.ConfigFile, c.Dirs.ConfigFile)
+	if c.Config, err = config.Load(c.Dirs.ConfigFile); err != nil {
+		return nil, err
+	}
+	return config.LoadSecrets(c.Dirs.SecretsFile)
+}
+
+// openModel: a flag goes before $PATCHBAY_MODEL, and that before the configuration.
+func (c *Core) openModel(o Options, secrets *config.Secrets) (model.Model, error) {
+	getenv := dialect.Env{Vars: o.Host.Environ}.Get
+	m := c.Config.Model
+	mc := model.Config{Provider: string(m.Provider), Name: m.Name, BaseURL: m.BaseURL, Window: m.Window,
+		Lookup: secrets.Lookup, Getenv: getenv, Logger: c.log}
+	var err error
+	if m.Script != "" {
+		if mc.Script, err = c.Dirs.Resolve(m.Script); err != nil {
+			return nil, err
+		}
+	}
+	if name := cmp.Or(o.Model, getenv("PATCHBAY_MODEL")); name != "" {
+		if mc, err = mc.With(name); err != nil {
+			return nil, err
+		}
+	}
+	if o.Script != "" {
+		mc.Provider, mc.Script = model.ProviderOffline, o.Script
+	}
+	return model.Open(mc)
+}
+
+func (c *Core) openEngine(ctx context.Context) error {
+	eo, err := engine.Configured(c.Dirs, c.Config.Engine)
+	if err != nil {
+		return err
+	}
+	eo.Logger = c.log
+	if c.Engine, err = engine.Open(ctx, eo); err != nil {
+		return err
+	}
+	c.Sessions = session.New(c.Engine)
+	c.Features = feature.New(c.Engine)
+	c.Journal = journal.New(c.Engine, journal.Options{Logger: c.log})
+	return nil
+}
+
+// Dir is where sessions work unless they say otherwise.
+func (c *Core) Dir() string { return c.dir }
+
+// Close ends the turns that are still running, then the plugins, and writes what is left to be written. The engine is
+// last: everybody keeps something in it.
+func (c *Core) Close() (err error) {
+	c.closing.Do(func() {
+		c.running.interruptAll()
+		err = errors.Join(c.closeHost(), c.closeEngine())
+	})
+	return err
+}
+
+func (c *Core) closeHost() error {
+	var errs []error
+	if c.procs != nil {
+		errs = append(errs, c.procs.Close())
+	}
+	if c.Host != nil {
+		errs = append(errs, c.Host.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Core) closeEngine() error {
+	var errs []error
+	if c.Journal != nil {
+		errs = append(errs, c.Journal.Close())
+	}
+	if c.count != nil {
+		errs = append(errs, c.count.close())
+	}
+	if c.Engine != nil {
+		errs = append(errs, c.Engine.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Tools are the built-in tools and those of the plugins that are there now.
+func (c *Core) Tools() []chat.Tool {
+	tools := append([]chat.Tool(nil), c.tools...)
+	for _, t := range c.Host.Tools() {
+		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
+			Run: func(ctx context.Context, call chat.Call) (chat.ToolResult, error) {
+				r, err := c.Host.CallTool(ctx, t.Name, call.Arguments)
+				if err != nil {
+					return chat.ToolResult{}, err
+				}
+				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error}, nil
+			}})
+	}
+	return tools
+}
+
+// Agent is an agent on this core that asks approve before a tool changes things; nil: everything is allowed.
+func (c *Core) Agent(approve chat.Approver) *chat.Agent {
+	return &chat.Agent{Host: c.Host, Model: c.Model, Tools: c.Tools, Approve: approve, Logger: c.log,
+		Compact: chat.CompactOptions{Strategy: string(c.Config.Chat.Compact)}}
+}
+
+// Deny is an approver that refuses everything, and says why.
+func Deny(reason string) chat.Approver {
+	return func(context.Context, chat.Tool, model.ToolCall) (chat.Approval, error) {
+		return chat.Approval{Reason: reason}, nil
+	}
+}
+
+// joined is a list as a person reads it.
+func joined(names []string) string { return strings.Join(names, ", ") }

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"encoding/json"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+)
+
+// maxRecord is how large an event may be to be kept whole. A long session's transcript is in the trace of every turn's
+// end: kept each time, it would push everything else out of the journal.
+const maxRecord = 256 << 10
+
+// observer is who watches a turn: the journal, the counters, and the caller.
+func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
+	return func(e chat.Event) {
+		c.record(e)
+		c.count.event(&e)
+		if caller != nil {
+			caller(e)
+		}
+	}
+}
+
+// record keeps an event. What comes by the piece is left out: the whole of it comes later.
+func (c *Core) record(e chat.Event) {
+	if e.Type == chat.TextDelta || e.Type == chat.ToolOutput {
+		return
+	}
+	data, err := encodeEvent(e)
+	if err == nil && len(data) > maxRecord {
+		data, err = encodeEvent(shortened(e))
+	}
+	if err != nil {
+		c.log.Warn("event is not kept", "event", e.Type, "session", e.Session, "err", err)
+		return
+	}
+	c.Journal.Post(string(e.Type), e.Session, data)
+}
+
+func encodeEvent(e chat.Event) (json.RawMessage, error) { return json.Marshal(e) }
+
+// shortened is an event without what made it long. Who was asked, and what they changed, stays.
+func shortened(e chat.Event) chat.Event {
+	if e.Outcome != nil && e.Outcome.Outcome != nil {
+		o := *e.Outcome.Outcome
+		o.Payload = json.RawMessage(`{"patchbay":"too long to keep"}`)
+		o.Steps = append(o.Steps[:0:0], o.Steps...)
+		for i := range o.Steps {
+			o.Steps[i].Sent, o.Steps[i].Received = nil, nil
+		}
+		t := o.Trace()
+		e.Outcome = &t
+	}
+	if e.Compaction != nil {
+		short := *e.Compaction
+		short.Messages = nil
+		e.Compaction = &short
+	}
+	return e
+}

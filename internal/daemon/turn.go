@@ -1,0 +1,178 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// A TurnRequest is a message for a session.
+type TurnRequest struct {
+	Session string
+	Text    string
+	Approve chat.Approver    // nil: everything is allowed
+	Observe func(chat.Event) // nil: nobody watches
+	Plugins []string         // the plugins of code that take part, in this order; nil: all of them
+}
+
+// Turn takes a message of the user's through the agent. The result has how far it came, whatever the error; it is nil only
+// where the turn could not begin.
+func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
+	var result *chat.Result
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn) (session.Status, error) {
+		var err error
+		result, err = c.Agent(r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
+			Observe: c.observer(r.Observe)})
+		return result.Status, err
+	})
+	return result, err
+}
+
+// Compact makes a session's transcript shorter; "" is the configured strategy.
+func (c *Core) Compact(ctx context.Context, id, strategy string, observe func(chat.Event)) (*session.Compaction, error) {
+	var compaction *session.Compaction
+	err := c.hold(ctx, id, nil, func(ctx context.Context, t *session.Turn) (session.Status, error) {
+		var err error
+		compaction, err = c.Agent(nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
+			Observe: c.observer(observe)}, strategy)
+		if err != nil {
+			return session.Failed, err
+		}
+		return session.Done, nil
+	})
+	return compaction, err
+}
+
+// hold keeps a session's lease while use works with it, and records how that ended.
+func (c *Core) hold(ctx context.Context, id string, plugins []string,
+	use func(context.Context, *session.Turn) (session.Status, error)) error {
+	ctx, done, err := c.running.begin(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	t, err := c.Sessions.Begin(ctx, id, session.BeginOptions{})
+	if err != nil {
+		return err
+	}
+	inner := hook.WithSession(t.Context(), id)
+	if plugins != nil {
+		inner = hook.WithChoice(inner, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
+	}
+	status, err := use(inner, t)
+	if endErr := t.End(ctx, status); endErr != nil {
+		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
+	}
+	return err
+}
+
+// chosen are the plugins of code that take part in a session's turns. Seed 004: "Confirm plugins feature is enabled",
+// "Check session has the plugin configured".
+func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
+	s, err := c.Sessions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	flag, err := c.Features.Get(ctx, feature.Plugins)
+	if err != nil {
+		return nil, err
+	}
+	if !flag.Enabled {
+		return []string{}, nil
+	}
+	return s.Plugins, nil
+}
+
+// errStopping is why a turn was interrupted, or not begun, when its process was told to end.
+var errStopping = errors.New("patchbay is shutting down")
+
+// errInterrupted is why a turn ended that somebody asked to be ended.
+var errInterrupted = fmt.Errorf("interrupted by request: %w", context.Canceled)
+
+// running knows the turns under way in this process.
+type running struct {
+	mu       sync.Mutex // protects the fields below
+	turns    map[string]turnUnderWay
+	stopping bool
+	all      sync.WaitGroup
+}
+
+type turnUnderWay struct {
+	cancel context.CancelCauseFunc
+	number *int // tells this turn from another of the same session that waits for its lease
+}
+
+// begin makes a turn known. Its context ends when somebody interrupts it.
+func (r *running) begin(ctx context.Context, session string) (context.Context, func(), error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopping {
+		return nil, nil, errStopping
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	mine := turnUnderWay{cancel, new(int)}
+	if _, busy := r.turns[session]; !busy { // the second one will find the lease taken
+		r.turns[session] = mine
+	}
+	r.all.Add(1)
+	return ctx, func() {
+		r.mu.Lock()
+		if r.turns[session].number == mine.number {
+			delete(r.turns, session)
+		}
+		r.mu.Unlock()
+		cancel(nil)
+		r.all.Done()
+	}, nil
+}
+
+// interrupt ends a session's turn, and says whether there was one.
+func (r *running) interrupt(session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.turns[session]
+	if ok {
+		t.cancel(errInterrupted)
+	}
+	return ok
+}
+
+// stop lets no turn begin any more.
+func (r *running) stop() {
+	r.mu.Lock()
+	r.stopping = true
+	r.mu.Unlock()
+}
+
+// wait waits for the turns under way to end, as long as ctx lasts, and says whether they have.
+func (r *running) wait(ctx context.Context) bool {
+	over := make(chan struct{})
+	go func() {
+		r.all.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// interruptAll ends the turns under way and waits until they are kept.
+func (r *running) interruptAll() {
+	r.stop()
+	r.mu.Lock()
+	for _, t := range r.turns {
+		t.cancel(fmt.Errorf("%w: %w", errStopping, context.Canceled))
+	}
+	r.mu.Unlock()
+	r.all.Wait()
+}

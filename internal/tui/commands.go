@@ -1,0 +1,227 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// A command is something that is typed behind a slash.
+type command struct {
+	name      string
+	aliases   []string
+	usage     string // what may follow the name
+	about     string
+	arguments []choice // what may follow the name, for the menu
+	alone     bool     // it must wait for a turn to end
+	run       func(s *screen, arg string) tea.Cmd
+}
+
+// commands is every command, in the order in which /help lists them.
+func commands() []command {
+	return []command{
+		{name: "/help", aliases: []string{"/?"}, about: "commands and keys", run: (*screen).help},
+		{name: "/plugins", about: "the plugins that take part, their hooks and tools", run: (*screen).listPlugins},
+		{name: "/plugin", about: "write a new plugin, with the model's help", alone: true, run: (*screen).openWizard},
+		{name: "/trace", usage: "[full]", about: "the last turn: which plugin changed what", run: (*screen).showTrace,
+			arguments: []choice{{"full", "with all that was sent and answered"}}},
+		{name: "/tools", about: "what the model can do, and whose it is", run: (*screen).listTools},
+		{name: "/compact", usage: "[STRATEGY]", about: "make the conversation shorter", alone: true,
+			run: (*screen).compact, arguments: strategies()},
+		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
+		{name: "/model", about: "who answers", run: (*screen).showModel},
+		{name: "/clear", about: "clear the screen; the conversation stays",
+			run: func(*screen, string) tea.Cmd { return tea.ClearScreen }},
+		{name: "/quit", aliases: []string{"/exit", "/q"}, about: "leave",
+			run: func(s *screen, _ string) tea.Cmd { s.leave(); return nil }},
+	}
+}
+
+// strategies are the ways to compact; seed 002 names them.
+func strategies() []choice {
+	return []choice{
+		{"summarize", "the model sums up what was said"},
+		{"drop", "the oldest messages go"},
+		{"checkpoint", "goal, state and open ends, then a fresh start"},
+		{"delegate", "a plugin does it"},
+	}
+}
+
+// isCommand tells a command from a message that begins with a path: a command
+// is one word of letters behind the slash.
+func isCommand(text string) bool {
+	name, _, _ := strings.Cut(text, " ")
+	return strings.HasPrefix(name, "/") && strings.Count(name, "/") == 1 && !strings.Contains(name, "\n")
+}
+
+func findCommand(name string) (command, bool) {
+	for _, c := range commands() {
+		if c.name == name {
+			return c, true
+		}
+		for _, alias := range c.aliases {
+			if alias == name {
+				return c, true
+			}
+		}
+	}
+	return command{}, false
+}
+
+// runCommand runs a line that begins with a slash.
+func (s *screen) runCommand(line string) tea.Cmd {
+	name, arg, _ := strings.Cut(line, " ")
+	c, ok := findCommand(name)
+	switch {
+	case !ok:
+		s.printUser(line)
+		s.printError(unknownCommand(name))
+		return nil
+	case c.alone && (s.turn != nil || s.busy != ""):
+		s.printWarning(c.name + " has to wait until this is done; Esc interrupts it")
+		return nil
+	}
+	s.printUser(line)
+	return c.run(s, strings.TrimSpace(arg))
+}
+
+func unknownCommand(name string) string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	if near := nearest.Word(name, names); near != "" {
+		return fmt.Sprintf("there is no command %s: did you mean %s?", name, near)
+	}
+	return fmt.Sprintf("there is no command %s: /help lists them", name)
+}
+
+// keyHelp is what keys do.
+func keyHelp() [][2]string {
+	return [][2]string{
+		{"Enter", "send; while a turn runs, the message waits for its end"},
+		{"Alt+Enter, Ctrl+J", "a new line (Shift+Enter, where the terminal can tell)"},
+		{"↑ ↓", "what was typed before, on the first and last line"},
+		{"Tab", "complete a command"},
+		{"Esc, Ctrl+C", "interrupt the turn"},
+		{"Ctrl+C twice, Ctrl+D", "leave"},
+		{"Ctrl+L, Ctrl+Z", "clear the screen, suspend"},
+	}
+}
+
+func (s *screen) help(string) tea.Cmd {
+	var rows [][2]string
+	for _, c := range commands() {
+		rows = append(rows, [2]string{strings.TrimSpace(c.name + " " + c.usage), c.about})
+	}
+	rows = append(rows, [2]string{})
+	s.printPairs(append(rows, keyHelp()...))
+	return nil
+}
+
+// showTrace draws the last turn's events, as `patchbay fire --trace` draws one.
+func (s *screen) showTrace(arg string) tea.Cmd {
+	t := s.last
+	if s.turn != nil {
+		t = s.turn
+	}
+	if t == nil || len(t.points) == 0 {
+		s.printNote("there is no trace: no plugin took part in the last turn")
+		return nil
+	}
+	o := s.look.options()
+	o.Verbose = arg == "full"
+	var b strings.Builder
+	for i, out := range t.points {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if err := render.Trace(&b, out, o); err != nil {
+			s.printError(errorText(err))
+			return nil
+		}
+	}
+	s.printLines(b.String())
+	if t.dropped > 0 {
+		s.printNote(fmt.Sprintf("and %s more", render.Count(t.dropped, "event")))
+	}
+	return nil
+}
+
+func (s *screen) showSession(string) tea.Cmd {
+	this := s.talk.Session()
+	s.printPairs(known([][2]string{
+		{"session", this.ID},
+		{"title", this.Title},
+		{"begun", whenText(this.CreatedAt)},
+		{"in", this.WorkingDir},
+		{"resume", s.resume + " " + this.ID},
+	}))
+	return nil
+}
+
+func whenText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func (s *screen) showModel(string) tea.Cmd {
+	info := s.talk.Model()
+	window := ""
+	if info.Window > 0 {
+		window = thousands(info.Window) + " tokens"
+	}
+	s.printPairs(known([][2]string{
+		{"provider", info.Provider}, {"model", info.Name}, {"window", window},
+		{"used", usageText(s.usage)},
+	}))
+	if info.Offline {
+		s.printWarning(offlineText)
+	} else {
+		s.printNote("chosen by [model] in the config, $PATCHBAY_MODEL or --model PROVIDER:NAME")
+	}
+	return nil
+}
+
+// compactedMsg is the end of /compact.
+type compactedMsg struct {
+	compaction *session.Compaction
+	err        error
+}
+
+// compact has the transcript made shorter, beside the screen.
+func (s *screen) compact(strategy string) tea.Cmd {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.busy, s.busySince, s.stopBusy = "compacting", time.Now(), cancel
+	return tea.Batch(s.startTicking(), func() tea.Msg {
+		defer cancel()
+		if !s.calls.begin() {
+			return nil
+		}
+		defer s.calls.end()
+		c, err := s.talk.Compact(ctx, strategy)
+		return compactedMsg{c, err}
+	})
+}
+
+func (s *screen) compacted(msg compactedMsg) tea.Cmd {
+	s.busy, s.stopBusy = "", nil
+	switch {
+	case msg.err != nil:
+		s.printError("not compacted: " + errorText(msg.err))
+	case msg.compaction == nil:
+		s.printNote("there is nothing to compact yet")
+	default:
+		s.printNote(compactionText(msg.compaction))
+	}
+	return s.sendQueued()
+}

@@ -1,0 +1,218 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCommands(t *testing.T) {
+	t.Run("help lists every command", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/help")
+			for _, c := range commands() {
+				d.wantPrinted(c.name)
+			}
+		})
+	})
+	t.Run("every command can be found, and does something", func(t *testing.T) {
+		for _, c := range commands() {
+			if _, ok := findCommand(c.name); !ok || c.run == nil || c.about == "" || !isCommand(c.name) {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+	t.Run("one that does not exist suggests the nearest", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugns")
+			d.wantPrinted("there is no command /plugns: did you mean /plugins?")
+			d.enter("/xyzzy")
+			d.wantPrinted("there is no command /xyzzy: /help lists them")
+			if len(d.talk.sent) != 0 {
+				t.Errorf("sent %q", d.talk.sent)
+			}
+		})
+	})
+	t.Run("a message that begins with a path is a message", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/etc/hosts is what?")
+			d.wantPrinted("you said: /etc/hosts is what?")
+		})
+	})
+	t.Run("plugins shows hooks, tools and what is wrong", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugins")
+			d.wantPrinted("footer       python    ready   1.0", "hooks   on_begin, on_final", "tools   git_log, git_blame",
+				"old          kaged     broken", "error   no reply to initialize within 5s")
+		})
+	})
+	t.Run("tools says whose they are and which ask", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/tools")
+			d.wantPrinted("shell      built in     asks first", "git_log    git-context", "Read a file.")
+		})
+	})
+	t.Run("trace shows who changed what in the last turn", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/trace")
+			d.wantPrinted("no plugin took part in the last turn")
+			d.enter("footer")
+			close(d.talk.open)
+			d.settle()
+			d.enter("/trace")
+			d.wantPrinted("turn.final  chain · 1 plugin", "footer  python  on_final  changed", "- the streamed answer", "+ the final answer")
+		})
+	})
+	t.Run("trace shows the turn that is running, too", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("tool")
+			d.enter("/trace")
+			d.wantPrinted("+ tool #tagged")
+		})
+	})
+	t.Run("session says how to take it up again", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/session")
+			d.wantPrinted("session  ses_01test", "resume   patchbay chat --resume ses_01test")
+		})
+	})
+	t.Run("model says who answers", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/model")
+			d.wantPrinted("provider  test", "model     scripted", "window    200k tokens")
+		})
+	})
+	t.Run("compact says what became of the transcript", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/compact drop")
+			d.wantPrinted("compacted (summarize): 40 messages became 6")
+			d.enter("/compact delegate")
+			d.wantPrinted("not compacted: no plugin compacts")
+			d.wantLive("Ask anything")
+		})
+	})
+	t.Run("compacting can be interrupted", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/compact checkpoint")
+			d.wantLive("compacting", "esc interrupts")
+			d.keys("esc")
+			d.wantPrinted("not compacted: context canceled")
+			d.wantLive("Ask anything")
+		})
+	})
+	t.Run("those that change the conversation wait for the turn", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hang")
+			d.enter("/compact")
+			d.wantPrinted("/compact has to wait")
+			d.enter("/plugin")
+			if d.s.wizard != nil {
+				t.Error("a wizard was opened")
+			}
+		})
+	})
+	t.Run("clear clears the screen", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			if d.enter("/clear"); !d.cleared {
+				t.Error("it did not")
+			}
+		})
+	})
+	for _, name := range []string{"/quit", "/exit", "/q"} {
+		t.Run(name+" leaves", func(t *testing.T) {
+			drive(t, func(d *driver) {
+				if d.enter(name); !d.quit {
+					t.Error("it stayed")
+				}
+			})
+		})
+	}
+}
+
+func TestWizard(t *testing.T) {
+	// begin answers the first questions.
+	begin := func(d *driver, name, what string) {
+		d.enter("/plugin")
+		d.write(name)
+		d.keys("enter")
+		d.write(what)
+		d.keys("enter")
+	}
+	t.Run("a plugin is described, written, checked, saved and loaded", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.wantLive("Which hooks?", "on_resolve_tool")
+			d.keys(" ", "enter")
+			d.wantPrinted(`"""takes notes"""`, "async def done(ctx):")
+			d.wantLive("it is valid", "Save and load it")
+			d.keys("enter")
+			d.wantPrinted("plugin notes is loaded: /home/somebody/.agent/plugins/notes.py")
+			d.wantLive("3 plugins")
+			if !strings.Contains(d.talk.saved["notes"], "takes notes") {
+				t.Errorf("saved %q", d.talk.saved)
+			}
+		})
+	})
+	t.Run("a name that is none is refused where it is typed", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugin")
+			d.write("../evil")
+			d.keys("enter")
+			d.wantLive("letters, digits", "Name of the plugin")
+		})
+	})
+	t.Run("one that is not valid cannot be saved, and can be written again with what was wrong", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "broken at first")
+			d.keys("enter")
+			d.wantLive("line 6: unmatched ')'", "Edit it")
+			d.wantNowhere("Save and load it")
+			d.keys("down", "enter")
+			d.wantLive("What should be different?", "line 6: unmatched ')'")
+			d.keys("enter")
+			d.wantLive("it is valid", "Save and load it")
+		})
+	})
+	t.Run("it can be edited", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.keys("enter", "down", "enter")
+			d.write("# mine")
+			d.keys("enter", "ctrl+s")
+			d.wantPrinted("# mine\n")
+			d.keys("enter")
+			if got := d.talk.saved["notes"]; !strings.HasPrefix(got, "# mine\n\"\"\"takes notes") || !strings.HasSuffix(got, "pass\n") {
+				t.Errorf("saved %q", got)
+			}
+		})
+	})
+	t.Run("Esc in the editor changes nothing", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.keys("enter", "down", "enter")
+			d.write("x")
+			d.keys("esc", "enter")
+			if got := d.talk.saved["notes"]; strings.HasPrefix(got, "x") || got == "" {
+				t.Errorf("saved %q", got)
+			}
+		})
+	})
+	t.Run("a writer that fails is shown, and can be asked again", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "unable to")
+			d.keys("enter")
+			d.wantLive("not written: the model is not there", "Change the questions' answers")
+		})
+	})
+	t.Run("Esc gives up, and the conversation goes on", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugin")
+			d.keys("esc")
+			d.wantPrinted("no plugin was written")
+			d.enter("hello")
+			d.wantPrinted("you said: hello")
+			if len(d.talk.saved) != 0 {
+				t.Errorf("saved %q", d.talk.saved)
+			}
+		})
+	})
+}

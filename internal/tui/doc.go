@@ -1,0 +1,27 @@
+// Package tui is the terminal program behind `patchbay chat`: a person types,
+// the agent answers, and what plugins did to either can be looked at.
+//
+// It runs no turn and knows no host: it is given a [Conversation] and draws what
+// that reports. It is not a full-screen program. What is finished is printed
+// into the terminal's own scrollback, where it can be scrolled, copied and
+// found again after the program has ended; only the few lines at the bottom are
+// redrawn: the reply under way, the tools that run, the input, a status line.
+//
+// Text of models, tools and plugins is foreign, and a terminal obeys what it
+// reads: all of it passes through package render, and markdown, which can spell
+// control characters as character references, is checked once more after it
+// was rendered (see markdown.go).
+//
+//	Run                       a program around a screen, until the person leaves
+//	  screen.Update           one message at a time; owns all that follows
+//	    key                   who gets a key: question, wizard, menu, input, turn
+//	    submit                a line of input: a slash command or a message
+//	      command.run         commands.go, the table of commands
+//	      startTurn           turn.go: Send runs beside, its events come back in order
+//	    turnEvents            events change the live part, or finish a block of it
+//	    questionMsg           approve.go: a tool asks whether it may run
+//	    wizard.update         wizard.go: /plugin, forms around a [PluginWriter]
+//	    printer.next          print.go: finished blocks go to the scrollback, in order
+//	  screen.View             view.go: the live part, never taller than its share
+//	    frame.fit             frame.go: nor shorter all at once
+package tui

@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+func (l look) replyMark() string { return l.paint(render.StyleGreen, markReply) }
+
+// printUser prints a message of the person's.
+func (s *screen) printUser(text string) {
+	lines := wrap(render.Block(text), s.look.cols()-len(gap))
+	for i := range lines {
+		lines[i] = s.look.bold(lines[i])
+	}
+	s.printer.add(blockUser, hang(s.look.paint(render.StyleCyan, markUser), lines))
+}
+
+// printReply prints the reply that was held back, now that nothing changes it any more.
+func (s *screen) printReply() {
+	if t := s.turn; t != nil && t.reply != nil {
+		text := *t.reply
+		t.reply = nil
+		t.stream.reset() // which showed it
+		s.printText(text)
+	}
+}
+
+// printText prints a whole reply.
+func (s *screen) printText(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if s.turn != nil {
+		s.turn.printed = text
+	}
+	lines := s.look.markdown(text, s.look.cols()-len(gap))
+	s.printer.add(blockReply, hang(s.look.replyMark(), lines))
+}
+
+// printNote prints a remark of the program's own.
+func (s *screen) printNote(text string) { s.printMarked(markNote, render.StyleDim, text) }
+
+func (s *screen) printWarning(text string) { s.printMarked("! ", render.StyleYellow, text) }
+
+func (s *screen) printError(text string) { s.printMarked(markBad, render.StyleRed, text) }
+
+func (s *screen) printMarked(mark string, style render.Style, text string) {
+	lines := s.look.paintLines(style, text, s.look.cols()-len(gap))
+	s.printer.add(blockNote, hang(s.look.paint(style, mark), lines))
+}
+
+// printLines prints a block that is drawn already.
+func (s *screen) printLines(text string) {
+	s.printer.apart()
+	s.printer.add(blockNote, strings.Split(strings.TrimRight(text, "\n"), "\n"))
+}
+
+// printResult prints how a turn ended. The result's text is the one that stands:
+// it takes the place of what was streamed and of the model's last reply.
+func (s *screen) printResult(end *turnEnd) {
+	t, r := s.turn, end.result
+	if r == nil {
+		r = &chat.Result{Status: session.Failed}
+	}
+	switch {
+	case r.Text != "" && r.Text != t.printed:
+		t.reply = &r.Text
+	case t.reply == nil && len(t.stream.text) > 0:
+		text := string(t.stream.text) // cut off; what came is shown
+		t.reply = &text
+	}
+	s.printReply()
+	for _, tool := range t.tools { // cut off with the turn
+		s.printer.add(blockTool, s.toolLines(&tool.use))
+	}
+	t.stream.reset()
+	t.tools = nil
+	s.printEnding(end, r)
+}
+
+// printEnding says what is not plain from the text: why there is none, how long
+// it took, who changed it.
+func (s *screen) printEnding(end *turnEnd, r *chat.Result) {
+	took := clock(time.Since(s.turn.started))
+	switch {
+	case r.Status == session.Interrupted || s.turn.interrupted && r.Status != session.Done: // it may have been done by then
+		s.printWarning("interrupted after " + took)
+	case r.Skipped || r.Status == session.Skipped:
+		s.printWarning(skippedText(r))
+	case end.err != nil:
+		s.printError(errorText(end.err))
+	case r.Error != nil:
+		s.printError(*r.Error)
+	default:
+		s.printNote(strings.Join(append([]string{took}, s.turn.summary(r.Usage)...), " · "))
+	}
+}
+
+// skippedText says why the model never saw a message.
+func skippedText(r *chat.Result) string {
+	text := "not sent to the model: a plugin dropped the message"
+	if r.Reason != "" {
+		text = "not sent to the model: " + r.Reason
+	}
+	if r.Suggest != "" {
+		text += "\n" + r.Suggest
+	}
+	return text + "\n/trace shows who decided"
+}
+
+// errorText is an error on lines of its own where several were joined.
+func errorText(err error) string {
+	var busy *session.BusyError
+	if errors.As(err, &busy) {
+		return busy.Error()
+	}
+	return err.Error()
+}
+
+// summary is what a turn used and which plugins changed it.
+func (t *turn) summary(u model.Usage) []string {
+	var out []string
+	if u.Input+u.Output > 0 {
+		out = append(out, fmt.Sprintf("%s tokens in, %s out", thousands(u.Input), thousands(u.Output)))
+	}
+	if who := t.changers(); len(who) > 0 {
+		const named = 3
+		text := "changed by " + strings.Join(who[:min(named, len(who))], ", ")
+		if rest := len(who) - named; rest > 0 {
+			text += fmt.Sprintf(" and %d more", rest)
+		}
+		out = append(out, text+" · /trace")
+	}
+	return out
+}
+
+// changers are the plugins that changed something in a turn, each with where.
+func (t *turn) changers() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, o := range t.points {
+		for i := range o.Steps {
+			step := &o.Steps[i]
+			what := fmt.Sprintf("%s (%s)", step.Plugin, o.Point)
+			if step.Changed && !seen[what] {
+				seen[what] = true
+				out = append(out, what)
+			}
+		}
+	}
+	return out
+}
+
+// stepFailure is a plugin's failure in a line.
+func stepFailure(point hook.Point, step *hook.Step) string {
+	bare := *step.Err
+	bare.Plugin, bare.Hook, bare.Point = "", "", ""
+	return fmt.Sprintf("plugin %s failed at %s: %v", step.Plugin, point, bare.Error())
+}
+
+func compactionText(c *session.Compaction) string {
+	text := fmt.Sprintf("compacted (%s): %s became %d", c.Strategy, render.Count(c.Before, "message"), len(c.Messages))
+	if c.By != "" {
+		text += ", by " + c.By
+	}
+	return text
+}

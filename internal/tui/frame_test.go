@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestFrame(t *testing.T) {
+	t.Run("gets taller at once", func(t *testing.T) {
+		var f frame
+		f.fit(make([]string, 3))
+		if got := f.fit(make([]string, 5)); len(got) != 5 || f.settle() != nil {
+			t.Errorf("%d lines", len(got))
+		}
+	})
+	t.Run("gets shorter only when what is shorter has been drawn", func(t *testing.T) {
+		var f frame
+		f.fit(make([]string, 9))
+		if got := f.fit(make([]string, 4)); len(got) != 9 {
+			t.Fatalf("%d lines at once", len(got))
+		}
+		if f.settle() == nil || f.settle() != nil {
+			t.Fatal("settling was not begun once")
+		}
+		f.fit(make([]string, 6)) // a little taller again meanwhile
+		f.fit(make([]string, 4))
+		f.settled(settleMsg{})
+		if got := f.fit(make([]string, 4)); len(got) != 9 {
+			t.Fatalf("%d lines after half the time", len(got))
+		}
+		f.settled(settleMsg{last: true})
+		if got := f.fit(make([]string, 4)); len(got) != 6 {
+			t.Errorf("%d lines, want as many as the tallest that may be drawn", len(got))
+		}
+	})
+	t.Run("settles by itself", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugin")
+			d.keys("esc")
+			tall := d.s.frame.height
+			d.advance(10 * settleAfter)
+			if d.s.frame.height >= tall || d.s.frame.height != d.s.frame.needed {
+				t.Errorf("%+v, was %d", d.s.frame, tall)
+			}
+		})
+	})
+}
+
+func TestPrinter(t *testing.T) {
+	t.Run("prints in order, a share of the screen at a time", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			var want []string
+			for i := range 100 {
+				want = append(want, fmt.Sprintf("line %d", i))
+			}
+			d.printed = nil
+			d.s.printer.apart()
+			d.s.printer.add(blockNote, slices.Clone(want))
+			d.send(tickMsg{})
+			if got := strings.Join(d.printed[1:], "\n"); got != strings.Join(want, "\n") {
+				t.Errorf("got %s", got)
+			}
+		})
+	})
+	t.Run("blocks of different kinds have a line between them, tools of a row none", func(t *testing.T) {
+		var p printer
+		p.add(blockUser, []string{"u"})
+		p.add(blockTool, []string{"t1"})
+		p.add(blockTool, []string{"t2"})
+		p.add(blockReply, []string{"r"})
+		if got := strings.Join(p.queue, "|"); got != "u| |t1|t2| |r" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestResize(t *testing.T) {
+	t.Run("the live part follows", func(t *testing.T) {
+		drive(t, func(d *driver) { // the driver holds every line against the width
+			d.write(strings.Repeat("long ", 30))
+			for _, w := range []int{120, 40, 20, 80} {
+				d.send(tea.WindowSizeMsg{Width: w, Height: 20})
+			}
+		})
+	})
+	t.Run("a terminal that does not know its size is taken for a usual one", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.send(tea.WindowSizeMsg{})
+			if d.s.look.width != 80 {
+				t.Errorf("width %d", d.s.look.width)
+			}
+		})
+	})
+}
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		120 * time.Millisecond: "0.1s", 9 * time.Second: "9.0s", 42 * time.Second: "42s", 125 * time.Second: "2m05s",
+	} {
+		if got := clock(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+	for n, want := range map[int]string{950: "950", 1234: "1.2k", 34_567: "34k", 1_234_567: "1.2M"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	t.Run("an idle program has nothing on its way", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hello")
+			d.advance(time.Second)
+			before := d.s.ticking
+			d.post(nil)
+			d.advance(time.Minute)
+			if before || d.s.ticking || d.s.frame.settling || len(d.take()) != 0 {
+				t.Error("something ticks")
+			}
+		})
+	})
+}

@@ -1,0 +1,220 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+)
+
+const (
+	maxInputLines = 10      // as tall as the input grows; past that it scrolls
+	maxInput      = 1 << 20 // characters of a message
+	// A paste that is longer than this stands in the input as a mark and is put
+	// back when the message is sent: it is neither edited nor read there.
+	foldLines = 20
+	foldBytes = 4 << 10
+)
+
+// An inputBox is where the person types.
+type inputBox struct {
+	area   textarea.Model
+	past   past
+	pastes []string // what the marks [paste #N: …] stand for
+	chosen int      // in the menu
+	closed bool     // the menu, by Esc, until something is typed
+}
+
+func newInputBox(l look) *inputBox {
+	area := textarea.New()
+	area.ShowLineNumbers = false
+	area.Placeholder = "Ask anything, or / for commands"
+	area.CharLimit = maxInput
+	area.DynamicHeight, area.MinHeight, area.MaxHeight = true, 1, maxInputLines
+	area.MaxContentHeight = maxInput // visual lines: as many as fit in CharLimit
+	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
+	area.SetPromptFunc(len(gap), func(info textarea.PromptInfo) string {
+		if info.LineNumber == 0 {
+			return markUser
+		}
+		return gap
+	})
+	area.SetStyles(inputStyles())
+	area.SetVirtualCursor(false)
+	area.Focus()
+	b := &inputBox{area: area}
+	b.resize(l)
+	return b
+}
+
+// inputStyles leave the text as the terminal shows text.
+func inputStyles() textarea.Styles {
+	plain := lipgloss.NewStyle()
+	state := textarea.StyleState{Base: plain, Text: plain, CursorLine: plain, EndOfBuffer: plain,
+		Placeholder: plain.Faint(true), Prompt: plain.Foreground(lipgloss.Cyan), Selection: plain.Reverse(true)}
+	return textarea.Styles{Focused: state, Blurred: state, Cursor: textarea.CursorStyle{Blink: true}}
+}
+
+func (b *inputBox) resize(l look) {
+	b.area.MaxHeight = max(min(maxInputLines, l.liveRoom()-4), 1)
+	b.area.SetWidth(l.cols())
+}
+
+// value is what stands in the input.
+func (b *inputBox) value() string { return b.area.Value() }
+
+// text is what the input means: the marks replaced by what was pasted.
+func (b *inputBox) text() string {
+	pairs := make([]string, 0, 2*len(b.pastes))
+	for i, paste := range b.pastes {
+		pairs = append(pairs, pasteMark(i, paste), paste)
+	}
+	return strings.NewReplacer(pairs...).Replace(b.value())
+}
+
+func (b *inputBox) clear() {
+	b.area.Reset()
+	b.pastes = nil
+	b.chosen, b.closed = 0, false
+	b.past.leave()
+}
+
+// set puts a text into the input, as if it had been pasted.
+func (b *inputBox) set(text string) {
+	b.area.Reset()
+	b.pastes = nil
+	b.paste(text)
+}
+
+// appendText puts a text on a line of its own behind what stands in the input.
+func (b *inputBox) appendText(text string) {
+	b.area.MoveToEnd()
+	if b.value() != "" {
+		b.area.InsertString("\n")
+	}
+	b.paste(text)
+}
+
+func (b *inputBox) update(msg tea.Msg) tea.Cmd {
+	before := b.value()
+	var cmd tea.Cmd
+	b.area, cmd = b.area.Update(msg)
+	if b.value() != before {
+		b.chosen, b.closed = 0, false
+	}
+	return cmd
+}
+
+// paste inserts a text as it is, line ends and all; a long one as a mark.
+func (b *inputBox) paste(text string) {
+	text = cleanPaste(text)
+	lines := strings.Count(text, "\n")
+	// The text area makes spaces of tabs, which a Makefile does not survive.
+	tabs := lines > 0 && strings.Contains(text, "\t")
+	if lines > foldLines || len(text) > foldBytes || tabs {
+		b.pastes = append(b.pastes, cutText(text, maxInput))
+		text = pasteMark(len(b.pastes)-1, text)
+	}
+	b.update(tea.PasteMsg{Content: text})
+}
+
+func pasteMark(i int, text string) string {
+	return fmt.Sprintf("[paste #%d: %d lines]", i+1, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
+}
+
+// cleanPaste makes line ends what they are elsewhere, and drops the control
+// characters that a terminal's own output has when it is copied.
+func cleanPaste(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+}
+
+func cutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}
+
+// older goes back in what was typed, where the cursor is on the first line, and
+// tells whether it did.
+func (b *inputBox) older() bool {
+	if b.area.Line() > 0 || b.area.LineInfo().RowOffset > 0 {
+		return false
+	}
+	text, ok := b.past.older(b.text())
+	if ok {
+		b.recall(text)
+	}
+	return ok
+}
+
+// newer comes forward again, where the cursor is on the last line.
+func (b *inputBox) newer() bool {
+	info := b.area.LineInfo()
+	if b.area.Line() < b.area.LineCount()-1 || info.RowOffset < info.Height-1 {
+		return false
+	}
+	text, ok := b.past.newer()
+	if ok {
+		b.recall(text)
+	}
+	return ok
+}
+
+// recall shows a text of the past; a command among them opens no menu, so that the arrow keys go on.
+func (b *inputBox) recall(text string) {
+	b.set(text)
+	b.closed = true
+}
+
+// A past is what was typed before, and where in it the person is.
+type past struct {
+	entries []string // oldest first
+	at      int      // len(entries): in the present
+	draft   string   // what stood there before the person went back
+}
+
+// load puts entries of earlier runs before those of this one.
+func (p *past) load(entries []string) {
+	p.entries = append(entries[:len(entries):len(entries)], p.entries...)
+	p.leave()
+}
+
+func (p *past) add(text string) {
+	p.entries = remember(p.entries, text)
+	p.leave()
+}
+
+func (p *past) leave() { p.at, p.draft = len(p.entries), "" }
+
+func (p *past) older(present string) (string, bool) {
+	if p.at == 0 {
+		return "", false
+	}
+	if p.at == len(p.entries) {
+		p.draft = present
+	}
+	p.at--
+	return p.entries[p.at], true
+}
+
+func (p *past) newer() (string, bool) {
+	if p.at >= len(p.entries) {
+		return "", false
+	}
+	p.at++
+	if p.at == len(p.entries) {
+		return p.draft, true
+	}
+	return p.entries[p.at], true
+}

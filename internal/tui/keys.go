@@ -1,0 +1,155 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+)
+
+const (
+	// leaveWithin is how soon a second Ctrl-C must follow the first to leave.
+	leaveWithin = 3 * time.Second
+	// typingPause is how long somebody must not have typed before a key answers a
+	// question: one that pops up in the middle of a sentence with a y in it is not
+	// thereby answered.
+	typingPause = 700 * time.Millisecond
+)
+
+// key gives a key to whoever it is for: what asks comes before what is typed.
+func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "ctrl+c":
+		return s.controlC()
+	case "ctrl+z":
+		return tea.Suspend
+	case "ctrl+l":
+		return tea.ClearScreen
+	}
+	switch {
+	case len(s.questions) > 0:
+		return s.questionKey(msg)
+	case s.wizard != nil:
+		return s.wizardKey(msg)
+	}
+	return s.inputKey(msg)
+}
+
+// controlC interrupts what is under way; where nothing is, the second one leaves.
+func (s *screen) controlC() tea.Cmd {
+	switch {
+	case s.interrupt():
+		return nil
+	case s.wizard != nil:
+		return s.wizardBack()
+	case s.turn == nil && s.input.value() != "":
+		s.input.clear()
+		return nil
+	case time.Since(s.warned) < leaveWithin:
+		s.leave()
+		return tea.Quit // whatever does not end: Run waits for it a while
+	}
+	s.warned = time.Now()
+	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return forgetMsg{} })
+}
+
+// warning is what the status line says before somebody leaves.
+func (s *screen) warning() string {
+	if time.Since(s.warned) < leaveWithin {
+		return "press Ctrl-C again to leave"
+	}
+	return ""
+}
+
+// questionKey answers the question that is shown.
+func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
+	q := s.questions[0]
+	if !q.armed && s.typing() {
+		return s.inputKey(msg)
+	}
+	q.armed = true
+	switch msg.String() {
+	case "y", "Y":
+		s.answer(chat.Approval{Allowed: true}, false)
+	case "a", "A":
+		s.answer(chat.Approval{Allowed: true}, true)
+	case "n", "N", "esc":
+		s.answer(chat.Approval{Reason: refusal}, false)
+	case "f", "F":
+		s.printQuestion(q)
+	}
+	return nil
+}
+
+// typing tells whether the person is in the middle of a sentence.
+func (s *screen) typing() bool { return time.Since(s.typed) < typingPause }
+
+// inputKey is a key for the input, or for what stands around it.
+func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
+	menu := s.input.menu()
+	switch key := msg.String(); {
+	case key == "esc" && len(menu) > 0:
+		s.input.closeMenu()
+		return nil
+	case key == "esc":
+		s.interrupt()
+		return nil
+	case key == "ctrl+d" && s.input.value() == "":
+		s.leave()
+		return nil
+	case key == "enter":
+		return s.enter(menu)
+	case key == "tab" && len(menu) > 0:
+		s.input.complete(menu)
+		return nil
+	case key == "tab":
+		return nil
+	case key == "up" && len(menu) > 0, key == "down" && len(menu) > 0:
+		s.input.choose(key == "down", len(menu))
+		return nil
+	case key == "up" && s.input.older(), key == "down" && s.input.newer():
+		return nil
+	}
+	s.typed = time.Now()
+	return s.input.update(msg)
+}
+
+// paste goes to what is edited: a form of the wizard, or the input.
+func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
+	if s.wizard != nil {
+		return s.wizardMsg(msg)
+	}
+	s.typed = time.Now()
+	s.input.paste(msg.Content)
+	return nil
+}
+
+// enter submits the input; a command that is chosen in the menu needs not be typed out.
+func (s *screen) enter(menu []choice) tea.Cmd {
+	if len(menu) > 0 {
+		s.input.complete(menu)
+	}
+	text := strings.TrimSpace(s.input.text())
+	if text == "" {
+		return nil
+	}
+	s.input.clear()
+	s.typed = time.Time{}
+	s.input.past.add(text)
+	keep := func() tea.Msg { return savedHistoryMsg{s.history.add(text)} }
+	return tea.Batch(keep, s.submit(text))
+}
+
+// submit runs a command or sends a message; while a turn runs, messages wait.
+func (s *screen) submit(text string) tea.Cmd {
+	if isCommand(text) {
+		return s.runCommand(text)
+	}
+	if s.turn != nil || s.busy != "" {
+		s.queued = append(s.queued, text)
+		return nil
+	}
+	return s.startTurn(text)
+}

@@ -1,0 +1,45 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary, started with programEnv set, is a chat program around a scripted conversation.
+const (
+	programEnv = "TUI_TEST_PROGRAM"
+	gateEnv    = "TUI_TEST_GATE"
+	historyEnv = "TUI_TEST_HISTORY"
+	offlineEnv = "TUI_TEST_OFFLINE"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		os.Exit(program())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func program() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	c := newScripted()
+	c.gate = os.Getenv(gateEnv)
+	c.info.Offline = os.Getenv(offlineEnv) != ""
+	a := NewApprover()
+	c.approve = a.Approve
+	err := Run(ctx, c, Options{In: os.Stdin, Out: os.Stdout, Approver: a,
+		HistoryFile: os.Getenv(historyEnv), NoColor: os.Getenv("NO_COLOR") != ""})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	fmt.Println("left cleanly")
+	return 0
+}

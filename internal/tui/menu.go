@@ -1,0 +1,96 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A choice is one line of the menu that opens under a slash command: what the
+// input would be, and what that means.
+type choice struct{ text, about string }
+
+// menu is what the input could become; nothing where it is no command, or typed out.
+func (b *inputBox) menu() []choice {
+	text := b.value()
+	if b.closed || !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") {
+		return nil
+	}
+	name, arg, spaced := strings.Cut(text, " ")
+	if spaced {
+		return argumentChoices(name, arg)
+	}
+	var out []choice
+	for _, c := range commands() {
+		switch {
+		case c.name == name: // first, so that Enter runs what was typed
+			out = append([]choice{{c.name, c.about}}, out...)
+		case strings.HasPrefix(c.name, name):
+			out = append(out, choice{c.name, c.about})
+		}
+	}
+	if len(out) == 1 && out[0].text == text {
+		return nil
+	}
+	return out
+}
+
+func argumentChoices(name, arg string) []choice {
+	c, ok := findCommand(name)
+	if !ok {
+		return nil
+	}
+	var out []choice
+	for _, a := range c.arguments {
+		if strings.HasPrefix(a.text, arg) && a.text != arg {
+			out = append(out, choice{name + " " + a.text, a.about})
+		}
+	}
+	return out
+}
+
+func (b *inputBox) closeMenu() { b.closed = true }
+
+// choose moves in the menu, round its ends.
+func (b *inputBox) choose(down bool, n int) {
+	step := n - 1
+	if down {
+		step = 1
+	}
+	b.chosen = (b.chosen + step) % n
+}
+
+// complete takes what is chosen in the menu.
+func (b *inputBox) complete(menu []choice) {
+	text := menu[min(b.chosen, len(menu)-1)].text
+	b.area.Reset()
+	b.area.InsertString(text)
+	b.chosen, b.closed = 0, false
+}
+
+// maxMenu is how many choices are seen at a time.
+const maxMenu = 6
+
+// menuLines draws the menu in so many rows, the chosen line among them.
+func (l look) menuLines(menu []choice, chosen, rows int) []string {
+	rows = max(min(rows, maxMenu), 1)
+	chosen = min(chosen, len(menu)-1)
+	first := max(0, chosen-rows+1)
+	width := 0
+	for _, c := range menu {
+		width = max(width, ansi.StringWidth(c.text))
+	}
+	var out []string
+	for i, c := range menu[first:min(first+rows, len(menu))] {
+		name := c.text + strings.Repeat(" ", width-ansi.StringWidth(c.text))
+		mark, style := gap, render.StylePlain
+		if first+i == chosen {
+			mark, style = markUser, render.StyleCyan
+		}
+		about := render.Cut(c.about, max(l.cols()-width-2*len(gap), 1))
+		out = append(out, l.paint(style, mark+name)+gap+l.dim(about))
+	}
+	return out
+}

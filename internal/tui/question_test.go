@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// An asked is a question under way, and what became of it.
+type asked struct {
+	answer chat.Approval
+	err    error
+	done   bool
+}
+
+// ask puts a question as an agent does, on a goroutine of its own.
+func (d *driver) ask(ctx context.Context, tool, args string) *asked {
+	a := &asked{}
+	go func() {
+		a.answer, a.err = d.s.approver.Approve(ctx, chat.Tool{Name: tool, Changes: true},
+			model.ToolCall{Name: tool, Arguments: json.RawMessage(args)})
+		a.done = true
+	}()
+	d.settle()
+	return a
+}
+
+func TestQuestion(t *testing.T) {
+	for key, want := range map[string]chat.Approval{
+		"y": {Allowed: true}, "a": {Allowed: true}, "n": {Reason: refusal}, "esc": {Reason: refusal},
+	} {
+		t.Run(key+" answers it", func(t *testing.T) {
+			drive(t, func(d *driver) {
+				a := d.ask(d.t.Context(), "shell", `{"cmd":"rm -r build"}`)
+				d.wantLive("May shell run?", "$ rm -r build", "y yes")
+				d.keys(key)
+				if !a.done || a.answer != want || a.err != nil {
+					t.Errorf("got %+v", a)
+				}
+				d.wantLive("Ask anything")
+			})
+		})
+	}
+	t.Run("always means no more questions for this tool, and for no other", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			d.keys("a")
+			if again := d.ask(d.t.Context(), "shell", `{"cmd":"b"}`); !again.answer.Allowed {
+				t.Error("shell was asked for again")
+			}
+			if other := d.ask(d.t.Context(), "write_file", `{}`); other.done {
+				t.Error("write_file was not asked for")
+			}
+		})
+	})
+	t.Run("always also settles the questions of the tool that wait", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			other, second := d.ask(d.t.Context(), "fetch", `{}`), d.ask(d.t.Context(), "shell", `{"cmd":"b"}`)
+			d.wantLive("(1 of 3)")
+			d.keys("a")
+			if !second.answer.Allowed || other.done {
+				t.Errorf("second %+v, other %+v", second, other)
+			}
+			d.wantLive("May fetch run?")
+		})
+	})
+	t.Run("keys of somebody who is typing do not answer", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.write("try to sa")
+			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			d.keys("y")
+			d.wantLive("stop typing for a moment")
+			if a.done || d.s.input.value() != "try to say" {
+				t.Fatalf("answered %v, input %q", a.done, d.s.input.value())
+			}
+			d.advance(typingPause)
+			d.keys("y")
+			if !a.answer.Allowed || d.s.input.value() != "try to say" {
+				t.Errorf("answered %+v, input %q", a, d.s.input.value())
+			}
+		})
+	})
+	t.Run("a paste does not answer", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			d.send(tea.PasteMsg{Content: "y"})
+			if a.done || d.s.input.value() != "y" {
+				t.Errorf("answered %v, input %q", a.done, d.s.input.value())
+			}
+		})
+	})
+	t.Run("any other key answers nothing", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			d.keys("enter", " ", "x", "tab")
+			if a.done {
+				t.Errorf("answered %+v", a)
+			}
+		})
+	})
+	t.Run("an interrupted turn takes its question along", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("ask")
+			d.wantLive("May edit_file run?")
+			d.keys("ctrl+c")
+			d.wantPrinted("interrupted")
+			d.wantLive("Ask anything")
+		})
+	})
+	t.Run("a call that ends by itself takes its question along", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hang") // something has to run for a tool to ask
+			ctx, cancel := context.WithCancel(d.t.Context())
+			a := d.ask(ctx, "shell", `{"cmd":"a"}`)
+			cancel()
+			d.advance(2 * tickEvery)
+			if !errors.Is(a.err, context.Canceled) || len(d.s.questions) != 0 {
+				t.Errorf("got %+v, %d questions", a, len(d.s.questions))
+			}
+		})
+	})
+	t.Run("nobody is asked when the program has ended", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			a := d.ask(d.t.Context(), "shell", `{"cmd":"a"}`)
+			d.s.approver.close()
+			d.settle()
+			if !errors.Is(a.err, errNobody) || a.answer.Allowed {
+				t.Errorf("got %+v", a)
+			}
+			if late := d.ask(d.t.Context(), "shell", `{}`); !errors.Is(late.err, errNobody) {
+				t.Errorf("got %+v", late)
+			}
+		})
+	})
+}
+
+func TestQuestionBody(t *testing.T) {
+	l := look{width: 60, height: 30}
+	body := func(q *question) string { return strings.Join(l.questionBody(q), "\n") }
+	builtin := func(name, args string) *question {
+		return &question{tool: chat.Tool{Name: name}, call: model.ToolCall{Name: name, Arguments: json.RawMessage(args)}}
+	}
+	for name, c := range map[string]struct {
+		q    *question
+		want string
+	}{
+		"a file that is written is all new": {builtin("write_file", `{"path":"a.txt","content":"one\ntwo\n"}`),
+			"  a.txt\n  + one\n  + two"},
+		"of an edit, what changes is shown": {builtin("edit_file", `{"path":"a","old":"0\n1\n2\n3\n4","new":"0\n1\nzwei\n3\n4"}`),
+			"  a\n    1\n  - 2\n  + zwei\n    3"},
+		"an insertion takes nothing away": {builtin("edit_file", `{"path":"a","old":"1\n3","new":"1\n2\n3"}`),
+			"  a\n    1\n  + 2\n    3"},
+		"a command of several lines is shown whole": {builtin("shell", `{"cmd":"cd x\nmake"}`), "  $ cd x\n    make"},
+		"a long command is wrapped, not cut": {builtin("shell", `{"cmd":"`+strings.Repeat("word ", 20)+`; rm -rf x"}`),
+			"  $ word word word word word word word word word word word\n    word word word word word word word word word ; rm -rf x"},
+		"other tools show their arguments": {builtin("post", `{"to":["a"]}`), "  {\n    \"to\": [\n      \"a\"\n    ]\n  }"},
+		"control characters are shown, not sent": {builtin("shell", `{"cmd":"echo \u001b[2J\u202e"}`),
+			`  $ echo \x1b[2J\u202e`},
+		"a plugin's tool of the same name is not taken for the built-in one": {
+			&question{tool: chat.Tool{Name: "shell", Plugin: "p"}, call: model.ToolCall{Arguments: json.RawMessage(`{"cmd":"x","then":"y"}`)}},
+			"  {\n    \"cmd\": \"x\",\n    \"then\": \"y\"\n  }"},
+		"arguments that are no object are shown as they are": {builtin("shell", `[1,`), "    [1,"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := body(c.q); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+	t.Run("what is too long for the screen can be printed whole", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.ask(d.t.Context(), "write_file", `{"path":"a","content":"`+strings.Repeat(`line\n`, 60)+`end"}`)
+			d.wantLive("lines more", "f show all of it")
+			d.keys("f")
+			d.wantPrinted("+ end")
+		})
+	})
+}

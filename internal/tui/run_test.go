@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A sink is an output that is no terminal; the program writes, the test reads.
+type sink struct {
+	mu sync.Mutex // protects b
+	b  bytes.Buffer
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *sink) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// until waits until something was written.
+func (s *sink) until(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q was never written: %q", text, s.String())
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Run("a context that ends is no error, and no call outlives the program", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, keys := io.Pipe()
+		defer keys.Close()
+		var out sink
+		talk := newScripted()
+		result := make(chan error, 1)
+		go func() { result <- Run(ctx, talk, Options{In: in, Out: &out}) }()
+		out.until(t, "Ask anything")
+		if _, err := io.WriteString(keys, "hang\r"); err != nil {
+			t.Fatal(err)
+		}
+		out.until(t, "I begin")
+		cancel()
+		if err := <-result; err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"interrupted after", "take this up again"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q was not written", want)
+			}
+		}
+		if n := talk.running.Load(); n != 0 {
+			t.Errorf("%d calls are running", n)
+		}
+	})
+	t.Run("a context that has ended already is no error either", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		in, keys := io.Pipe()
+		defer keys.Close()
+		if err := Run(ctx, newScripted(), Options{In: in, Out: &sink{}}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCalls(t *testing.T) {
+	t.Run("none begins when they are closed", func(t *testing.T) {
+		var c calls
+		if !c.begin() {
+			t.Fatal("none begins at all")
+		}
+		c.end()
+		if err := c.close(); err != nil || c.begin() {
+			t.Errorf("%v, or one began", err)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// How much of a tool is shown: enough to see what it is at. The model sees all.
+const (
+	runningLines  = 3       // of the output, while it runs
+	finishedLines = 4       // of the result
+	tailBytes     = 4 << 10 // of the output kept while it runs
+)
+
+// A runningTool is a tool call that has not ended.
+type runningTool struct {
+	use     chat.ToolUse
+	started time.Time
+	tail    string // the end of its output
+}
+
+func newRunningTool(e *chat.Event) *runningTool {
+	r := &runningTool{use: *e.Tool, started: time.Now()}
+	r.output(e.Text)
+	return r
+}
+
+func (r *runningTool) output(text string) {
+	r.tail += text
+	if over := len(r.tail) - tailBytes; over > 0 {
+		r.tail = strings.ToValidUTF8(r.tail[over:], "")
+	}
+}
+
+// lines draws the call, how long it has taken, and the end of its output.
+func (r *runningTool) lines(l look, output int) []string {
+	elapsed := time.Since(r.started)
+	took := "  " + clock(elapsed)
+	head := l.paint(render.StyleYellow, spinner(elapsed)) + " " +
+		l.callLine(r.use.Name, r.use.Arguments, l.cols()-len(took)-len(gap)) + l.dim(took)
+	out := []string{head}
+	for _, line := range tailLines(r.tail, output) {
+		out = append(out, l.dim(gutter+render.Cut(line, l.cols()-len([]rune(gutter)))))
+	}
+	return out
+}
+
+// tailLines is the last n lines of output that are not empty.
+func tailLines(text string, n int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		// A progress bar draws over its own line: the last of it counts.
+		line = strings.TrimRight(line, "\r")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if line = render.Line(expandTabs(line)); strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(len(lines)-n, 0):]
+}
+
+func expandTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
+
+// gap is the width of a mark and the space behind it.
+const gap = "  "
+
+// callLine is a call in one line: the tool, and what says most of its arguments.
+func (l look) callLine(name string, args json.RawMessage, width int) string {
+	name = render.Cut(render.Line(name), width)
+	rest := width - len([]rune(name)) - len(gap)
+	brief := render.Line(briefArguments(args))
+	if rest < 4 || brief == "" {
+		return l.bold(name)
+	}
+	return l.bold(name) + gap + render.Cut(brief, rest)
+}
+
+// telling are the arguments that alone say what a call is about, in the built-in
+// tools and in most that people write.
+var telling = []string{"cmd", "command", "path", "file", "url", "query"}
+
+// briefArguments is the telling argument of a call, or all of them as JSON.
+func briefArguments(args json.RawMessage) string {
+	o, err := rawjson.Parse(args)
+	if err != nil || len(o) == 0 {
+		return ""
+	}
+	for _, name := range telling {
+		if text, ok := o.String(name); ok && text != "" {
+			return text
+		}
+	}
+	return string(render.SafeJSON(o.JSON()))
+}
+
+// toolLines is a call that has ended: what it was, what it came to, who stood in for it.
+func (s *screen) toolLines(u *chat.ToolUse) []string {
+	l := s.look
+	mark, style := markGood, render.StyleGreen
+	if !u.Success {
+		mark, style = markBad, render.StyleRed
+	}
+	took := "  " + clock(time.Duration(u.DurationMS)*time.Millisecond)
+	head := l.paint(style, mark) + l.callLine(u.Name, u.Arguments, l.cols()-len(gap)-len(took)) + l.dim(took)
+	out := []string{head}
+	if u.ResolvedBy != nil {
+		out = append(out, l.dim(gutter)+l.paint(render.StyleCyan, "answered by "+*u.ResolvedBy))
+	}
+	text, style := u.Result, render.StyleDim
+	if !u.Success && u.Error != "" {
+		text, style = joinText(u.Error, u.Result), render.StyleRed
+	}
+	return append(out, l.excerpt(text, style, finishedLines)...)
+}
+
+func joinText(a, b string) string {
+	if b == "" || strings.Contains(a, b) {
+		return a
+	}
+	return a + "\n" + b
+}
+
+// excerpt is the first n lines of foreign text behind a gutter, the rest counted.
+func (l look) excerpt(text string, style render.Style, n int) []string {
+	all := strings.Split(strings.Trim(render.Block(text), "\n"), "\n")
+	if len(all) == 1 && strings.TrimSpace(all[0]) == "" {
+		return nil
+	}
+	var out []string
+	for _, line := range all[:min(n, len(all))] {
+		out = append(out, l.dim(gutter)+l.paint(style, render.Cut(line, l.cols()-len([]rune(gutter)))))
+	}
+	if rest := len(all) - n; rest > 0 {
+		out = append(out, l.dim(fmt.Sprintf("%s… %s more", gutter, render.Count(rest, "line"))))
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+)
+
+// A turn is one turn under way. The screen owns it; only items is shared with
+// the goroutine that runs it.
+type turn struct {
+	started     time.Time
+	cancel      context.CancelFunc
+	interrupted bool // by the person; it is still ending
+	items       chan turnItem
+
+	stream  stream  // the reply under way
+	reply   *string // the last whole reply: shown live until it is known whether plugins change it once more
+	printed string  // the reply that was printed last
+	retry   string  // why the reply is being asked for again
+	tools   []*runningTool
+	points  []*hook.Outcome
+	dropped int // outcomes past maxOutcomes
+}
+
+// A turnItem is an event of the turn, or its end.
+type turnItem struct {
+	event *chat.Event
+	end   *turnEnd
+}
+
+type turnEnd struct {
+	result *chat.Result
+	err    error
+}
+
+// turnMsg is what has come of a turn since the last one.
+type turnMsg struct {
+	turn  *turn
+	items []turnItem
+}
+
+const (
+	// itemsAhead is how many events may wait for the screen. Past that the turn
+	// waits: a tool that floods its output must not fill the memory.
+	itemsAhead = 256
+	// maxOutcomes is how many outcomes of one turn /trace keeps: more than anybody
+	// reads, and each has whole payloads in it.
+	maxOutcomes = 500
+)
+
+// startTurn sends a message.
+func (s *screen) startTurn(text string) tea.Cmd {
+	ctx, cancel := context.WithCancel(s.ctx)
+	t := &turn{started: time.Now(), cancel: cancel, items: make(chan turnItem, itemsAhead)}
+	s.turn = t
+	s.warned = time.Time{}
+	s.printUser(text)
+	return tea.Batch(s.runTurn(ctx, t, text), s.nextItems(t), s.startTicking())
+}
+
+// runTurn is the goroutine of a turn. It hands over what happens until the
+// program ends, and not only until the turn is interrupted: how that goes is
+// shown, too.
+func (s *screen) runTurn(ctx context.Context, t *turn, text string) tea.Cmd {
+	return func() tea.Msg {
+		defer t.cancel()
+		if !s.calls.begin() {
+			return nil
+		}
+		defer s.calls.end()
+		result, err := s.talk.Send(ctx, text, func(e chat.Event) { t.put(s.ctx, turnItem{event: &e}) })
+		t.put(s.ctx, turnItem{end: &turnEnd{result, err}})
+		return nil
+	}
+}
+
+func (t *turn) put(program context.Context, item turnItem) {
+	select {
+	case t.items <- item:
+	case <-program.Done():
+	}
+}
+
+// nextItems waits for an event, and takes along those that have come meanwhile:
+// where a model streams faster than a terminal draws, the pieces are drawn together.
+func (s *screen) nextItems(t *turn) tea.Cmd {
+	return func() tea.Msg {
+		msg := turnMsg{turn: t}
+		select {
+		case item := <-t.items:
+			msg.items = append(msg.items, item)
+		case <-s.ctx.Done():
+			return nil
+		}
+		for len(msg.items) < itemsAhead {
+			select {
+			case item := <-t.items:
+				msg.items = append(msg.items, item)
+			default:
+				return msg
+			}
+		}
+		return msg
+	}
+}
+
+// turnItems shows what has come of the turn.
+func (s *screen) turnItems(msg turnMsg) tea.Cmd {
+	for _, item := range msg.items {
+		if item.end != nil {
+			return s.endTurn(item.end)
+		}
+		s.turnEvent(item.event)
+	}
+	return s.nextItems(msg.turn)
+}
+
+// interrupt ends what is under way, a turn or a compaction, and tells whether
+// there was something that did not end already.
+func (s *screen) interrupt() bool {
+	switch {
+	case s.turn != nil && !s.turn.interrupted:
+		s.turn.interrupted = true
+		s.turn.cancel()
+	case s.stopBusy != nil:
+		s.stopBusy()
+		s.stopBusy = nil
+	default:
+		return false
+	}
+	return true
+}
+
+// turnEvent shows one event.
+func (s *screen) turnEvent(e *chat.Event) {
+	t := s.turn
+	switch e.Type {
+	case chat.Point:
+		s.pointEvent(e)
+	case chat.TextDelta:
+		s.printReply()
+		t.retry = ""
+		t.stream.add(e.Text)
+	case chat.Retrying:
+		t.stream.reset()
+		t.retry = e.Text
+	case chat.ModelReplied:
+		s.printReply() // the one before, if it is still there
+		t.stream.reset()
+		t.stream.add(e.Text) // it stays in sight
+		t.reply, t.retry = &e.Text, ""
+	case chat.ToolStarted, chat.ToolOutput, chat.ToolFinished:
+		if e.Tool != nil {
+			s.toolEvent(e)
+		}
+	case chat.Compacted:
+		if e.Compaction != nil {
+			s.printNote(compactionText(e.Compaction))
+		}
+	}
+}
+
+// pointEvent keeps the outcome for /trace, and says at once which plugin failed.
+func (s *screen) pointEvent(e *chat.Event) {
+	if e.Outcome == nil || e.Outcome.Outcome == nil || len(e.Outcome.Steps) == 0 {
+		return
+	}
+	t, out := s.turn, e.Outcome.Outcome
+	if len(t.points) < maxOutcomes {
+		t.points = append(t.points, out)
+	} else {
+		t.dropped++
+	}
+	for i := range out.Steps {
+		if step := &out.Steps[i]; step.Err != nil {
+			s.printWarning(stepFailure(out.Point, step))
+		}
+	}
+}
+
+// toolEvent shows a tool from its start to its end.
+func (s *screen) toolEvent(e *chat.Event) {
+	t := s.turn
+	s.printReply() // what the model said before it called
+	i := t.tool(e.Tool.CallID)
+	switch {
+	case e.Type == chat.ToolFinished:
+		if i >= 0 {
+			t.tools = append(t.tools[:i], t.tools[i+1:]...)
+		}
+		s.printer.add(blockTool, s.toolLines(e.Tool))
+	case i < 0:
+		t.tools = append(t.tools, newRunningTool(e))
+	case e.Type == chat.ToolOutput:
+		t.tools[i].output(e.Text)
+	}
+}
+
+func (t *turn) tool(callID string) int {
+	for i, r := range t.tools {
+		if r.use.CallID == callID {
+			return i
+		}
+	}
+	return -1
+}
+
+// endTurn shows how a turn ended, and begins the next one where a message waits.
+func (s *screen) endTurn(end *turnEnd) tea.Cmd {
+	t := s.turn
+	s.printResult(end)
+	s.last, s.turn = t, nil
+	s.pruneQuestions()
+	if end.result != nil {
+		s.usage.Input += end.result.Usage.Input
+		s.usage.Output += end.result.Usage.Output
+	}
+	if t.interrupted {
+		s.unqueue()
+	}
+	return tea.Batch(s.refreshPlugins, s.sendQueued())
+}
+
+// sendQueued sends the first of the messages that were typed while a turn ran.
+func (s *screen) sendQueued() tea.Cmd {
+	if len(s.queued) == 0 || s.leaving || s.turn != nil || s.busy != "" {
+		return nil
+	}
+	text := s.queued[0]
+	s.queued = s.queued[1:]
+	return s.startTurn(text)
+}
+
+// unqueue gives messages that wait back to the person: after an interruption
+// they may no longer be what was meant.
+func (s *screen) unqueue() {
+	for _, text := range s.queued {
+		s.input.appendText(text)
+	}
+	s.queued = nil
+}

@@ -1,0 +1,285 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+func TestTurn(t *testing.T) {
+	t.Run("a message is printed, and then the whole reply", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hello there")
+			d.wantPrinted("❯ hello there\n", "● you said: hello there\n", "1.2k tokens in, 56 out")
+			d.wantLive("Ask anything")
+		})
+	})
+	t.Run("a reply is seen as it comes, and not printed before it is whole", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("footer")
+			d.wantLive("the streamed answer", "answering")
+			if strings.Contains(d.scrollback(), "streamed") {
+				t.Error("half a reply was printed")
+			}
+		})
+	})
+	t.Run("the final text takes the place of what was streamed", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("footer")
+			close(d.talk.open)
+			d.settle()
+			d.wantPrinted("the final answer", "by footer")
+			d.wantNowhere("the streamed answer")
+		})
+	})
+	t.Run("the plugin that changed something is named", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("footer")
+			close(d.talk.open)
+			d.settle()
+			d.wantPrinted("changed by footer (turn.final) · /trace")
+		})
+	})
+	t.Run("a plugin that failed is named at once", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("tool")
+			d.wantPrinted("plugin old failed at turn.input: pipe closed")
+		})
+	})
+	t.Run("what the model says before it calls a tool is printed before the tool", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("tool")
+			d.wantPrinted("I will run the tests.")
+			close(d.talk.open)
+			d.settle()
+			all := d.scrollback()
+			if said, ran := strings.Index(all, "I will run"), strings.Index(all, "✓ shell"); said < 0 || said > ran {
+				t.Errorf("the order is wrong:\n%s", all)
+			}
+			if strings.Count(all, "I will run") != 1 || strings.Count(all, "All tests pass.") != 1 {
+				t.Errorf("a reply was printed twice:\n%s", all)
+			}
+		})
+	})
+	t.Run("what was streamed before another try is void", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("retry")
+			d.wantPrinted("● good text")
+			d.wantNowhere("void")
+		})
+	})
+	t.Run("a message that a plugin dropped says why and what to do", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("skip")
+			d.wantPrinted("not sent to the model: no secrets in prompts", "take the key out")
+		})
+	})
+	t.Run("an error is shown after what had come of the reply", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("fail")
+			d.wantPrinted("● half an", "✗ model: 503 service unavailable")
+		})
+	})
+	t.Run("foreign text cannot steer the terminal", func(t *testing.T) {
+		drive(t, func(d *driver) { // the driver looks at every line
+			d.enter("evil")
+			d.wantPrinted(`\x1b]0;owned\x07`, `\x1b[2J`, `\x1b[8m`, `\u202e`)
+		})
+	})
+	t.Run("tokens add up", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("a")
+			d.enter("b")
+			d.wantLive("2.6k tokens")
+		})
+	})
+}
+
+func TestTool(t *testing.T) {
+	t.Run("one that runs shows how long it has and the last it printed", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("tool")
+			d.advance(3 * tickEvery)
+			d.wantLive("shell  go test ./...  0.4s", "│ ok      pkg/b", "running 1 tool")
+		})
+	})
+	t.Run("one that has ended shows the beginning of its result", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("tool")
+			close(d.talk.open)
+			d.settle()
+			d.wantPrinted("✓ shell  go test ./...  1.5s", "│ ok pkg/d", "… 2 lines more", "✗ read_file  missing.txt", "│ exit code 1")
+			d.wantNowhere("pkg/e")
+		})
+	})
+	t.Run("of a line that is drawn over, the last drawing is shown", func(t *testing.T) {
+		got := tailLines("start\n10%\r50%\r100%\r\n\nend\n", 2)
+		if strings.Join(got, "|") != "100%|end" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("arguments that say nothing by themselves are shown as JSON", func(t *testing.T) {
+		if got := briefArguments([]byte(`{"n":1,"deep":{"a":[true]}}`)); got != `{"n":1,"deep":{"a":[true]}}` {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestInterrupt(t *testing.T) {
+	for _, key := range []string{"esc", "ctrl+c"} {
+		t.Run(key+" ends the turn, keeps what came and says so", func(t *testing.T) {
+			drive(t, func(d *driver) {
+				d.enter("hang")
+				d.wantLive("I begin")
+				d.keys(key)
+				d.wantPrinted("● I begin", "interrupted after")
+				d.wantLive("Ask anything")
+				if d.quit {
+					t.Error("the program left")
+				}
+			})
+		})
+	}
+	t.Run("Ctrl-C at an empty prompt warns, a second one leaves", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.keys("ctrl+c")
+			d.wantLive("press Ctrl-C again to leave")
+			if d.quit {
+				t.Fatal("it left at once")
+			}
+			d.keys("ctrl+c")
+			d.wantPrinted("take this up again with: patchbay chat --resume ses_01test")
+			if !d.quit || d.live() != "" {
+				t.Errorf("quit %v, live %q", d.quit, d.live())
+			}
+		})
+	})
+	t.Run("a warning is forgotten after a while", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.keys("ctrl+c")
+			d.advance(leaveWithin + tickEvery)
+			d.keys("ctrl+c")
+			d.wantLive("press Ctrl-C again")
+			if d.quit {
+				t.Error("it left")
+			}
+		})
+	})
+	t.Run("Ctrl-C with something typed only clears it", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.write("never mind")
+			d.keys("ctrl+c")
+			if d.s.input.value() != "" || d.s.warning() != "" {
+				t.Errorf("input %q, warning %q", d.s.input.value(), d.s.warning())
+			}
+		})
+	})
+	t.Run("Ctrl-D leaves an empty prompt only", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.write("x")
+			d.keys("ctrl+d")
+			if d.quit {
+				t.Fatal("it left")
+			}
+			d.keys("backspace", "ctrl+d")
+			if !d.quit {
+				t.Error("it stayed")
+			}
+		})
+	})
+	t.Run("leaving while a turn runs waits for its end", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hang")
+			d.keys("ctrl+d")
+			d.wantPrinted("● I begin", "interrupted", "take this up again")
+			if !d.quit {
+				t.Error("it stayed")
+			}
+		})
+	})
+}
+
+func TestQueue(t *testing.T) {
+	t.Run("a message that is sent while a turn runs waits for its end", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("footer")
+			d.enter("second thing")
+			d.wantLive("queued: second thing")
+			close(d.talk.open)
+			d.settle()
+			d.wantPrinted("the final answer", "you said: second thing")
+			if len(d.talk.sent) != 2 {
+				t.Errorf("sent %q", d.talk.sent)
+			}
+		})
+	})
+	t.Run("after an interruption it comes back to the input", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hang")
+			d.enter("second thing")
+			d.enter("third")
+			d.write("half")
+			d.keys("esc")
+			if got := d.s.input.value(); got != "half\nsecond thing\nthird" || len(d.talk.sent) != 1 {
+				t.Errorf("input %q, sent %q", got, d.talk.sent)
+			}
+		})
+	})
+}
+
+func TestHello(t *testing.T) {
+	t.Run("an offline model is announced", func(t *testing.T) {
+		driveWith(t, driverOptions{change: func(c *scripted) { c.info.Offline = true }}, func(d *driver) {
+			d.wantPrinted("offline model: it echoes", "--model PROVIDER:NAME")
+			d.wantLive("offline model")
+		})
+	})
+	t.Run("a real one is not", func(t *testing.T) {
+		drive(t, func(d *driver) { d.wantNowhere("offline") })
+	})
+	t.Run("of a session that is resumed, the last messages are shown", func(t *testing.T) {
+		past := make([]model.Message, 30)
+		for i := range past {
+			past[i] = model.Message{Role: model.User, Content: "old question"}
+		}
+		past[27] = model.Message{Role: model.Assistant, Content: "a **good** answer"}
+		past[28] = model.Message{Role: model.ToolRole, Name: "shell", Content: "tool output", Failed: true}
+		past[29] = model.Message{Role: model.System, Content: "injected"}
+		driveWith(t, driverOptions{change: func(c *scripted) { c.past = past }}, func(d *driver) {
+			d.wantPrinted("10 messages before", "❯ old question", "a good answer", "✗ shell\n  │ tool output", "injected")
+		})
+	})
+}
+
+// TestEveryScreen plays all scenes on screens that nobody would choose. What no
+// screen may do is looked for by the driver.
+func TestEveryScreen(t *testing.T) {
+	for _, size := range [][2]int{{200, 60}, {40, 24}, {24, 10}, {12, 6}} {
+		o := driverOptions{width: size[0], height: size[1]}
+		driveWith(t, o, func(d *driver) {
+			close(d.talk.open)
+			for scene := range scenes {
+				if scene != "hang" && scene != "ask" {
+					d.enter(scene)
+					d.advance(tickEvery)
+				}
+			}
+			for _, c := range commands() {
+				if c.name != "/quit" && c.name != "/plugin" {
+					d.enter(c.name)
+					d.advance(tickEvery)
+				}
+			}
+			d.write("/")
+			d.keys("up", "esc", "ctrl+c")
+			d.enter("ask")
+			d.keys("f", "y")
+			d.enter("/plugin")
+			d.write("name")
+			d.keys("enter")
+			d.write("what it does")
+			d.keys("enter", "enter", "enter")
+		})
+	}
+}

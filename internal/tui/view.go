@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// View is a [tea.Model]'s: the live part of the screen. What must be seen (the
+// question, the input, the status) is laid out first; the rest gets what is left.
+func (s *screen) View() tea.View {
+	var v tea.View
+	switch {
+	case !s.ready, s.leaving && s.turn == nil:
+		return v // nothing stays behind
+	case s.leaving:
+		v.SetContent(strings.Join(s.frame.fit([]string{"", s.look.dim("ending the turn …")}), "\n"))
+		return v
+	}
+	bottom, cursor := s.bottom()
+	above := s.live(s.look.liveRoom() - len(bottom))
+	if cursor != nil {
+		cursor.Y += len(above)
+	}
+	lines := append(above, bottom...)
+	for i := range lines {
+		lines[i] = render.Cut(lines[i], s.look.width)
+	}
+	v.SetContent(strings.Join(s.frame.fit(lines), "\n"))
+	v.Cursor = cursor
+	return v
+}
+
+// bottom is what must be seen, and where the cursor is in it.
+func (s *screen) bottom() ([]string, *tea.Cursor) {
+	room := s.look.liveRoom()
+	switch {
+	case len(s.questions) > 0:
+		return s.questionLines(room - 1), nil
+	case s.wizard != nil:
+		return clip(s.wizard.lines(s.look), room), nil
+	}
+	return s.inputLines()
+}
+
+// clip keeps the first n lines.
+func clip(lines []string, n int) []string { return lines[:min(len(lines), max(n, 0))] }
+
+// inputLines are the input between two rules, the menu, and the status.
+func (s *screen) inputLines() ([]string, *tea.Cursor) {
+	l := s.look
+	rule := l.dim(strings.Repeat("─", l.cols()))
+	out := append(s.queuedLines(), rule)
+	cursor := s.input.area.Cursor()
+	if cursor != nil {
+		cursor.Y += len(out)
+	}
+	out = append(out, strings.Split(s.input.area.View(), "\n")...)
+	out = append(out, rule)
+	if menu := s.input.menu(); len(menu) > 0 {
+		return append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out))...), cursor
+	}
+	return append(out, s.status()), cursor
+}
+
+// queuedLines are the messages that wait for the turn to end.
+func (s *screen) queuedLines() []string {
+	const shown, need = 2, 10 // messages that are named, on a screen with so many live rows
+	if s.look.liveRoom() < need {
+		return nil
+	}
+	var out []string
+	for _, text := range s.queued {
+		first, _, more := strings.Cut(text, "\n")
+		if more {
+			first += " …"
+		}
+		out = append(out, s.look.dim(render.Cut("  queued: "+render.Line(first), s.look.cols())))
+	}
+	return out[max(len(out)-shown, 0):]
+}
+
+// live is what is going on: the reply as it comes, tools, what is waited for. Of
+// the reply, the end is seen.
+func (s *screen) live(room int) []string {
+	var text []string
+	rest := []string{""} // between what is printed and what is live
+	if t := s.turn; t != nil {
+		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
+	} else if s.busy != "" {
+		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
+	}
+	if len(s.questions) > 0 && len(rest) == 2 {
+		rest = rest[:1] // no tool runs: one empty line is enough
+	}
+	rest = clip(rest, room)
+	room -= len(rest)
+	if len(text) > 0 && room > 1 {
+		text = append([]string{""}, text[max(len(text)-(room-1), 0):]...)
+		return append(text, rest...)
+	}
+	return rest
+}
+
+// workLines are the tools that run, and how long the turn has taken.
+func (s *screen) workLines(t *turn) []string {
+	var out []string
+	const many = 4 // with so many tools at once, each gets one line
+	output := runningLines
+	if len(t.tools) >= many {
+		output = 0
+	}
+	for _, r := range t.tools {
+		out = append(out, r.lines(s.look, output)...)
+	}
+	if len(s.questions) > 0 {
+		return append(out, "") // it waits for the person
+	}
+	return append(out, s.working(t.doing(), time.Since(t.started)))
+}
+
+// doing says what a turn waits for.
+func (t *turn) doing() string {
+	switch {
+	case t.interrupted:
+		return "interrupting"
+	case t.retry != "":
+		return "trying again: " + t.retry
+	case len(t.tools) > 0:
+		return "running " + render.Count(len(t.tools), "tool")
+	case t.reply != nil:
+		return "finishing"
+	case len(t.stream.text) > 0:
+		return "answering"
+	}
+	return "thinking"
+}
+
+func (s *screen) working(what string, elapsed time.Duration) string {
+	hint := "esc interrupts"
+	if s.turn != nil && s.turn.interrupted {
+		hint = ""
+	}
+	return s.look.working(what, elapsed, hint)
+}
+
+// working is a line for something that takes time: what, how long already, and how to end it where there is room.
+func (l look) working(what string, elapsed time.Duration, hint string) string {
+	took := clock(elapsed)
+	what = render.Cut(render.Line(what), max(l.cols()-len(took)-2*len(gap), 1))
+	line := l.paint(render.StyleCyan, spinner(elapsed)) + " " + what + gap + l.dim(took)
+	if ansi.StringWidth(line)+len(gap)+len(hint) <= l.cols() {
+		line += gap + l.dim(hint)
+	}
+	return line
+}
+
+// status is the line below the input. Where the terminal is narrow, what
+// matters least is left out first: the parts are in the order of their weight.
+func (s *screen) status() string {
+	if w := s.warning(); w != "" {
+		return s.look.paint(render.StyleYellow, render.Cut("  "+w, s.look.cols()))
+	}
+	hint := "/help"
+	if s.turn != nil {
+		hint = "esc interrupts"
+	}
+	parts := []string{modelName(s.talk.Model()), pluginCount(s.plugins), usageText(s.usage), s.talk.Session().ID}
+	line := ""
+	for _, part := range parts {
+		longer := line + " · " + part
+		if part != "" && ansi.StringWidth(longer)+len(hint)+4 <= s.look.cols() {
+			line = longer
+		}
+	}
+	line = render.Cut("  "+strings.TrimPrefix(line, " · "), s.look.cols()-len(hint)-1)
+	space := s.look.cols() - ansi.StringWidth(line) - len(hint)
+	return s.look.dim(line + strings.Repeat(" ", max(space, 1)) + hint)
+}
+
+func modelName(i model.Info) string {
+	switch {
+	case i.Offline:
+		return "offline model"
+	case i.Name == "":
+		return render.Line(i.Provider)
+	}
+	return render.Line(i.Provider + ":" + i.Name)
+}
+
+// pluginCount is how many plugins are loaded, and how many are not as they should be.
+func pluginCount(rows []PluginRow) string {
+	ready, broken := 0, 0
+	for _, r := range rows {
+		switch {
+		case r.State == stateReady:
+			ready++
+		case r.Error != "":
+			broken++
+		}
+	}
+	if broken > 0 {
+		return fmt.Sprintf("%s, %d broken", render.Count(ready, "plugin"), broken)
+	}
+	return render.Count(ready, "plugin")
+}
+
+func usageText(u model.Usage) string {
+	if u.Input+u.Output == 0 {
+		return ""
+	}
+	return thousands(u.Input+u.Output) + " tokens"
+}

@@ -1,0 +1,196 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/huh/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// hooks are the ones a python plugin may have; seed 004, "Decorators Available".
+var hooks = []struct{ name, about string }{
+	{"on_begin", "before a turn; may refuse it"},
+	{"on_tool_call", "before a tool runs; may change the call"},
+	{"on_resolve_tool", "answer in a tool's place"},
+	{"on_tool_result", "after a tool ran; may change the result"},
+	{"on_final", "change the reply before it is shown"},
+	{"on_done", "after a turn"},
+}
+
+// hookOptions explain the hooks where there is room to.
+func hookOptions(l look) []huh.Option[string] {
+	const room = 70 // columns: the longest explanation, and huh's marks
+	var out []huh.Option[string]
+	for _, h := range hooks {
+		text := h.name
+		if l.cols() >= room {
+			text = fmt.Sprintf("%-15s  %s", h.name, h.about)
+		}
+		out = append(out, huh.NewOption(text, h.name))
+	}
+	return out
+}
+
+// pluginName is what a python plugin may be called: the name of a file, and
+// what dialect/python takes.
+var pluginName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+
+func checkName(name string) error {
+	if !pluginName.MatchString(name) {
+		return errors.New("letters, digits, _ and - please, at most 64")
+	}
+	return nil
+}
+
+func checkDescription(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("say in a sentence what it should do")
+	}
+	return nil
+}
+
+// ask begins with the three questions, or comes back to them.
+func (w *wizard) ask() tea.Cmd {
+	w.step, w.problem = stepAsk, ""
+	return w.show(
+		huh.NewGroup(huh.NewInput().Title("Name of the plugin").Placeholder("my_plugin").
+			Value(&w.draft.Name).Validate(checkName)),
+		huh.NewGroup(huh.NewText().Title("What should it do?").Lines(4).ExternalEditor(false).
+			Placeholder("e.g. add the tools that were used to each reply").
+			Value(&w.draft.Description).Validate(checkDescription)),
+		huh.NewGroup(huh.NewMultiSelect[string]().Title("Which hooks?").
+			Description("space chooses; none leaves it to the model").
+			Options(hookOptions(w.look)...).Height(len(hooks)+2).Filterable(false).Value(&w.draft.Hooks)),
+	)
+}
+
+// What can be chosen in the review.
+const (
+	chooseSave    = "save"
+	chooseEdit    = "edit"
+	chooseAgain   = "again"
+	chooseAsk     = "ask"
+	chooseDiscard = "discard"
+)
+
+// review asks what to do with the source. One that is not valid cannot be saved.
+func (w *wizard) review() tea.Cmd {
+	w.step, w.editor = stepReview, textarea.Model{}
+	var options []huh.Option[string]
+	add := func(text, value string) { options = append(options, huh.NewOption(text, value)) }
+	if w.content != "" && w.valid {
+		add("Save and load it", chooseSave)
+	}
+	if w.content != "" {
+		add("Edit it", chooseEdit)
+		add("Have it written again", chooseAgain)
+	}
+	add("Change the questions' answers", chooseAsk)
+	add("Discard it", chooseDiscard)
+	w.next = options[0].Value
+	return w.show(huh.NewGroup(huh.NewSelect[string]().Title(w.draft.Name + ".py").
+		Options(options...).Value(&w.next)))
+}
+
+// change asks what should be different; what was wrong is proposed.
+func (w *wizard) change() tea.Cmd {
+	w.step = stepChange
+	if w.draft.Feedback == "" && !w.valid {
+		w.draft.Feedback = w.problem
+	}
+	return w.show(huh.NewGroup(huh.NewText().Title("What should be different?").Lines(4).ExternalEditor(false).
+		Placeholder("nothing in particular: just try again").Value(&w.draft.Feedback)))
+}
+
+// show makes the form of a step and gives it the screen's measures.
+func (w *wizard) show(groups ...*huh.Group) tea.Cmd {
+	keys := huh.NewDefaultKeyMap()
+	keys.Quit.SetEnabled(false) // Ctrl-C and Esc are the screen's
+	keys.Select.Filter.SetEnabled(false)
+	w.form = huh.NewForm(groups...).WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keys).WithShowHelp(true)
+	w.resize(w.look)
+	return w.form.Init()
+}
+
+// maxForm is as wide as a form gets: longer lines are not read but scanned.
+const maxForm = 90
+
+func (w *wizard) resize(l look) {
+	w.look = l
+	if w.form != nil {
+		w.form = w.form.WithWidth(min(l.cols(), maxForm))
+	}
+	if w.step == stepEdit {
+		w.editor.SetWidth(l.cols())
+		w.editor.SetHeight(max(l.liveRoom()-6, 1))
+	}
+}
+
+// formTheme has no colours but the terminal's own.
+func formTheme(isDark bool) *huh.Styles {
+	t := huh.ThemeBase(isDark)
+	t.Focused.Base = t.Focused.Base.BorderForeground(lipgloss.Cyan)
+	t.Focused.Title = t.Focused.Title.Bold(true)
+	t.Focused.Description = t.Focused.Description.Faint(true)
+	t.Focused.ErrorIndicator = t.Focused.ErrorIndicator.Foreground(lipgloss.Red)
+	t.Focused.ErrorMessage = t.Focused.ErrorMessage.Foreground(lipgloss.Red)
+	t.Focused.SelectSelector = t.Focused.SelectSelector.Foreground(lipgloss.Cyan)
+	t.Focused.MultiSelectSelector = t.Focused.MultiSelectSelector.Foreground(lipgloss.Cyan)
+	t.Focused.SelectedPrefix = t.Focused.SelectedPrefix.Foreground(lipgloss.Green)
+	t.Focused.TextInput.Placeholder = lipgloss.NewStyle().Faint(true)
+	faint := lipgloss.NewStyle().Faint(true)
+	t.Help.ShortKey, t.Help.ShortDesc, t.Help.ShortSeparator = faint, faint, faint
+	return t
+}
+
+// edit opens the source in an editor.
+func (w *wizard) edit() tea.Cmd {
+	w.step, w.form = stepEdit, nil
+	w.editor = textarea.New()
+	w.editor.CharLimit = maxInput
+	w.editor.MaxHeight, w.editor.MaxContentHeight = 0, 0 // as many lines as it has
+	w.editor.SetStyles(inputStyles())
+	w.editor.Prompt = ""
+	w.editor.SetValue(strings.TrimRight(w.content, "\n"))
+	w.editor.MoveToBegin()
+	w.resize(w.look)
+	return w.editor.Focus()
+}
+
+// lines draws the step, with what went wrong above it.
+func (w *wizard) lines(l look) []string {
+	out := w.verdict(l)
+	switch w.step {
+	case stepWork:
+		return append(out, l.working(w.doing, time.Since(w.since), "esc stops"))
+	case stepEdit:
+		out = append(out, strings.Split(w.editor.View(), "\n")...)
+		return append(out, l.dim(render.Cut("ctrl+s done · esc back without changes", l.cols())))
+	}
+	out = append(out, strings.Split(strings.TrimRight(w.form.View(), "\n"), "\n")...)
+	if w.step == stepChange {
+		return append(out, l.dim("esc back"))
+	}
+	return append(out, l.dim("esc gives up"))
+}
+
+// verdict is what is known about the source: what is wrong with it, or that nothing is.
+func (w *wizard) verdict(l look) []string {
+	const most = 8 // lines: the rest of the screen is for mending it
+	switch {
+	case w.problem != "":
+		lines := clip(l.paintLines(render.StyleRed, w.problem, l.cols()-len(gap)), most)
+		return append(hang(l.paint(render.StyleRed, markBad), lines), "")
+	case w.step == stepReview && w.valid:
+		return []string{l.paint(render.StyleGreen, markGood+"it is valid"), ""}
+	}
+	return nil
+}
