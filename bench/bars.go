@@ -28,6 +28,7 @@ func bars() []Bar {
 		{What: "standby, Python, faster than a cold start", Section: sectionStandby, Of: nameCold, Over: nameStandby, Limit: 5, AtLeast: true},
 		{What: "16 plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
 		{What: "python-dialect hook call, µs", Section: sectionPython, Of: namePython, Limit: 300},
+		{What: "live heap after 1,000 turns, of that after 250", Section: sectionTurnHeap, Of: nameHeapLate, Over: nameHeapEarly, Limit: 1.1},
 	}
 }
 

@@ -20,8 +20,10 @@ func scaffoldChild() error {
 		case "hook/post_user_input":
 			reply = append(append(reply[:0], `{"action":"continue",`...), params[1:]...)
 			return reply, nil
+		case "hook/context_enhance", "hook/post_llm_response":
+			return json.RawMessage(`{"action":"continue"}`), nil
 		case "initialize":
-			return fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"echo","hooks":["post_user_input"],"tools":[],"priority":500}`, name), nil
+			return fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"echo","hooks":["post_user_input","context_enhance","post_llm_response"],"tools":[],"priority":500}`, name), nil
 		case "shutdown":
 			return json.RawMessage(`{"ok":true}`), nil
 		}

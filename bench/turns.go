@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+const (
+	turnPlugins = 16   // each hooks three points of a turn: 48 calls
+	manyTurns   = 1000 //
+	perSession  = 50   // then another session is begun: a conversation does not go on for ever
+)
+
+// The series of the sections about turns.
+const (
+	nameTurn        = "a turn"
+	nameTurnInside  = "of which in plugins"
+	nameTurnOutside = "of which outside plugins"
+	nameHeapEarly   = "after 250 turns and a pause"
+	nameHeapLate    = "after 1,000 turns and a pause"
+	nameHeapBusy    = "after 1,000 turns, no pause"
+)
+
+// An agency is all that `patchbay serve` keeps running, without its listeners.
+type agency struct {
+	dir     string
+	core    *daemon.Core
+	session string
+	said    int
+}
+
+func openAgency(ctx context.Context) (*agency, error) {
+	dir, err := os.MkdirTemp("", "bench-turns-")
+	if err != nil {
+		return nil, err
+	}
+	a := &agency{dir: dir}
+	if err := scaffoldHome(filepath.Join(dir, "scaffold"), turnPlugins); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if a.core, err = daemon.Open(ctx, daemon.Options{Host: patchbay.Options{Environ: lonely(dir), Dir: dir}}); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if err := allReady(a.core.Host.Plugins(), turnPlugins); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *agency) close() error {
+	var err error
+	if a.core != nil {
+		err = a.core.Close()
+	}
+	return errors.Join(err, os.RemoveAll(a.dir))
+}
+
+// turn runs one turn, and says how long it took and how much of that was spent in plugins.
+func (a *agency) turn(ctx context.Context) (whole, inside time.Duration, err error) {
+	if a.said%perSession == 0 {
+		s, err := a.core.Sessions.Create(ctx, session.Session{WorkingDir: a.dir})
+		if err != nil {
+			return 0, 0, err
+		}
+		a.session = s.ID
+	}
+	a.said++
+	watch := func(e chat.Event) {
+		if e.Type == chat.Point {
+			for i := range e.Outcome.Steps { // in these points plugins are asked one after another
+				inside += e.Outcome.Steps[i].Duration
+			}
+		}
+	}
+	start := time.Now()
+	result, err := a.core.Turn(ctx, daemon.TurnRequest{Session: a.session, Text: "how are you?", Observe: watch})
+	whole = time.Since(start)
+	if err == nil && result.Status != session.Done {
+		err = fmt.Errorf("a turn ended as %s", result.Status)
+	}
+	return whole, inside, err
+}
+
+// measureTurns times turns, and the part of each that plugins had.
+func measureTurns(ctx context.Context, e effort) ([]Series, error) {
+	a, err := openAgency(ctx)
+	if err != nil {
+		return nil, err
+	}
+	whole, in, out := Series{Name: nameTurn}, Series{Name: nameTurnInside}, Series{Name: nameTurnOutside}
+	for range e.of(20) {
+		var w, i, o []float64
+		for range manyTurns / 20 {
+			took, inside, err := a.turn(ctx)
+			if err != nil {
+				return nil, errors.Join(err, a.close())
+			}
+			w, i, o = append(w, millis(took)), append(i, millis(inside)), append(o, millis(took-inside))
+		}
+		whole.Rounds, in.Rounds, out.Rounds = append(whole.Rounds, w), append(in.Rounds, i), append(out.Rounds, o)
+	}
+	return []Series{whole, in, out}, a.close()
+}
+
+// measureTurnRate counts turns a second, one after another.
+func measureTurnRate(ctx context.Context, e effort) ([]Series, error) {
+	a, err := openAgency(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rate := Series{Name: nameTurn}
+	for range e.of(20) {
+		start := time.Now()
+		for range manyTurns / 20 {
+			if _, _, err := a.turn(ctx); err != nil {
+				return nil, errors.Join(err, a.close())
+			}
+		}
+		rate.Rounds = append(rate.Rounds, []float64{manyTurns / 20 / time.Since(start).Seconds()})
+	}
+	return []Series{rate}, a.close()
+}
+
+// cachesExpire is how long the engine's file store keeps the block it last wrote in memory, up to 8 MB a stream: ten
+// seconds, and a little.
+const cachesExpire = 12 * time.Second
+
+// measureTurnHeap looks at the live heap after a quarter of the turns, when everything is warm, and after all of them: each
+// time in a pause, long enough for the engine to let go of what it has just written, and once without it.
+func measureTurnHeap(ctx context.Context, _ effort) ([]Series, error) {
+	a, err := openAgency(ctx)
+	if err != nil {
+		return nil, err
+	}
+	early, late, busy := Series{Name: nameHeapEarly}, Series{Name: nameHeapLate}, Series{Name: nameHeapBusy}
+	for n := 1; n <= manyTurns; n++ {
+		if _, _, err := a.turn(ctx); err != nil {
+			return nil, errors.Join(err, a.close())
+		}
+		switch n {
+		case manyTurns / 4:
+			time.Sleep(cachesExpire)
+			early.Rounds = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
+		case manyTurns:
+			busy.Rounds = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
+			time.Sleep(cachesExpire)
+			late.Rounds = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
+		}
+	}
+	return []Series{early, late, busy}, a.close()
+}
+
+// liveHeap is what is still in use after a collection, in megabytes.
+func liveHeap() float64 {
+	runtime.GC()
+	runtime.GC() // what finalizers let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / 1e6
+}
