@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
 
 // Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
 type Config struct {
@@ -15,8 +19,8 @@ type Config struct {
 	Jobs    Jobs              // scheduled agents
 	MCP     []MCP             // MCP servers taken in as plugins
 
-	file string // as given to Load, for messages
-	doc  *document
+	file     string                               // as given to Load, for messages
+	position func(path ...any) (line, column int) // nil: there is no file
 }
 
 // Trust is what happens when a plugin is not the one in the lock file.
@@ -155,6 +159,12 @@ func Default() *Config {
 	}
 }
 
+// A Problem is one thing wrong with a file, and an [*Error] is all that is.
+type (
+	Problem = tomlfile.Problem
+	Error   = tomlfile.Error
+)
+
 // File is the path the config was read from, as given to Load; empty for [Default].
 func (c *Config) File() string { return c.file }
 
@@ -162,9 +172,9 @@ func (c *Config) File() string { return c.file }
 // make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that value, or without a file, the position is
 // that of the nearest enclosing table, or none. Collect such problems in an [*Error].
 func (c *Config) Problem(message, fix string, path ...any) Problem {
-	p := Problem{File: c.file, Key: keyPath(path...), Message: message, Fix: fix}
-	if c.doc != nil {
-		p.Line, p.Column = c.doc.find(path...)
+	p := Problem{File: c.file, Key: tomlfile.KeyPath(path...), Message: message, Fix: fix}
+	if c.position != nil {
+		p.Line, p.Column = c.position(path...)
 	}
 	return p
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,7 +100,7 @@ func TestLoadWhole(t *testing.T) {
 			{Name: "far", URL: "https://example.org/mcp"},
 		},
 	}
-	got.file, got.doc = "", nil
+	got.file, got.position = "", nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -231,13 +233,13 @@ func TestLoadReportsEveryProblemInOrder(t *testing.T) {
 
 func TestLoadErrorIsBounded(t *testing.T) {
 	_, err := Load(write(t, manyKeys(1000)))
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxProblems+1 || lines[maxProblems] != "and 950 more" {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 50+1 || lines[50] != "and 950 more" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
 
 func TestLoadRefusesAHugeFile(t *testing.T) {
-	_, err := Load(write(t, "#"+strings.Repeat("x", maxSize)))
+	_, err := Load(write(t, "#"+strings.Repeat("x", tomlfile.MaxSize)))
 	if _, ok := errors.AsType[*Error](err); !ok || !strings.Contains(err.Error(), "larger than 1024 KiB") {
 		t.Errorf("got %v", err)
 	}
@@ -245,10 +247,10 @@ func TestLoadRefusesAHugeFile(t *testing.T) {
 
 func TestLoadRefusesTooManyKeys(t *testing.T) {
 	for name, text := range map[string]string{
-		"plain":  manyKeys(maxKeys + 1),
-		"inline": "plugins.a.config = { k" + strings.ReplaceAll(strings.TrimSuffix(manyKeys(maxKeys+1), "\n"), "\n", ", ") + " }",
-		"dotted": "a" + strings.Repeat(".a", maxKeys) + " = 1",
-		"lists":  "[plugins.a]\n" + strings.Repeat("[[plugins.a.config.x]]\ny = 1\n", maxKeys),
+		"plain":  manyKeys(tomlfile.MaxKeys + 1),
+		"inline": "plugins.a.config = { k" + strings.ReplaceAll(strings.TrimSuffix(manyKeys(tomlfile.MaxKeys+1), "\n"), "\n", ", ") + " }",
+		"dotted": "a" + strings.Repeat(".a", tomlfile.MaxKeys) + " = 1",
+		"lists":  "[plugins.a]\n" + strings.Repeat("[[plugins.a.config.x]]\ny = 1\n", tomlfile.MaxKeys),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Load(write(t, text)); err == nil || !strings.Contains(err.Error(), "more than 10000 keys") {

@@ -9,12 +9,10 @@
 // Every problem of a file is reported at once, in one [*Error]. The flow of a load:
 //
 //	Load
-//	├─ readCapped            at most 1 MiB; a missing file is an empty one
-//	├─ parse
-//	│  ├─ locate             where each key and value stands (spot.go)
-//	│  └─ toml.Unmarshal     is it TOML at all; values as map[string]any
+//	├─ tomlfile.Read         at most 1 MiB; a missing file is an empty one
+//	├─ tomlfile.Parse        is it TOML at all, and where each key and value stands
 //	└─ readConfig            one function a table (schema.go)
-//	   └─ table.text, …      typed values, problems collected (table.go)
+//	   └─ Table.Text, …      typed values, problems collected
 //
 // The tables are read by hand rather than decoded into tagged structs, because the decoder stops at
 // the first value of a wrong type, and because an unset key must differ from a zero one.

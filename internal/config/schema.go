@@ -8,79 +8,81 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // maxStandby bounds the processes kept waiting for one plugin: each is a whole interpreter.
 const maxStandby = 16
 
 // readConfig reads the whole file. Each function below is the definition of one table.
-func readConfig(t *table) *Config {
+func readConfig(t *tomlfile.Table) *Config {
 	defaults := Default()
 	c := &Config{
-		Trust:   oneOf(t, "trust", defaults.Trust, TrustRecord, TrustLocked),
-		Sandbox: oneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
-		Engine:  readEngine(t.table("engine")),
-		Model:   readModel(t.table("model")),
-		Server:  readServer(t.table("server"), defaults.Server),
-		Chat:    readChat(t.table("chat")),
-		Plugins: readPlugins(t.table("plugins")),
-		Connect: readConnects(t.tables("connect")),
-		Jobs:    readJobs(t.table("jobs")),
-		MCP:     readMCPs(t.tables("mcp")),
+		Trust:   tomlfile.OneOf(t, "trust", defaults.Trust, TrustRecord, TrustLocked),
+		Sandbox: tomlfile.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
+		Engine:  readEngine(t.Table("engine")),
+		Model:   readModel(t.Table("model")),
+		Server:  readServer(t.Table("server"), defaults.Server),
+		Chat:    readChat(t.Table("chat")),
+		Plugins: readPlugins(t.Table("plugins")),
+		Connect: readConnects(t.Tables("connect")),
+		Jobs:    readJobs(t.Table("jobs")),
+		MCP:     readMCPs(t.Tables("mcp")),
 	}
-	t.end()
+	t.End()
 	return c
 }
 
-func readEngine(t *table) Engine {
+func readEngine(t *tomlfile.Table) Engine {
 	e := Engine{
-		URL:         t.text("url", ""),
-		Credentials: t.text("credentials", ""),
-		CA:          t.text("ca", ""),
-		Cert:        t.text("cert", ""),
-		Key:         t.text("key", ""),
+		URL:         t.Text("url", ""),
+		Credentials: t.Text("credentials", ""),
+		CA:          t.Text("ca", ""),
+		Cert:        t.Text("cert", ""),
+		Key:         t.Text("key", ""),
 	}
 	if (e.Cert == "") != (e.Key == "") {
-		t.bad("cert", "name both files, or neither", "a certificate needs its key, and a key its certificate")
+		t.Bad("cert", "name both files, or neither", "a certificate needs its key, and a key its certificate")
 	}
 	if e.URL != "" {
 		for _, server := range strings.Split(e.URL, ",") { // a cluster may be named by several of its servers
-			t.checkURL("url", strings.TrimSpace(server), "nats", "tls", "ws", "wss")
+			checkURL(t, "url", strings.TrimSpace(server), "nats", "tls", "ws", "wss")
 		}
 	}
-	t.end()
+	t.End()
 	return e
 }
 
-func readModel(t *table) Model {
+func readModel(t *tomlfile.Table) Model {
 	m := Model{
-		Provider: oneOf(t, "provider", "", ProviderAnthropic, ProviderOpenAI, ProviderOffline),
-		Name:     t.text("name", ""),
-		BaseURL:  t.text("base_url", ""),
-		Script:   t.text("script", ""),
+		Provider: tomlfile.OneOf(t, "provider", "", ProviderAnthropic, ProviderOpenAI, ProviderOffline),
+		Name:     t.Text("name", ""),
+		BaseURL:  t.Text("base_url", ""),
+		Script:   t.Text("script", ""),
 	}
-	if n := t.number("window"); n != nil {
+	if n := t.Number("window"); n != nil {
 		if m.Window = *n; m.Window < 1000 {
-			t.bad("window", "", "%d tokens are too few for a conversation", m.Window)
+			t.Bad("window", "", "%d tokens are too few for a conversation", m.Window)
 		}
 	}
 	if m.BaseURL != "" {
-		t.checkURL("base_url", m.BaseURL, "http", "https")
+		checkURL(t, "base_url", m.BaseURL, "http", "https")
 	}
-	t.end()
+	t.End()
 	return m
 }
 
 // readServer leaves the rule about tokens to the daemon, which must apply it to --listen too.
-func readServer(t *table, defaults Server) Server {
+func readServer(t *tomlfile.Table, defaults Server) Server {
 	s := Server{
-		Listen: t.text("listen", defaults.Listen),
-		Token:  NewSecret(t.text("token", "")),
+		Listen: t.Text("listen", defaults.Listen),
+		Token:  NewSecret(t.Text("token", "")),
 	}
 	if !isAddress(s.Listen) {
-		t.bad("listen", `write host and port, as in "127.0.0.1:8000"`, "%q is not an address", cut(s.Listen))
+		t.Bad("listen", `write host and port, as in "127.0.0.1:8000"`, "%q is not an address", tomlfile.Cut(s.Listen))
 	}
-	t.end()
+	t.End()
 	return s
 }
 
@@ -94,124 +96,123 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-func readChat(t *table) Chat {
+func readChat(t *tomlfile.Table) Chat {
 	c := Chat{
-		Approve: oneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
-		Compact: oneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
+		Approve: tomlfile.OneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
+		Compact: tomlfile.OneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
 	}
-	t.end()
+	t.End()
 	return c
 }
 
-func readPlugins(t *table) map[string]Plugin {
-	plugins := make(map[string]Plugin, len(t.values))
-	for name := range t.values {
+func readPlugins(t *tomlfile.Table) map[string]Plugin {
+	plugins := make(map[string]Plugin, len(t.Names()))
+	for _, name := range t.Names() {
 		if name == "" {
-			t.bad(name, "write [plugins.NAME]", "a plugin's name must not be empty")
+			t.Bad(name, "write [plugins.NAME]", "a plugin's name must not be empty")
 		}
-		plugins[name] = readPlugin(t.table(name))
+		plugins[name] = readPlugin(t.Table(name))
 	}
 	return plugins
 }
 
-func readPlugin(t *table) Plugin {
+func readPlugin(t *tomlfile.Table) Plugin {
 	p := Plugin{
-		Enabled:      t.flag("enabled"),
-		Priority:     t.number("priority"),
-		Timeout:      t.duration("timeout"),
-		ToolTimeout:  t.duration("tool_timeout"),
-		Env:          t.list("env"),
-		OnFailure:    oneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
-		Capabilities: t.list("capabilities"),
-		Config:       t.free("config"),
+		Enabled:      t.Flag("enabled"),
+		Priority:     t.Number("priority"),
+		Timeout:      t.Duration("timeout"),
+		ToolTimeout:  t.Duration("tool_timeout"),
+		Env:          t.List("env"),
+		OnFailure:    tomlfile.OneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
+		Capabilities: t.List("capabilities"),
+		Config:       t.Free("config"),
 	}
-	if n := t.number("standby"); n != nil {
+	if n := t.Number("standby"); n != nil {
 		p.Standby = *n
 	}
 	if p.Standby < 0 || p.Standby > maxStandby {
-		t.bad("standby", "", "%d is not between 0 and %d", p.Standby, maxStandby)
+		t.Bad("standby", "", "%d is not between 0 and %d", p.Standby, maxStandby)
 	}
-	if allow := t.flag("allow_unenforced"); allow != nil {
+	if allow := t.Flag("allow_unenforced"); allow != nil {
 		p.AllowUnenforced = *allow
 	}
 	for i, name := range p.Env {
 		if strings.ContainsAny(name, "=\x00") {
-			t.badItem("env", i, "%q: want a variable's name or a glob, not a value", cut(name))
+			t.BadItem("env", i, "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
 		}
 	}
-	t.end()
+	t.End()
 	return p
 }
 
-func readConnects(tables []*table) []Connect {
+func readConnects(tables []*tomlfile.Table) []Connect {
 	connects := make([]Connect, 0, len(tables))
 	for _, t := range tables {
-		c := Connect{Plugin: t.required("plugin"), Hook: t.required("hook"), Point: t.required("point")}
-		t.end()
+		c := Connect{Plugin: t.Required("plugin"), Hook: t.Required("hook"), Point: t.Required("point")}
+		t.End()
 		if i := slices.Index(connects, c); i >= 0 {
-			t.complain(t.at.value, t.path, fmt.Sprintf("%s: the same as connect[%d]", t.path, i), "remove one of them")
+			t.BadTable("remove one of them", "the same as connect[%d]", i)
 		}
 		connects = append(connects, c)
 	}
 	return connects
 }
 
-func readJobs(t *table) Jobs {
-	j := Jobs{Dirs: t.list("dirs")}
-	t.end()
+func readJobs(t *tomlfile.Table) Jobs {
+	j := Jobs{Dirs: t.List("dirs")}
+	t.End()
 	return j
 }
 
 // mcpName is what MCP clients take as part of a tool's name.
 var mcpName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-func readMCPs(tables []*table) []MCP {
+func readMCPs(tables []*tomlfile.Table) []MCP {
 	servers := make([]MCP, 0, len(tables))
 	for _, t := range tables {
-		m := MCP{Name: t.required("name"), Command: t.list("command"), URL: t.text("url", "")}
-		t.end()
+		m := MCP{Name: t.Required("name"), Command: t.List("command"), URL: t.Text("url", "")}
+		t.End()
 		checkMCP(t, m)
 		if i := slices.IndexFunc(servers, func(o MCP) bool { return o.Name == m.Name }); i >= 0 && m.Name != "" {
-			t.bad("name", "", "%q is taken by mcp[%d]", cut(m.Name), i)
+			t.Bad("name", "", "%q is taken by mcp[%d]", tomlfile.Cut(m.Name), i)
 		}
 		servers = append(servers, m)
 	}
 	return servers
 }
 
-func checkMCP(t *table, m MCP) {
+func checkMCP(t *tomlfile.Table, m MCP) {
 	if m.Name != "" && !mcpName.MatchString(m.Name) {
-		t.bad("name", "use letters, digits, - and _, at most 64", "%q is not a name for an MCP server", cut(m.Name))
+		t.Bad("name", "use letters, digits, - and _, at most 64", "%q is not a name for an MCP server", tomlfile.Cut(m.Name))
 	}
-	_, hasCommand := t.values["command"]
-	_, hasURL := t.values["url"]
+	hasCommand, hasURL := t.Has("command"), t.Has("url")
 	switch {
 	case hasCommand && hasURL:
-		t.bad("url", "keep one of them", "an MCP server has a command or a url, not both")
-	case hasURL && t.isText("url"):
-		t.checkURL("url", m.URL, "http", "https")
+		t.Bad("url", "keep one of them", "an MCP server has a command or a url, not both")
+	case hasURL && isText(t, "url"):
+		checkURL(t, "url", m.URL, "http", "https")
 	case hasCommand && m.Command != nil && len(m.Command) == 0:
-		t.bad("command", "", "must name a program")
+		t.Bad("command", "", "must name a program")
 	case !hasCommand && !hasURL:
-		t.complain(t.at.value, t.path, t.path+": neither command nor url", `add command = ["…"] or url = "https://…"`)
+		t.BadTable(`add command = ["…"] or url = "https://…"`, "neither command nor url")
 	}
 }
 
-func (t *table) isText(name string) bool {
-	_, ok := t.values[name].(string)
+func isText(t *tomlfile.Table, name string) bool {
+	_, ok := t.Raw(name).(string)
 	return ok
 }
 
 // checkURL does not show the address: it may carry a password.
-func (t *table) checkURL(name, address string, schemes ...string) {
+func checkURL(t *tomlfile.Table, name, address string, schemes ...string) {
 	u, err := url.Parse(address)
 	fix := fmt.Sprintf("write %s://HOST…", schemes[0])
 	switch {
 	case err != nil:
-		t.bad(name, fix, "not a URL")
+		t.Bad(name, fix, "not a URL")
 	case !slices.Contains(schemes, u.Scheme):
-		t.bad(name, fix, "want a URL that starts with %s://", strings.Join(schemes, ":// or "))
+		t.Bad(name, fix, "want a URL that starts with %s://", strings.Join(schemes, ":// or "))
 	case u.Host == "":
-		t.bad(name, fix, "the URL names no host")
+		t.Bad(name, fix, "the URL names no host")
 	}
 }

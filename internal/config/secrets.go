@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged plugin's
@@ -46,7 +48,7 @@ func LoadSecrets(path string) (*Secrets, error) {
 	if err := checkPrivate(f, path); err != nil {
 		return nil, err
 	}
-	data, err := readCapped(f, path)
+	data, err := tomlfile.Read(f, path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,31 +72,32 @@ func checkPrivate(f *os.File, path string) error {
 }
 
 func parseSecrets(path string, data []byte) (*Secrets, error) {
-	top, err := parse(path, data)
+	top, err := tomlfile.Parse(path, data)
 	if err != nil {
 		return nil, withoutText(err)
 	}
 	s := readSecrets(top)
-	if err := asError(top.problems); err != nil {
+	if err := top.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func readSecrets(t *table) *Secrets {
+func readSecrets(t *tomlfile.Table) *Secrets {
 	s := &Secrets{names: make(map[string]Secret), plugins: make(map[string]SystemConfig)}
-	plugins := t.table("plugins")
-	for name := range plugins.values {
-		values := plugins.free(name)
+	plugins := t.Table("plugins")
+	for _, name := range plugins.Names() {
+		values := plugins.Free(name)
 		s.plugins[name] = SystemConfig{values: func() map[string]any { return values }}
 	}
-	for name, v := range t.values {
+	for _, name := range t.Names() {
+		v := t.Raw(name)
 		if name == "plugins" {
 			continue
 		}
 		text, ok := v.(string)
 		if !ok {
-			t.bad(name, fmt.Sprintf(`write %s = "…"`, quoteKey(name)), "want %s, got %s", kind(""), kind(v))
+			t.Bad(name, fmt.Sprintf(`write %s = "…"`, tomlfile.QuoteKey(name)), "want %s, got %s", tomlfile.Kind(""), tomlfile.Kind(v))
 		}
 		s.names[name] = NewSecret(text)
 	}
@@ -114,9 +117,12 @@ func withoutText(err error) error {
 	return e
 }
 
+// unquoted is what a shell takes as it is.
+const unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%"
+
 // shellQuote makes a path safe to paste.
 func shellQuote(path string) string {
-	if strings.IndexFunc(path, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("/._-+:@%", r) }) < 0 {
+	if strings.IndexFunc(path, func(r rune) bool { return !strings.ContainsRune(unquoted, r) }) < 0 {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

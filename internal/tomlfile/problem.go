@@ -1,4 +1,4 @@
-package config
+package tomlfile
 
 import (
 	"cmp"
@@ -65,8 +65,8 @@ func asError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// keyPath writes a path the way TOML and people do: connect[0].point, plugins."a.b".
-func keyPath(path ...any) string {
+// KeyPath writes a path the way TOML and people do: connect[0].point, plugins."a.b".
+func KeyPath(path ...any) string {
 	var b strings.Builder
 	for _, part := range path {
 		switch part := part.(type) {
@@ -76,26 +76,26 @@ func keyPath(path ...any) string {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(quoteKey(part))
+			b.WriteString(QuoteKey(part))
 		}
 	}
 	return b.String()
 }
 
-// quoteKey quotes a key where TOML would want it quoted.
-func quoteKey(key string) string {
+// QuoteKey quotes a key where TOML would want it quoted.
+func QuoteKey(key string) string {
 	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !alphanumeric(r) && r != '-' && r != '_' }) < 0 {
-		return cut(key)
+		return Cut(key)
 	}
-	return fmt.Sprintf("%q", cut(key))
+	return fmt.Sprintf("%q", Cut(key))
 }
 
 func alphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// cut keeps a foreign text from filling the screen.
-func cut(s string) string {
+// Cut keeps a foreign text from filling the screen.
+func Cut(s string) string {
 	const most = 80 // a name or a value that is longer is not recognised by its tail
 	if len(s) <= most {
 		return s

@@ -1,4 +1,4 @@
-package config
+package tomlfile
 
 import (
 	"fmt"
@@ -30,8 +30,8 @@ func (r *reading) complain(offset int, key, message, fix string) {
 	})
 }
 
-// table is one TOML table being read. Every key is asked for by name; end complains about the rest.
-type table struct {
+// A Table is one TOML table being read. Every key is asked for by name; end complains about the rest.
+type Table struct {
 	*reading
 	path   string // dotted, for messages; empty at the top
 	values map[string]any
@@ -39,20 +39,20 @@ type table struct {
 	asked  []string
 }
 
-func (t *table) key(name string) string {
+func (t *Table) Key(name string) string {
 	if t.path == "" {
-		return quoteKey(name)
+		return QuoteKey(name)
 	}
-	return t.path + "." + quoteKey(name)
+	return t.path + "." + QuoteKey(name)
 }
 
-// bad complains about the value of a key, or about the table itself where the key is absent.
-func (t *table) bad(name, fix, format string, args ...any) {
-	t.complain(t.spot(name).value, t.key(name), t.key(name)+": "+fmt.Sprintf(format, args...), fix)
+// Bad complains about the value of a key, or about the table itself where the key is absent.
+func (t *Table) Bad(name, fix, format string, args ...any) {
+	t.complain(t.spot(name).value, t.Key(name), t.Key(name)+": "+fmt.Sprintf(format, args...), fix)
 }
 
 // spot is where a key stands; the table itself where the key is absent.
-func (t *table) spot(path ...any) *spot {
+func (t *Table) spot(path ...any) *spot {
 	s := t.at
 	for _, part := range path {
 		next := s.step(part)
@@ -64,19 +64,19 @@ func (t *table) spot(path ...any) *spot {
 	return s
 }
 
-// end complains about every key that nobody asked for.
-func (t *table) end() {
+// End complains about every key that nobody asked for.
+func (t *Table) End() {
 	for name := range t.values {
 		if slices.Contains(t.asked, name) {
 			continue
 		}
-		key := t.key(name)
+		key := t.Key(name)
 		t.complain(t.spot(name).key, key, fmt.Sprintf("unknown key %s", key), nearest.Suggest(name, t.asked))
 	}
 }
 
 // value is the value of a key as a T; false where it is absent or, after a complaint, not one.
-func value[T any](t *table, name string) (T, bool) {
+func value[T any](t *Table, name string) (T, bool) {
 	t.asked = append(t.asked, name)
 	var zero T
 	raw, ok := t.values[name]
@@ -85,31 +85,31 @@ func value[T any](t *table, name string) (T, bool) {
 	}
 	v, ok := raw.(T)
 	if !ok {
-		t.bad(name, "", "want %s, got %s", kind(zero), kind(raw))
+		t.Bad(name, "", "want %s, got %s", Kind(zero), Kind(raw))
 	}
 	return v, ok
 }
 
-// text is a string; fallback where it is absent.
-func (t *table) text(name, fallback string) string {
+// Text is a string; fallback where it is absent.
+func (t *Table) Text(name, fallback string) string {
 	if s, ok := value[string](t, name); ok {
 		return s
 	}
 	return fallback
 }
 
-// required is a string that must be there and not be empty.
-func (t *table) required(name string) string {
+// Required is a string that must be there and not be empty.
+func (t *Table) Required(name string) string {
 	s, ok := value[string](t, name)
 	_, present := t.values[name]
 	if (ok && s == "") || !present {
-		t.bad(name, "", "must be given")
+		t.Bad(name, "", "must be given")
 	}
 	return s
 }
 
-// oneOf is a string that must be one of a few.
-func oneOf[S ~string](t *table, name string, fallback S, allowed ...S) S {
+// OneOf is a string that must be one of a few.
+func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 	s, ok := value[string](t, name)
 	if !ok {
 		return fallback
@@ -125,36 +125,36 @@ func oneOf[S ~string](t *table, name string, fallback S, allowed ...S) S {
 	if near := nearest.Word(s, words); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	t.bad(name, fix, "%q is not one of %s", cut(s), strings.Join(words, ", "))
+	t.Bad(name, fix, "%q is not one of %s", Cut(s), strings.Join(words, ", "))
 	return fallback
 }
 
-func (t *table) flag(name string) *bool {
+func (t *Table) Flag(name string) *bool {
 	if b, ok := value[bool](t, name); ok {
 		return &b
 	}
 	return nil
 }
 
-func (t *table) number(name string) *int {
+func (t *Table) Number(name string) *int {
 	n, ok := value[int64](t, name)
 	if !ok {
 		return nil
 	}
 	if n != int64(int(n)) { // where int has 32 bits
-		t.bad(name, "", "%d is out of range", n)
+		t.Bad(name, "", "%d is out of range", n)
 		return nil
 	}
 	small := int(n)
 	return &small
 }
 
-// duration is a positive Go duration; 0 where it is absent.
-func (t *table) duration(name string) time.Duration {
+// Duration is a positive Go duration; 0 where it is absent.
+func (t *Table) Duration(name string) time.Duration {
 	const fix = `write a number with its unit, as in "500ms", "5s" or "1m30s"`
 	if n, ok := t.values[name].(int64); ok { // the likeliest mistake deserves the exact mend
 		t.asked = append(t.asked, name)
-		t.bad(name, fmt.Sprintf(`write "%ds" if seconds are meant`, n), "a duration needs a unit")
+		t.Bad(name, fmt.Sprintf(`write "%ds" if seconds are meant`, n), "a duration needs a unit")
 		return 0
 	}
 	s, ok := value[string](t, name)
@@ -164,17 +164,17 @@ func (t *table) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		t.bad(name, fix, "%q is not a duration", cut(s))
+		t.Bad(name, fix, "%q is not a duration", Cut(s))
 	case d <= 0:
-		t.bad(name, fix, "%q is not above zero", cut(s))
+		t.Bad(name, fix, "%q is not above zero", Cut(s))
 	default:
 		return d
 	}
 	return 0
 }
 
-// list is an array of strings, none empty; nil where it is absent, which differs from an empty one.
-func (t *table) list(name string) []string {
+// List is an array of strings, none empty; nil where it is absent, which differs from an empty one.
+func (t *Table) List(name string) []string {
 	raw, ok := value[[]any](t, name)
 	if !ok {
 		return nil
@@ -184,56 +184,56 @@ func (t *table) list(name string) []string {
 		s, ok := item.(string)
 		switch {
 		case !ok:
-			t.badItem(name, i, "want %s, got %s", kind(""), kind(item))
+			t.BadItem(name, i, "want %s, got %s", Kind(""), Kind(item))
 		case s == "":
-			t.badItem(name, i, "must not be empty")
+			t.BadItem(name, i, "must not be empty")
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-func (t *table) badItem(name string, i int, format string, args ...any) {
-	key := fmt.Sprintf("%s[%d]", t.key(name), i)
+func (t *Table) BadItem(name string, i int, format string, args ...any) {
+	key := fmt.Sprintf("%s[%d]", t.Key(name), i)
 	t.complain(t.spot(name, i).value, key, key+": "+fmt.Sprintf(format, args...), "")
 }
 
-// table is the table under a key; an empty one where it is absent.
-func (t *table) table(name string) *table {
+// Table is the table under a key; an empty one where it is absent.
+func (t *Table) Table(name string) *Table {
 	values, _ := value[map[string]any](t, name)
-	return &table{reading: t.reading, path: t.key(name), values: values, at: t.spot(name)}
+	return &Table{reading: t.reading, path: t.Key(name), values: values, at: t.spot(name)}
 }
 
-// tables is an array of tables.
-func (t *table) tables(name string) []*table {
+// Tables is an array of tables.
+func (t *Table) Tables(name string) []*Table {
 	raw, ok := value[[]any](t, name)
 	if !ok {
 		return nil
 	}
-	tables := make([]*table, 0, len(raw))
+	tables := make([]*Table, 0, len(raw))
 	for i, item := range raw {
 		values, ok := item.(map[string]any)
 		if !ok {
-			t.badItem(name, i, "want %s, got %s", kind(values), kind(item))
+			t.BadItem(name, i, "want %s, got %s", Kind(values), Kind(item))
 			continue
 		}
-		tables = append(tables, &table{
-			reading: t.reading, path: fmt.Sprintf("%s[%d]", t.key(name), i),
+		tables = append(tables, &Table{
+			reading: t.reading, path: fmt.Sprintf("%s[%d]", t.Key(name), i),
 			values: values, at: t.spot(name, i),
 		})
 	}
 	return tables
 }
 
-// free is a table of which only its reader knows the shape, as JSON values; nil where it is absent.
-func (t *table) free(name string) map[string]any {
+// Free is a table of which only its reader knows the shape, as JSON values; nil where it is absent.
+func (t *Table) Free(name string) map[string]any {
 	raw, ok := value[map[string]any](t, name)
 	if !ok {
 		return nil
 	}
 	v, err := toJSON(raw, maxDepth)
 	if err != nil {
-		t.bad(name, "", "%s", err)
+		t.Bad(name, "", "%s", err)
 		return nil
 	}
 	return v.(map[string]any)
@@ -288,8 +288,8 @@ func timeText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// kind names a value's type as the TOML documentation does.
-func kind(v any) string {
+// Kind names a value's type as the TOML documentation does.
+func Kind(v any) string {
 	switch v.(type) {
 	case string:
 		return "a string"
@@ -308,3 +308,40 @@ func kind(v any) string {
 	}
 	return fmt.Sprintf("%T", v)
 }
+
+// Has tells whether a key is there, whatever it is.
+func (t *Table) Has(name string) bool {
+	_, ok := t.values[name]
+	return ok
+}
+
+// Names are the keys that are there, in no order. To ask for them all is to know them all: none is complained about.
+func (t *Table) Names() []string {
+	names := make([]string, 0, len(t.values))
+	for name := range t.values {
+		names = append(names, name)
+	}
+	t.asked = append(t.asked, names...)
+	return names
+}
+
+// Raw is a value as the file has it.
+func (t *Table) Raw(name string) any {
+	t.asked = append(t.asked, name)
+	return t.values[name]
+}
+
+// Path is where the table is in the file, dotted, as in connect[0]; empty at the top.
+func (t *Table) Path() string { return t.path }
+
+// BadTable complains about the table itself.
+func (t *Table) BadTable(fix, format string, args ...any) {
+	t.complain(t.at.value, t.path, t.path+": "+fmt.Sprintf(format, args...), fix)
+}
+
+// Err is all that was complained about in the file, nil where nothing was.
+func (t *Table) Err() error { return asError(t.problems) }
+
+// Position is where the value at a path of keys and indexes stands, or the nearest table about it; zero where even that is
+// not written.
+func (t *Table) Position(path ...any) (line, column int) { return t.doc.find(path...) }

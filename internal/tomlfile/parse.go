@@ -1,0 +1,68 @@
+package tomlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Bounds of a file. They are written by hand: a hundred plugins take some 20 KiB and a thousand keys. The library takes time with the
+// square of the keys in a table, 47 s for a mebibyte of them, which is why they are counted first.
+const (
+	MaxSize = 1 << 20
+	MaxKeys = 10_000
+)
+
+// Parse turns a file into its top table. Only one syntax error can be reported: after it nothing is certain.
+func Parse(path string, data []byte) (*Table, error) {
+	data = clip(data)
+	root, keys := locate(data)
+	if keys > MaxKeys {
+		return nil, wrongFile(path, "more than %d keys", MaxKeys)
+	}
+	values := make(map[string]any)
+	if err := toml.Unmarshal(data, &values); err != nil {
+		return nil, syntaxError(path, err)
+	}
+	doc := &document{values: values, root: root, lines: lineStarts(data)}
+	return &Table{
+		reading: &reading{file: path, doc: doc},
+		values:  doc.values, at: doc.root,
+	}, nil
+}
+
+// clip drops a byte order mark, which some editors put first. The capacity goes too: the TOML library finds positions by
+// comparing capacities.
+func clip(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	return data[:len(data):len(data)]
+}
+
+func syntaxError(path string, err error) error {
+	p := Problem{File: path, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
+		p.Line, p.Column = decode.Position()
+		p.Key = strings.Join(decode.Key(), ".")
+	}
+	return &Error{Problems: []Problem{p}}
+}
+
+// Read reads all of r, and says so where it is more than such a file ever is.
+func Read(r io.Reader, path string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(data) > MaxSize {
+		return nil, wrongFile(path, "larger than %d KiB", MaxSize>>10)
+	}
+	return data, nil
+}
+
+func wrongFile(path, format string, args ...any) error {
+	return &Error{Problems: []Problem{{File: path, Message: fmt.Sprintf(format, args...), Fix: "is it the right file?"}}}
+}
