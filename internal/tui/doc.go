@@ -18,10 +18,11 @@
 //	    submit                a line of input: a slash command or a message
 //	      command.run         commands.go, the table of commands
 //	      startTurn           turn.go: Send runs beside, its events come back in order
-//	    turnEvents            events change the live part, or finish a block of it
+//	    turnItems             events change the live part, or finish a block of it
 //	    questionMsg           approve.go: a tool asks whether it may run
-//	    wizard.update         wizard.go: /plugin, forms around a [PluginWriter]
+//	    wizardMsg             wizard.go: /plugin, forms around a [PluginWriter]
 //	    printer.next          print.go: finished blocks go to the scrollback, in order
+//	  calls.close             calls.go: no call to the Conversation outlives Run
 //	  screen.View             view.go: the live part, never taller than its share
 //	    frame.fit             frame.go: nor shorter all at once
 package tui

@@ -40,6 +40,8 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 // controlC interrupts what is under way; where nothing is, the second one leaves.
 func (s *screen) controlC() tea.Cmd {
 	switch {
+	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
+		return tea.Quit
 	case s.interrupt():
 		return nil
 	case s.wizard != nil:
@@ -49,7 +51,7 @@ func (s *screen) controlC() tea.Cmd {
 		return nil
 	case time.Since(s.warned) < leaveWithin:
 		s.leave()
-		return tea.Quit // whatever does not end: Run waits for it a while
+		return nil
 	}
 	s.warned = time.Now()
 	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return forgetMsg{} })
@@ -66,7 +68,7 @@ func (s *screen) warning() string {
 // questionKey answers the question that is shown.
 func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	q := s.questions[0]
-	if !q.armed && s.typing() {
+	if !q.armed && s.typing() && msg.String() != "esc" { // a no is never a mistake
 		return s.inputKey(msg)
 	}
 	q.armed = true

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/glamour/v2"
@@ -115,18 +116,12 @@ func isStyle(seq string) bool {
 	if !ok || !end || strings.Trim(params, "0123456789;") != "" {
 		return false
 	}
-	const conceal = "8"
-	first, _, _ := strings.Cut(params, ";")
-	return first == "38" || first == "48" || !contains(strings.Split(params, ";"), conceal)
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if strings.TrimLeft(v, "0") == s {
-			return true
-		}
+	list := strings.Split(params, ";")
+	if list[0] == "38" || list[0] == "48" {
+		return true // a colour by its number, which may be any
 	}
-	return false
+	const conceal = "8"
+	return !slices.ContainsFunc(list, func(p string) bool { return strings.TrimLeft(p, "0") == conceal })
 }
 
 // markdownStyle uses the sixteen colours of the terminal's own theme, as package

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -86,6 +87,15 @@ func TestQuestion(t *testing.T) {
 			if !a.answer.Allowed || d.s.input.value() != "try to say" {
 				t.Errorf("answered %+v, input %q", a, d.s.input.value())
 			}
+		})
+	})
+	t.Run("but Esc is a no at once, and interrupts nothing", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("ask")
+			d.s.typed = time.Now() // a key a moment ago
+			d.keys("esc")
+			d.wantPrinted("I may not.")
+			d.wantNowhere("interrupted")
 		})
 	})
 	t.Run("a paste does not answer", func(t *testing.T) {

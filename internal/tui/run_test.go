@@ -33,10 +33,12 @@ func (s *sink) until(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%q was never written: %q", text, s.String())
+			t.Fatalf("%q was never written; the end of what was: %q", text, tail(s.String()))
 		}
 	}
 }
+
+func tail(s string) string { return s[max(len(s)-500, 0):] }
 
 func TestRun(t *testing.T) {
 	t.Run("a context that ends is no error, and no call outlives the program", func(t *testing.T) {

@@ -227,6 +227,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"tool":     (*player).runTool,
 	"ask":      (*player).ask,
 	"hang":     (*player).hang,
+	"long":     (*player).long,
 	"evil":     (*player).evil,
 	"skip": func(p *player) (*chat.Result, error) {
 		return &chat.Result{Skipped: true, Status: session.Skipped, Reason: "no secrets in prompts", Suggest: "take the key out"}, nil
@@ -303,6 +304,23 @@ func (p *player) hang() (*chat.Result, error) {
 	p.say("I begin")
 	<-p.ctx.Done()
 	return p.interrupted("I begin")
+}
+
+// long streams more than a screen, at the pace of a fast model.
+func (p *player) long() (*chat.Result, error) {
+	var all strings.Builder
+	for i := range 120 {
+		line := fmt.Sprintf("- long line %03d\n", i)
+		all.WriteString(line)
+		p.say(line)
+		select {
+		case <-p.ctx.Done():
+			return p.interrupted(all.String())
+		case <-time.After(3 * time.Millisecond):
+		}
+	}
+	p.reply(all.String())
+	return p.done(all.String())
 }
 
 // hostile is text that a terminal must not obey.

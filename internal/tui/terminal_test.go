@@ -30,7 +30,12 @@ func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{t: t, dir: t.TempDir(), socket: fmt.Sprintf("tui-test-%d-%d", os.Getpid(), time.Now().UnixNano())}
+	dir, err := os.MkdirTemp("", "tui") // t.TempDir can be too long for the name of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	term := &terminal{t: t, dir: dir, socket: filepath.Join(dir, "tmux")}
 	args := []string{"-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}
 	env = append(env, programEnv+"=1", gateEnv+"="+term.path("gate"), historyEnv+"="+term.path("history"))
 	for _, e := range env {
@@ -46,7 +51,7 @@ func (term *terminal) path(name string) string { return filepath.Join(term.dir, 
 
 func (term *terminal) tmux(args ...string) string {
 	term.t.Helper()
-	out, err := exec.Command("tmux", append([]string{"-L", term.socket}, args...)...).CombinedOutput()
+	out, err := exec.Command("tmux", append([]string{"-S", term.socket}, args...)...).CombinedOutput()
 	if err != nil {
 		term.t.Fatalf("tmux %v: %v: %s", args, err, out)
 	}
@@ -111,7 +116,7 @@ func TestTerminal(t *testing.T) {
 			term.sees("the final answer", "changed by footer (turn.final)")
 			term.until("the end", func(s string) bool { return !strings.Contains(s, "the streamed answer") })
 		}},
-		{"a tool runs", func(t *testing.T) {
+		{"a tool runs, and /trace shows what plugins did", func(t *testing.T) {
 			if err := os.Remove(term.path("gate")); err != nil {
 				t.Fatal(err)
 			}
@@ -119,6 +124,8 @@ func TestTerminal(t *testing.T) {
 			term.sees("running 1 tool", "│ ok      pkg/b")
 			term.openGate()
 			term.sees("✓ shell  go test ./...", "All tests pass.")
+			term.keys("/trace", "Enter")
+			term.sees("+ tool #tagged", "→ continue")
 		}},
 		{"nothing of the live part stays in the scrollback", func(t *testing.T) {
 			term.prompt()
@@ -131,11 +138,23 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("the input is there %d times:\n%s", n, term.all())
 			}
 		}},
-		{"/plugins and /trace", func(t *testing.T) {
+		{"of a reply longer than the screen, every line is printed once", func(t *testing.T) {
+			term.keys("long", "Enter")
+			term.sees("long line 119")
+			term.until("the end", func(s string) bool {
+				return strings.Contains(s, "Ask anything") && !strings.Contains(s, "esc interrupts")
+			})
+			all := term.all()
+			for i := range 120 {
+				line := fmt.Sprintf("long line %03d", i)
+				if n := strings.Count(all, line); n != 1 {
+					t.Fatalf("%q was printed %d times", line, n)
+				}
+			}
+		}},
+		{"/plugins", func(t *testing.T) {
 			term.keys("/plugins", "Enter")
 			term.sees("hooks   context_enhance", "no reply to initialize within 5s")
-			term.keys("/trace", "Enter")
-			term.sees("+ tool #tagged", "→ continue")
 		}},
 		{"a question is asked and answered", func(t *testing.T) {
 			term.keys("ask", "Enter")

@@ -106,7 +106,8 @@ func programOptions(o Options) []tea.ProgramOption {
 	options := []tea.ProgramOption{
 		tea.WithInput(o.In),
 		tea.WithOutput(o.Out),
-		tea.WithoutSignalHandler(), // signals are the caller's, and reach us as the end of ctx
+		tea.WithWindowSize(assumedWidth, assumedHeight), // for an output that has no size of its own
+		tea.WithoutSignalHandler(),                      // signals are the caller's, and reach us as the end of ctx
 	}
 	if o.NoColor {
 		options = append(options, tea.WithColorProfile(colorprofile.Ascii))

@@ -17,10 +17,10 @@ import (
 func (s *screen) View() tea.View {
 	var v tea.View
 	switch {
-	case !s.ready, s.leaving && s.turn == nil:
+	case !s.ready, s.leaving && s.turn == nil && s.busy == "":
 		return v // nothing stays behind
 	case s.leaving:
-		v.SetContent(strings.Join(s.frame.fit([]string{"", s.look.dim("ending the turn …")}), "\n"))
+		v.SetContent(strings.Join(s.frame.fit([]string{"", s.look.dim("ending what is under way …")}), "\n"))
 		return v
 	}
 	bottom, cursor := s.bottom()
