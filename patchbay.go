@@ -164,6 +164,25 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	})
 }
 
+// CheckConfig tells what is wrong with a configuration for a plugin, without
+// using it. A plugin that cannot tell takes anything.
+func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
+	if h.isClosed() {
+		return ErrClosed
+	}
+	e, err := h.find(plugin)
+	if err != nil {
+		return err
+	}
+	if e.plugin == nil {
+		return e.unavailable()
+	}
+	if checker, ok := e.plugin.(dialect.ConfigChecker); ok {
+		return checker.CheckConfig(ctx, config)
+	}
+	return nil
+}
+
 // A Command is one run of a plugin's own command.
 type Command = dialect.Command
 

@@ -157,6 +157,12 @@ type Connector interface {
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
+// A ConfigChecker is a plugin that can tell whether a configuration would do,
+// such as the one a job gives it with each call.
+type ConfigChecker interface {
+	CheckConfig(ctx context.Context, config json.RawMessage) error
+}
+
 // An Examiner is a dialect that sees more wrong with a user's files than with
 // any one plugin, such as a script that lacks its executable bit.
 type Examiner interface {

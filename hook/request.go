@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 )
 
 // The keys of what a context says about the events fired with it.
@@ -32,10 +33,12 @@ func WithSession(ctx context.Context, id string) context.Context {
 func Session(ctx context.Context) string { return value[string](ctx, sessionKey{}) }
 
 // A Choice says which plugins of one dialect take part, and in which order.
-// Those of other dialects take part as always.
+// Those of other dialects take part as always, unless it is Only.
 type Choice struct {
 	Dialect string
 	Plugins []string
+	Only    bool          // nobody else takes part
+	Timeout time.Duration // for each of the chosen, in place of its own; 0: its own
 }
 
 // WithChoice narrows who is asked about the events fired with this context.
@@ -63,9 +66,11 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 	for _, h := range hooks {
 		switch {
 		case h.Dialect != c.Dialect:
-			places = append(places, h)
+			if !c.Only {
+				places = append(places, h)
+			}
 		case slices.Contains(c.Plugins, h.Plugin):
-			own = append(own, h)
+			own = append(own, c.timed(h))
 			places = append(places, nil)
 		}
 	}
@@ -79,4 +84,14 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 		}
 	}
 	return places
+}
+
+// timed is the hook with the choice's timeout.
+func (c *Choice) timed(h *Hook) *Hook {
+	if c.Timeout == 0 {
+		return h
+	}
+	timed := *h
+	timed.Timeout = c.Timeout
+	return &timed
 }

@@ -1,8 +1,11 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestChoice: who is asked, and in which order, where a context names the plugins of one dialect.
@@ -39,8 +42,32 @@ func TestChoice(t *testing.T) {
 			}
 		})
 	}
+	only := WithChoice(t.Context(), Choice{Dialect: "python", Plugins: []string{"b"}, Only: true})
+	if out, err := b.Fire(only, TurnInput, nil); err != nil || asked(out) != "b" {
+		t.Errorf("only the chosen: asked %q, %v", asked(out), err)
+	}
 	out, err := b.Fire(t.Context(), TurnInput, nil)
 	if err != nil || asked(out) != "c k a b s" {
 		t.Errorf("without a choice: asked %q, %v", asked(out), err)
 	}
+}
+
+func TestChoiceTimeout(t *testing.T) {
+	var b Bus
+	h := answer("slow", TurnInput, Reply{})
+	h.Timeout = time.Hour
+	h.Call = func(ctx context.Context, _ *Event) (Reply, error) {
+		<-ctx.Done()
+		return Reply{}, ctx.Err()
+	}
+	if err := b.Set([]Hook{h}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		out, _ := b.Fire(WithChoice(t.Context(), Choice{Dialect: "test", Plugins: []string{"slow"}, Timeout: time.Second}), TurnInput, nil)
+		if took := time.Since(start); took != time.Second || out.Steps[0].Err == nil {
+			t.Errorf("given up after %v: %v", took, out.Steps[0].Err)
+		}
+	})
 }
