@@ -18,6 +18,9 @@ type Host interface {
 
 // A Log is one session's transcript while a turn is running; *session.Turn is
 // one. What Append and Compact returned nil for is kept.
+//
+// A log may also have a method Earlier() int: how many of the model's replies
+// compactions took out. The offline model's script goes on by that count.
 type Log interface {
 	Messages() []model.Message // as they stand, compactions applied; the caller's own
 	Append(ctx context.Context, messages ...model.Message) error
@@ -66,7 +69,8 @@ type Agent struct {
 }
 
 // An Approver decides whether a tool that changes things may run. A refusal has
-// a reason, which the model is told; the error is for a question that could not be put.
+// a reason, which the model is told; the error is for a question that could not be
+// put, and counts as a refusal. Of one turn, one question is put at a time.
 type Approver func(ctx context.Context, t Tool, c model.ToolCall) (Approval, error)
 
 // An Approval is an answer to the question whether a tool may run.
@@ -86,7 +90,7 @@ type CompactOptions struct {
 type Turn struct {
 	ID      string // "": one is made
 	Session session.Session
-	Log     Log
+	Log     Log // nil: one in memory, gone with the turn
 	Text    string
 	Observe func(Event) // told what happens as it happens, one event at a time; nil: nobody
 }

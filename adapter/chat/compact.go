@@ -75,7 +75,7 @@ func (a *Agent) CompactNow(ctx context.Context, t Turn, strategy string) (*sessi
 	t.Text = ""
 	r := a.newRun(t)
 	defer r.watch.close()
-	messages := t.Log.Messages()
+	messages := r.turn.Log.Messages()
 	if len(messages) == 0 {
 		return nil, ErrNothingToCompact
 	}
@@ -216,27 +216,38 @@ func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message)
 	if err != nil || out.Verdict != hook.Stop {
 		return nil, err
 	}
-	done := &shortened{strategy: StrategyDelegate, by: out.By}
-	summary := strings.TrimSpace(plain(fields, "summary"))
-	switch answered := changedList(all, fields.Get("messages")); {
-	case answered != nil:
-		messages, err := readMessages(answered)
-		if err != nil {
-			r.logger.Warn("compactor's messages are passed over", "plugin", out.By, "point", out.Point, "err", err)
-			return nil, nil
-		}
-		done.stands = withCurrent(all, messages)
-		if summary != "" {
-			done.stands = slices.Insert(done.stands, 0, summaryMessage(summary))
-		}
-		done.gone = less(all, done.stands)
-	case summary != "":
-		gone, kept := split(all, s.keep, s.budget)
-		done.gone, done.stands = gone, append([]model.Message{summaryMessage(summary)}, kept...)
-	default:
-		return nil, nil // it answered with what was there
+	done, err := s.answer(all, fields)
+	if err != nil {
+		r.logger.Warn("compactor's answer is passed over", "plugin", out.By, "point", out.Point, "err", err)
+		return nil, nil
+	}
+	if done != nil {
+		done.by = out.By
 	}
 	return done, nil
+}
+
+// answer reads what a compactor answered: messages in place of all, or a summary
+// in place of those that go. Nil means that it answered with what was there.
+func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened, error) {
+	var first []model.Message
+	if summary := strings.TrimSpace(plain(fields, "summary")); summary != "" {
+		first = []model.Message{summaryMessage(cutMiddle(summary, maxSummary))}
+	}
+	answered := changedList(all, fields.Get("messages"))
+	if answered == nil && first == nil {
+		return nil, nil
+	}
+	if answered == nil {
+		gone, kept := split(all, s.keep, s.budget)
+		return &shortened{strategy: StrategyDelegate, gone: gone, stands: append(first, kept...)}, nil
+	}
+	messages, err := readMessages(answered)
+	if err != nil {
+		return nil, err
+	}
+	stands := append(first, withCurrent(all, messages)...)
+	return &shortened{strategy: StrategyDelegate, gone: less(all, stands), stands: stands}, nil
 }
 
 // retained lets plugins bring back messages and add text. The rulings:

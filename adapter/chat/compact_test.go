@@ -171,6 +171,13 @@ func TestCompactorPlugins(t *testing.T) {
 			t.Errorf("compacted %s", got)
 		}
 	})
+	t.Run("messages that do not fit together are mended", func(t *testing.T) {
+		b := newTalk(t)
+		b.answer("clumsy", hook.CompactBefore, hook.Reply{Verdict: hook.Stop, Set: raw("messages", `[{"role":"tool","tool_call_id":"1","content":"lost"},{"role":"user","content":"q3"}]`)})
+		if b.compacted(StrategySummarize); b.transcript() != "user: q3" {
+			t.Errorf("transcript %q", b.transcript())
+		}
+	})
 	t.Run("messages that are none are passed over", func(t *testing.T) {
 		for _, messages := range []string{`[1]`, `[{"role":"robot","content":"x"}]`, `"text"`} {
 			b := newTalk(t)

@@ -11,7 +11,8 @@ import (
 )
 
 // startSession tells plugins of a session's first turn. What they inject opens
-// the conversation.
+// the conversation. A first message that is refused leaves the transcript empty,
+// and the next one is the first again.
 func (r *run) startSession(ctx context.Context) error {
 	if len(r.turn.Log.Messages()) > 0 {
 		return nil

@@ -72,6 +72,9 @@ func (a *Agent) newRun(t Turn) *run {
 	if t.ID == "" {
 		t.ID = session.NewTurnID()
 	}
+	if t.Log == nil {
+		t.Log = NewMemoryLog()
+	}
 	logger := a.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)

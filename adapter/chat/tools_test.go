@@ -4,12 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -44,7 +40,13 @@ func TestToolBefore(t *testing.T) {
 		b.echo("rm")
 		b.echo("ls")
 		b.answer("soften", hook.ToolBefore, hook.Reply{Set: append(set("tool", "ls"), raw("arguments", `{"path":"."}`)...)})
+		resolve, after := b.tap(hook.ToolResolve), b.tap(hook.ToolAfter)
 		use := b.one()
+		for _, tap := range []*payloads{resolve, after} {
+			if tap.field(0, "tool") != `"ls"` || tap.field(0, "arguments") != `{"path":"."}` {
+				t.Errorf("later points saw %s", tap.seen[0].JSON())
+			}
+		}
 		if use.Result != `ls{"path":"."}` || use.Name != "ls" || string(use.Arguments) != `{"path":"."}` || use.ResolvedBy != nil {
 			t.Errorf("%+v", use)
 		}
@@ -134,6 +136,15 @@ func TestToolResolve(t *testing.T) {
 		b.answer("mock", hook.ToolResolve, hook.Reply{Verdict: hook.Stop, Set: set("result", "here")})
 		if use := b.one(); use.Result != "here" || !use.Success {
 			t.Errorf("%+v", use)
+		}
+	})
+	t.Run("a refusal is the result, and tool.after is not told", func(t *testing.T) {
+		b := newToolBed(t, call("1", "shell", `{}`))
+		b.echo("shell")
+		h := b.plug("broken", hook.ToolResolve, func(context.Context, *hook.Event) (hook.Reply, error) { return hook.Reply{}, errors.New("boom") })
+		h.OnFailure = hook.ActionDeny
+		if use := b.one(); use.Success || !strings.Contains(use.Result, "boom") || *use.ResolvedBy != "broken" || slices.Contains(b.fired, string(hook.ToolAfter)) {
+			t.Errorf("%+v, fired %q", use, b.fired)
 		}
 	})
 	t.Run("nobody is asked for approval of what a plugin answered", func(t *testing.T) {
@@ -283,141 +294,4 @@ func TestExecute(t *testing.T) {
 			t.Errorf("heard %+v", b.events[before:])
 		}
 	})
-}
-
-func TestApproval(t *testing.T) {
-	t.Run("only tools that change things are asked about, as they will be executed", func(t *testing.T) {
-		b := newToolBed(t, call("1", "look", `{}`), call("2", "write", `{"n":1}`))
-		b.echo("look")
-		b.echo("write").Changes = true
-		b.answer("more", hook.ToolBefore, hook.Reply{Set: raw("arguments", `{"n":2}`)})
-		var asked []string
-		b.Approve = func(_ context.Context, tool Tool, c model.ToolCall) (Approval, error) {
-			asked = append(asked, tool.Name+string(c.Arguments))
-			return Approval{Allowed: true}, nil
-		}
-		result := b.run("hi")
-		if !slices.Equal(asked, []string{`write{"n":2}`}) || !result.Tools[1].Success {
-			t.Errorf("asked %q, %+v", asked, result.Tools)
-		}
-	})
-	t.Run("a refusal is told to the model with its reason", func(t *testing.T) {
-		b := newToolBed(t, call("1", "write", `{}`))
-		b.echo("write").Changes = true
-		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
-			return Approval{Reason: "use --yes"}, nil
-		}
-		if use := b.one(); use.Success || use.Result != "not allowed: use --yes" || use.ResolvedBy != nil {
-			t.Errorf("%+v", use)
-		}
-	})
-	t.Run("a question that could not be put is a no", func(t *testing.T) {
-		b := newToolBed(t, call("1", "write", `{}`))
-		b.echo("write").Changes = true
-		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
-			return Approval{Allowed: true}, errors.New("no terminal")
-		}
-		if use := b.one(); use.Success || !strings.Contains(use.Result, "no terminal") {
-			t.Errorf("%+v", use)
-		}
-	})
-	t.Run("one question at a time", func(t *testing.T) {
-		var calls []model.ToolCall
-		for i := range 6 {
-			calls = append(calls, call(fmt.Sprint(i), "write", `{}`))
-		}
-		b := newToolBed(t, calls...)
-		b.echo("write").Changes = true
-		var asking atomic.Int32
-		b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
-			if n := asking.Add(1); n > 1 {
-				t.Errorf("%d questions at once", n)
-			}
-			defer asking.Add(-1)
-			runtime.Gosched() // let another ask, if it could
-			return Approval{Allowed: true}, nil
-		}
-		b.run("hi")
-	})
-}
-
-func TestParallelTools(t *testing.T) {
-	t.Run("several run at once, eight at most, and results are in the order of the calls", func(t *testing.T) {
-		const n = 20
-		var calls []model.ToolCall
-		for i := range n {
-			calls = append(calls, call(fmt.Sprint(i), "work", fmt.Sprintf(`{"n":%d}`, i)))
-		}
-		b := newToolBed(t, calls...)
-		var running, most atomic.Int32
-		full := make(chan struct{}) // closed when as many run as may
-		var once sync.Once
-		b.tool("work", func(ctx context.Context, c Call) (ToolResult, error) {
-			now := running.Add(1)
-			most.Store(max(most.Load(), now))
-			if now == parallel {
-				once.Do(func() { close(full) })
-			}
-			<-full
-			running.Add(-1)
-			return ToolResult{Output: c.ID, Success: true}, nil
-		})
-		result := b.run("hi")
-		if most.Load() != parallel {
-			t.Errorf("%d at once, want %d", most.Load(), parallel)
-		}
-		for i, use := range result.Tools {
-			if m := b.log.Messages()[2+i]; use.Result != fmt.Sprint(i) || m.ToolCallID != fmt.Sprint(i) || m.Content != fmt.Sprint(i) {
-				t.Errorf("result %d is %+v, kept as %+v", i, use, m)
-			}
-		}
-	})
-	t.Run("a result is kept as soon as those before it are", func(t *testing.T) {
-		b := newToolBed(t, call("1", "quick", `{}`), call("2", "slow", `{}`))
-		b.says("quick", "here")
-		kept := &signalLog{MemoryLog: b.log, want: "here", seen: make(chan struct{})}
-		b.tool("slow", func(ctx context.Context, _ Call) (ToolResult, error) {
-			select {
-			case <-kept.seen:
-				return ToolResult{Output: "too", Success: true}, nil
-			case <-ctx.Done():
-				return ToolResult{}, ctx.Err()
-			}
-		})
-		turn := b.turn("hi")
-		turn.Log = kept
-		result, err := b.Run(t.Context(), turn)
-		if err != nil || result.Tools[1].Result != "too" {
-			t.Errorf("%+v, %v", result, err)
-		}
-	})
-	t.Run("calls of one id are told apart", func(t *testing.T) {
-		b := newToolBed(t, call("1", "ls", `{}`), call("1", "ls", `{}`), call("", "ls", `{}`))
-		b.echo("ls")
-		result := b.run("hi")
-		ids := map[string]bool{}
-		for _, use := range result.Tools {
-			ids[use.CallID] = true
-		}
-		if len(ids) != 3 || ids[""] {
-			t.Errorf("ids %v", ids)
-		}
-	})
-}
-
-// A signalLog tells when it has kept a message.
-type signalLog struct {
-	*MemoryLog
-	want string
-	seen chan struct{}
-}
-
-func (l *signalLog) Append(ctx context.Context, messages ...model.Message) error {
-	err := l.MemoryLog.Append(ctx, messages...)
-	for _, m := range messages {
-		if m.Content == l.want {
-			close(l.seen)
-		}
-	}
-	return err
 }

@@ -35,6 +35,8 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	// Nothing is kept for later while there is no connection: link.do waits, and knows what may be sent twice.
 	opts.ReconnectBufSize = -1
 	opts.IgnoreAuthErrorAbort = true // credentials can be mended while we run
+	// The connection calls these one after another, in the order of what happened.
+	opts.ConnectedCB = func(*nats.Conn) { e.link.connected() }
 	opts.DisconnectedErrCB = func(_ *nats.Conn, err error) {
 		e.link.lost()
 		e.log.Debug("engine: connection lost", "err", err)

@@ -39,6 +39,11 @@
 //     at that moment, the value is written a second time, over theirs; as if it had come after.
 //   - What is said about a Job can be said twice.
 //
+// # A full disk
+//
+// A server whose write failed takes no more writes, and tells its log alone. The owner listens there: the call that
+// was under way gets [ErrDisk], a new server takes the place of the old one, and what is stored can be read meanwhile.
+//
 // # Names
 //
 // The server's streams are patchbay_bucket_NAME, patchbay_stream_NAME and patchbay_queue_NAME, their subjects patchbay.bucket.NAME.KEY

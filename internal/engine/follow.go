@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -33,7 +34,7 @@ func (b *backing) follow(ctx context.Context, filter string, after uint64, f fun
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrUnavailable) { // who follows has all the time there is
 			return err
 		}
 		if t.after > before {

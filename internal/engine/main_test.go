@@ -42,6 +42,8 @@ func play(role, dir string) error {
 		return err
 	case "append":
 		return appendForever(dir)
+	case "full":
+		return fillDisk(dir)
 	}
 	return fmt.Errorf("no such role")
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -26,6 +27,53 @@ type node struct {
 	server *server.Server // nil unless this process is the owner
 	share  *share         // nil unless this process is the owner
 	err    error          // why the last Dial could not connect
+
+	faults faults
+}
+
+// faults are what the server's log says about writes that failed. They have a mutex of their own, because the
+// server speaks while it is being started and stopped too.
+type faults struct {
+	mu      sync.Mutex // protects the fields below
+	last    error
+	at      time.Time
+	pending bool   // the server that had it still runs
+	mend    func() // has the connection dial anew, without waiting; nil: there is none yet
+}
+
+// tell notes a fault. The server is not to be touched from here: it may hold its locks.
+func (f *faults) tell(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pending {
+		return
+	}
+	f.last, f.at, f.pending = err, time.Now(), true
+	if f.mend != nil {
+		f.mend()
+	}
+}
+
+// since is a fault that came after a moment; nil: none did.
+func (f *faults) since(t time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil || f.at.Before(t) {
+		return nil
+	}
+	return f.last
+}
+
+func (f *faults) isPending() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pending
+}
+
+func (f *faults) settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending = false
 }
 
 // newNode prepares the directory and takes no lock yet.
@@ -64,7 +112,7 @@ func (n *node) dial() (net.Conn, error) {
 		return nil, ErrClosed
 	}
 	if n.server != nil {
-		if n.server.JetStreamEnabled() {
+		if n.server.JetStreamEnabled() && !n.faults.isPending() {
 			return n.server.InProcessConn()
 		}
 		// The server gives its store up when the disk is full. A new one can tell whether it still is.
@@ -92,7 +140,7 @@ func (n *node) dial() (net.Conn, error) {
 
 // rise makes this process the owner.
 func (n *node) rise(lock *fileLock) error {
-	srv, err := startServer(n.dir, n.log)
+	srv, err := startServer(n.dir, n.log, n.faults.tell)
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
@@ -116,6 +164,7 @@ func (n *node) stop() error {
 	}
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
+	n.faults.settle()
 	err := n.lock.release()
 	n.share, n.server, n.lock = nil, nil, nil
 	return err
@@ -134,11 +183,4 @@ func (n *node) status() (owner bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.server != nil, n.err
-}
-
-// broken tells whether the server in this process has given up its store.
-func (n *node) broken() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.server != nil && !n.server.JetStreamEnabled()
 }

@@ -102,7 +102,11 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 	if e.nc, err = e.dial(ctx, opts); err != nil {
 		return err
 	}
-	e.link.connected()
+	if e.node != nil {
+		e.node.faults.mu.Lock()
+		e.node.faults.mend = e.mend
+		e.node.faults.mu.Unlock()
+	}
 	e.js, err = jetstream.New(e.nc)
 	return err
 }
@@ -145,8 +149,9 @@ func (e *Engine) unreachable(opts nats.Options, err error) error {
 
 // check makes sure that there is a store behind the connection.
 func (e *Engine) check(ctx context.Context) error {
-	err := e.link.do(ctx, func(ctx context.Context) error {
-		_, err := e.js.AccountInfo(ctx)
+	var info *jetstream.AccountInfo
+	err := e.link.do(ctx, func(ctx context.Context) (err error) {
+		info, err = e.js.AccountInfo(ctx)
 		return err
 	})
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) ||
@@ -156,22 +161,39 @@ func (e *Engine) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", e.Status().Address, err)
 	}
+	if info.API.Level < 1 { // 2.11 brought many messages for one request, and messages that go by themselves
+		return fmt.Errorf("engine %s: nats-server %s is too old: 2.11 or later is needed", e.Status().Address, e.Status().Version)
+	}
 	return nil
 }
 
-// trouble is asked when a request got no answer. A server of ours that gave up its store is started anew; the answer is
-// what is known about why.
+// trouble is what is known about a request that got no answer.
 func (e *Engine) trouble() error {
 	if e.node == nil {
 		return nil
 	}
-	if e.node.broken() {
-		if err := e.nc.ForceReconnect(); err != nil {
-			return err
-		}
-	}
 	_, err := e.node.status()
 	return err
+}
+
+// fault is what kept the server from writing since a moment; nil where nothing did, or where another process would know.
+func (e *Engine) fault(since time.Time) error {
+	if e.node == nil {
+		return nil
+	}
+	if err := e.node.faults.since(since); err != nil {
+		return fmt.Errorf("data directory %s: %w: %w", e.node.dir, ErrDisk, err)
+	}
+	return nil
+}
+
+// mend has the connection dial anew, which replaces a server that can not write any more. It does not wait.
+func (e *Engine) mend() {
+	go func() {
+		if err := e.nc.ForceReconnect(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			e.log.Warn("engine: dialing anew", "err", err)
+		}
+	}()
 }
 
 // A Mode is this process's part in an engine.

@@ -41,10 +41,14 @@ func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 		return 0, fmt.Errorf("%d bytes: %w: it takes up to %d", len(w.data), ErrTooLarge, limit)
 	}
 	var ack *jetstream.PubAck
+	begin := time.Now()
 	unsure := false // an earlier try may have been stored
 	err := b.link.do(ctx, func(ctx context.Context) error {
 		a, err := b.engine.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
 		ack, unsure = a, unsure || mayHaveArrived(err)
+		if fault := b.engine.fault(begin); err != nil && fault != nil {
+			return fault // a full disk does not mend itself while we wait
+		}
 		return err
 	})
 	switch {

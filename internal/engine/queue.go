@@ -125,7 +125,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 		case errors.Is(err, ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
 			return nil, ErrClosed
 		case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
-			if err := q.join(ctx); err != nil {
+			if err := q.join(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 				return nil, err
 			}
 		}

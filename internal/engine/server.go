@@ -25,8 +25,9 @@ const (
 	startWait = 30 * time.Second
 )
 
-// startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in.
-func startServer(dir string, log *slog.Logger) (*server.Server, error) {
+// startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in. It calls fault when it can not
+// write any more.
+func startServer(dir string, log *slog.Logger, fault func(error)) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "patchbay",
 		DontListen:             true,
@@ -44,7 +45,7 @@ func startServer(dir string, log *slog.Logger) (*server.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine on %s: %w", dir, err)
 	}
-	slogger := &serverLog{log: log}
+	slogger := &serverLog{log: log, fault: fault}
 	srv.SetLoggerV2(slogger, false, false, false)
 	srv.Start()
 	if fatal := slogger.fatalError(); fatal != nil || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
@@ -61,7 +62,8 @@ func startServer(dir string, log *slog.Logger) (*server.Server, error) {
 // A serverLog passes the server's log on. The server has much to say that matters to those who run clusters of it; for an
 // embedded one only warnings and errors do.
 type serverLog struct {
-	log *slog.Logger
+	log   *slog.Logger
+	fault func(error)
 
 	mu    sync.Mutex // protects fatal
 	fatal error      // the first fatal message: why the server did not start
@@ -91,9 +93,14 @@ func (l *serverLog) Warnf(format string, args ...any) {
 	}
 }
 
-// Errorf logs an error of the server's.
+// Errorf also listens for the one error that the server tells nobody but its log: after a write that failed, a stream takes no
+// more, and whoever wants to write there gets no answer.
 func (l *serverLog) Errorf(format string, args ...any) {
-	l.log.Error("engine: server error", text(format, args))
+	what := text(format, args)
+	l.log.Error("engine: server error", what)
+	if s := strings.ToLower(what.Value.String()); strings.Contains(s, "write error") || strings.Contains(s, "out of space") {
+		l.fault(errors.New(what.Value.String()))
+	}
 }
 
 // Fatalf keeps the message, because the server goes on as if we had ended the process.
