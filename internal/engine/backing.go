@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// dedupWindow is for how long the server remembers the ids of messages; [Append] promises it.
-const dedupWindow = 2 * time.Minute
+// dedupWindow is for how long the server remembers the ids of messages, in memory; [Append] promises it. A call tries again for
+// half of that.
+const dedupWindow = time.Minute
 
 // A backing is the server's stream behind a bucket, a stream or a queue.
 type backing struct {

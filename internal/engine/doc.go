@@ -31,7 +31,7 @@
 // is harmless. Writes are made safe to repeat:
 //
 //   - Append, Put of a queue: each record has an id, the caller's or one of ours. The server stores an id once, and
-//     remembers those of the last two minutes through a restart.
+//     remembers those of the last minute through a restart.
 //   - Append with After, Update, Create, DeleteAt: a refusal after a first try without an answer is looked into: if the
 //     stored one is ours, it is no refusal. In a bucket somebody may have written over it, and nobody can tell any more:
 //     ErrUncertain.

@@ -92,7 +92,7 @@ type Stream interface {
 type Append struct {
 	Topic string // "" in Read, Follow and Last: every topic
 	Data  []byte
-	ID    string  // a second record with this id within two minutes is taken for the first; "": none
+	ID    string  // a second record with this id within a minute is taken for the first; "": none
 	After *uint64 // ErrConflict unless this is the topic's last sequence number; nil: wherever it is
 }
 
@@ -109,7 +109,7 @@ type QueueConfig struct {
 	Name       string
 	AckWait    time.Duration // a job that was not heard of for so long goes to somebody else; 0: 30 s
 	MaxDeliver int           // a job that was taken so often and never done is dropped, and logged; 0: never
-	Dedup      time.Duration // for how long an item's id is remembered; 0: 2 minutes
+	Dedup      time.Duration // for how long an item's id is remembered; 0: a minute
 }
 
 // A Queue hands each item to one taker, again and again until one has done it.

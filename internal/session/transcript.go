@@ -71,6 +71,14 @@ func (e *Entry) apply(messages []model.Message) []model.Message {
 	return messages
 }
 
+// replies is 1 for an entry that is a reply of the model's.
+func (e *Entry) replies() int {
+	if e.Message != nil && e.Message.Role == model.Assistant {
+		return 1
+	}
+	return 0
+}
+
 // A line is an entry as it is kept. The sequence number is not in it: the engine gives it.
 type line struct {
 	Turn       string         `json:"turn"`

@@ -40,6 +40,7 @@ type Turn struct {
 
 	mu       sync.Mutex // protects the fields below
 	messages []model.Message
+	replies  int    // of the model's, in all: compactions do not take them back
 	title    string // to be set; "": the session has one, or nothing was said
 
 	end   sync.Once
@@ -61,6 +62,19 @@ func (t *Turn) Messages() []model.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return clone(t.messages)
+}
+
+// Earlier is how many of the model's replies compactions took out.
+func (t *Turn) Earlier() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	earlier := t.replies
+	for i := range t.messages {
+		if t.messages[i].Role == model.Assistant {
+			earlier--
+		}
+	}
+	return max(earlier, 0)
 }
 
 // Append adds messages to the conversation. When it returns nil, they are on disk; after an error, those before the one

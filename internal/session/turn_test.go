@@ -108,6 +108,28 @@ func TestTurn(t *testing.T) {
 	})
 }
 
+func TestEarlier(t *testing.T) {
+	store := newStore(t)
+	turn := begin(t, store, create(t, store, Session{}).ID, BeginOptions{})
+	said := func(role model.Role, text string) model.Message { return model.Message{Role: role, Content: text} }
+	if err := turn.Append(t.Context(), said(model.User, "a"), said(model.Assistant, "b"), said(model.Assistant, "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Compact(t.Context(), Compaction{Messages: []model.Message{said(model.System, "sum"), said(model.Assistant, "c")}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := turn.Earlier(); got != 1 {
+		t.Errorf("a compaction took out one reply, not %d", got)
+	}
+	if err := turn.End(t.Context(), Done); err != nil {
+		t.Fatal(err)
+	}
+	again := begin(t, store, turn.Session().ID, BeginOptions{})
+	if got := again.Earlier(); got != 1 {
+		t.Errorf("read again: %d", got)
+	}
+}
+
 func TestEnd(t *testing.T) {
 	s := newStore(t)
 

@@ -133,6 +133,7 @@ func (t *Turn) adopt(r engine.Record) error {
 	t.last, t.unsure = r.Sequence, nil
 	t.mu.Lock()
 	t.messages = e.apply(t.messages)
+	t.replies += e.replies()
 	t.mu.Unlock()
 	return nil
 }
@@ -144,6 +145,9 @@ func (t *Turn) reset(entries []Entry) {
 		t.last = entries[len(entries)-1].Sequence
 	}
 	t.mu.Lock()
-	t.messages = fold(entries)
+	t.messages, t.replies = fold(entries), 0
+	for i := range entries {
+		t.replies += entries[i].replies()
+	}
 	t.mu.Unlock()
 }
