@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 const (
@@ -38,7 +36,7 @@ type Addresses struct {
 }
 
 // SocketPath is where the daemon of these directories listens for programs of the same user.
-func SocketPath(d config.Dirs) string { return filepath.Join(d.State, "patchbay.sock") }
+func SocketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, "patchbay.sock") }
 
 // Serve answers requests until ctx ends. Then turns get a moment to finish, those that do not are interrupted and kept as
 // such, and the answers under way are sent. The core is the caller's to close.
@@ -56,7 +54,9 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 		return listenError(address, err)
 	}
 	if o.Socket == "" {
-		o.Socket = SocketPath(c.Dirs)
+		if o.Socket, err = SocketPath(c.Dirs); err != nil {
+			return errors.Join(err, tcp.Close())
+		}
 	}
 	local, err := listenSocket(o.Socket)
 	if err != nil {
@@ -125,24 +125,31 @@ func listenError(address string, err error) error {
 	return fmt.Errorf("listen on %s: %w", address, err)
 }
 
-// listenSocket listens for programs of the same user. A socket that nobody answers is one that a killed daemon left.
+// listenSocket listens for programs of the same user, unless a daemon does already.
 func listenSocket(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+	if conn, err := localsock.Dial(path); err == nil {
 		conn.Close()
 		return nil, fmt.Errorf("a daemon is running already: it answers on %s", path)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.Listen("unix", path)
+	l, err := localsock.Listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
+	return peers{l}, nil
+}
+
+// peers accepts the user's own processes alone.
+type peers struct{ *net.UnixListener }
+
+func (p peers) Accept() (net.Conn, error) {
+	for {
+		conn, err := p.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if localsock.CheckPeer(conn) == nil {
+			return conn, nil
+		}
+		conn.Close() // a stranger's; nothing was promised
 	}
-	return l, nil
 }

@@ -10,7 +10,7 @@
 //	├─ newNode                embedded: the data directory and its socket (node.go)
 //	├─ dial ─► node.Dial      whoever answers, now and whenever the connection is lost:
 //	│         ├─ InProcessConn         this process runs the server
-//	│         ├─ dialSocket            another one does: its share copies to and from the server (share.go)
+//	│         ├─ localsock.Dial        another one does: its share copies to and from the server (share.go)
 //	│         └─ tryLock ─► rise       nobody does: start it, and share it
 //	└─ check                  is there a store?
 //

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // A node is this process's part in an embedded engine: its owner, who runs the server and shares it through a socket,
@@ -91,7 +93,7 @@ func newNode(o Options, log *slog.Logger) (*node, error) {
 	}
 	socket := o.Socket
 	if socket == "" {
-		if socket, err = socketPath(dir); err != nil {
+		if socket, err = localsock.Path(dir, "engine.sock"); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +123,7 @@ func (n *node) dial() (net.Conn, error) {
 			return nil, err
 		}
 	}
-	conn, dialErr := dialSocket(n.socket)
+	conn, dialErr := localsock.Dial(n.socket)
 	if dialErr == nil {
 		return conn, nil
 	}
@@ -145,7 +147,7 @@ func (n *node) rise(lock *fileLock) error {
 		return errors.Join(err, lock.release())
 	}
 	n.lock, n.server = lock, srv
-	l, err := listenSocket(n.socket)
+	l, err := localsock.Listen(n.socket)
 	if err != nil {
 		return errors.Join(fmt.Errorf("engine's socket: %w", err), n.stop())
 	}

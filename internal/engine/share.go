@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // maxGuests bounds the connections of other processes. A process has one an engine; a machine on which more
@@ -65,7 +67,7 @@ func (s *share) accept() {
 
 // admit joins a guest's connection with one to the server.
 func (s *share) admit(guest *net.UnixConn) error {
-	if err := checkPeer(guest); err != nil {
+	if err := localsock.CheckPeer(guest); err != nil {
 		return err
 	}
 	inner, err := s.open()

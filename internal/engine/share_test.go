@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // TestKilled kills processes without warning: what they had acknowledged must be there.
@@ -290,10 +292,10 @@ func TestSocketPath(t *testing.T) {
 	t.Run("a directory for sockets that is open to others is refused", func(t *testing.T) {
 		t.Setenv("XDG_RUNTIME_DIR", "")
 		t.Setenv("TMPDIR", shortTemp(t))
-		if err := os.MkdirAll(runtimeDir(), 0o700); err != nil {
+		if err := os.MkdirAll(localsock.RuntimeDir(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(runtimeDir(), 0o777); err != nil {
+		if err := os.Chmod(localsock.RuntimeDir(), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120))

@@ -1,4 +1,4 @@
-package engine
+package localsock
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkPeer refuses a connection with somebody else's process. The modes of the socket and its directory say the same;
+// CheckPeer refuses a connection with somebody else's process. The modes of the socket and its directory say the same;
 // this holds where they were loosened.
-func checkPeer(conn *net.UnixConn) error {
+func CheckPeer(conn *net.UnixConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
@@ -22,10 +22,10 @@ func checkPeer(conn *net.UnixConn) error {
 		return err
 	}
 	if peerErr != nil {
-		return fmt.Errorf("who is at the other end of the engine's socket: %w", peerErr)
+		return fmt.Errorf("who is at the other end of the socket: %w", peerErr)
 	}
 	if uid := os.Geteuid(); int(peer.Uid) != uid && peer.Uid != 0 {
-		return fmt.Errorf("process %d at the other end of the engine's socket belongs to user %d, not %d", peer.Pid, peer.Uid, uid)
+		return fmt.Errorf("process %d at the other end of the socket belongs to user %d, not %d", peer.Pid, peer.Uid, uid)
 	}
 	return nil
 }

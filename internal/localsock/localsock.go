@@ -1,4 +1,6 @@
-package engine
+// Package localsock is for the sockets on which processes of one user talk to each other: where they are, who may
+// listen and who may connect. What is said over them is not its affair.
+package localsock
 
 import (
 	"crypto/sha256"
@@ -14,31 +16,31 @@ import (
 // on Linux and Windows, a zero byte at the end included.
 const maxSocketPath = 103
 
-// socketPath is where a data directory is shared: in the directory itself, or, where that is too long for an address, in a
-// private directory for such sockets, under a name made from the directory's. Every process must come to the same answer.
-func socketPath(dir string) (string, error) {
-	if path := filepath.Join(dir, "engine.sock"); len(path) <= maxSocketPath {
+// Path is where a socket of a directory is: in the directory itself, or, where that is too long for an address, in a private
+// directory for such sockets, under a name made from the directory's. Every process must come to the same answer.
+func Path(dir, name string) (string, error) {
+	if path := filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, nil
 	}
 	sum := sha256.Sum256([]byte(dir))
-	path := filepath.Join(runtimeDir(), hex.EncodeToString(sum[:8])+".sock")
+	path := filepath.Join(RuntimeDir(), hex.EncodeToString(sum[:8])+"-"+name)
 	if len(path) > maxSocketPath {
 		return "", fmt.Errorf("socket %s: the path is longer than %d bytes: name a shorter one", path, maxSocketPath)
 	}
 	return path, nil
 }
 
-// runtimeDir is a directory of the user's own for sockets.
-func runtimeDir() string {
+// RuntimeDir is a directory of the user's own for sockets.
+func RuntimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && len(dir) < maxSocketPath-40 {
 		return filepath.Join(dir, "patchbay")
 	}
 	return filepath.Join(os.TempDir(), fmt.Sprintf("patchbay-%d", os.Getuid()))
 }
 
-// listenSocket listens for guests. Only the owner of the data directory comes here, so a socket that is there already belongs to
-// an owner that has died.
-func listenSocket(path string) (*net.UnixListener, error) {
+// Listen listens for programs of the same user. The caller knows that nobody else does: a socket that is there already was
+// left by a process that has died.
+func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -63,7 +65,7 @@ func listenSocket(path string) (*net.UnixListener, error) {
 // a place where everybody can make one. A data directory is not looked at: who can write there has the data anyway.
 func checkRuntimeDir(path string) error {
 	dir := filepath.Dir(path)
-	if dir != runtimeDir() {
+	if dir != RuntimeDir() {
 		return nil
 	}
 	info, err := os.Lstat(dir)
@@ -76,11 +78,11 @@ func checkRuntimeDir(path string) error {
 	return checkOwner(dir, info)
 }
 
-// dialWait bounds a connection to the owner's socket, which is the work of a moment unless the owner hangs.
+// dialWait bounds a connection, which is the work of a moment unless the listener hangs.
 const dialWait = time.Second
 
-// dialSocket connects to the owner.
-func dialSocket(path string) (net.Conn, error) {
+// Dial connects to whoever listens.
+func Dial(path string) (net.Conn, error) {
 	if err := checkRuntimeDir(path); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func dialSocket(path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPeer(conn.(*net.UnixConn)); err != nil {
+	if err := CheckPeer(conn.(*net.UnixConn)); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
