@@ -124,6 +124,12 @@ func TestSources(t *testing.T) {
 	if got := final(); got != `{"text":"x FIN"}` {
 		t.Errorf("and the old code stays: %s", got)
 	}
+	if _, err := host.SaveSource(ctx, "other", footer); !errors.Is(err, patchbay.ErrBadName) {
+		t.Errorf("a name that another file has: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/other.py")); err == nil {
+		t.Error("it was saved all the same")
+	}
 	if _, err := host.SaveSource(ctx, "../evil", footer); !errors.Is(err, patchbay.ErrBadName) {
 		t.Errorf("a name that escapes: %v", err)
 	}

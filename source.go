@@ -73,6 +73,13 @@ func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, e
 // SaveSource checks code, replaces the plugin's file with it as a whole, and
 // loads it. Where the code is no plugin, all stays as it is.
 func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, error) {
+	checked, err := h.CheckSource(ctx, name, content)
+	if err != nil {
+		return Source{}, err
+	}
+	if e := h.knownSource(checked.Name); e != nil && e.found.Path != checked.Path {
+		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.Name, e.found.Path)
+	}
 	s, err := h.tryOut(ctx, name, content, (*python.Dialect).Save)
 	if err != nil {
 		return Source{}, err

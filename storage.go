@@ -36,13 +36,20 @@ func (k *keeper) plugin(name string) dialect.Storage {
 func (k *keeper) open(ctx context.Context) (engine.Store, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.engine != nil {
+		return k.engine, nil
+	}
 	o, err := engine.Configured(k.setup.dirs, k.setup.config.Engine)
 	if err != nil {
 		return nil, err
 	}
 	o.Logger = k.setup.Logger
-	k.engine, err = engine.Open(ctx, o)
-	return k.engine, err
+	e, err := engine.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	k.engine = e
+	return e, nil
 }
 
 func (k *keeper) close() error {

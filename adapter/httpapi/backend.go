@@ -21,6 +21,7 @@ type Backend struct {
 	Inspect  Inspect
 	Calls    Calls
 	Events   Events
+	Jobs     Jobs
 }
 
 // Sources are the plugins that are kept as source text: those of the python
@@ -62,8 +63,6 @@ type Feature struct {
 	Stage       string `json:"stage"` // such as experimental
 	Default     bool   `json:"default"`
 	Enabled     bool   `json:"enabled"`
-	Overridden  bool   `json:"overridden"` // it was set, whatever to
-	Deprecated  bool   `json:"deprecated"`
 }
 
 // Sessions are the conversations. They return session.ErrNotFound for one that

@@ -101,6 +101,9 @@ func (a *api) addRoutes() {
 	if a.Events != nil {
 		a.addEvents()
 	}
+	if a.Jobs != nil {
+		a.addJobs()
+	}
 }
 
 // description is the OpenAPI document, encoded once: huma would encode it in

@@ -52,7 +52,7 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Tools(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/traces", id: "list-traces", tag: tag, summary: "List what plugins did to events",
-		shape: []outcome{}, errors: []int{422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
+		shape: []trace{}, errors: []int{422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Traces(ctx, TraceFilter(*in)))
 	})
 	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to mend it",

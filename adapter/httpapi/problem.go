@@ -85,6 +85,12 @@ func classify(err error) (status int, detail string) {
 	if e, ok := errors.AsType[*InvalidRequestError](err); ok {
 		return http.StatusBadRequest, e.Reason
 	}
+	switch {
+	case errors.Is(err, ErrNoJob):
+		return http.StatusNotFound, "Job not found"
+	case errors.Is(err, ErrJobBusy):
+		return http.StatusConflict, err.Error()
+	}
 	if e, ok := errors.AsType[*UnavailableError](err); ok {
 		return http.StatusServiceUnavailable, e.Reason
 	}

@@ -91,7 +91,7 @@ func TestFeatures(t *testing.T) {
 	s := serve(t, Options{})
 	flag := func(enabled string) string {
 		return `{"name":"plugins","description":"Enable plugin system for agent customization","stage":"experimental",` +
-			`"default":false,"enabled":` + enabled + `,"overridden":false,"deprecated":false}`
+			`"default":false,"enabled":` + enabled + `}`
 	}
 	s.do("GET", "/features", "").wants(t, 200, "["+flag("false")+"]")
 	s.do("POST", "/feature/plugins/enable", "").wants(t, 200, flag("true"))

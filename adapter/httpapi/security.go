@@ -3,6 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"mime"
 	"net"
@@ -27,9 +28,12 @@ func CheckListen(addr string, token bool) error {
 	if token || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("listening on %s lets other machines in, and there is no token: "+
-		"set token in [server] of the configuration, or listen on 127.0.0.1", quote(addr))
+	return fmt.Errorf("listening on %s lets other machines in, and %w: "+
+		"set token in [server] of the configuration, or listen on 127.0.0.1", quote(addr), ErrNoToken)
 }
+
+// ErrNoToken is the error of an address that others can reach, without a token to keep them out.
+var ErrNoToken = errors.New("there is no token")
 
 // isLoopback knows names and addresses that mean this machine alone. Other names
 // are not looked up: what they mean can change.

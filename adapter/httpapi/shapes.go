@@ -1,6 +1,9 @@
 package httpapi
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The types below are for the OpenAPI document alone: they say what the JSON
 // looks like that a backend returns ready made. Other programs rely on these fields; more may come beside them.
@@ -38,6 +41,14 @@ type toolResult struct {
 	Success bool     `json:"success"`
 	Result  string   `json:"result"`
 	Error   *string  `json:"error"`
+}
+
+type trace struct {
+	Type    string    `json:"type" doc:"Always point."`
+	Session string    `json:"session_id"`
+	Turn    string    `json:"turn"`
+	Time    time.Time `json:"time"`
+	Outcome outcome   `json:"outcome"`
 }
 
 type outcome struct {

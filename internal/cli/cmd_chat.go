@@ -8,13 +8,16 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
@@ -56,7 +59,8 @@ only with --yes.`,
   git diff | patchbay chat -p 'review this:' --json
   patchbay chat --resume`,
 		Annotations: exits(exit{exitOK, "the answer was printed"}, exit{exitFailed, "the model, or a plugin whose failure aborts, failed"},
-			exit{exitRefused, "a plugin refused or dropped the message"}, exit{exitConfig, "the configuration is at fault"},
+			exit{exitRefused, "a plugin refused or dropped the message"},
+			exit{exitNotFound, "no such session or python plugin"}, exit{exitConfig, "the configuration is at fault"},
 			exit{exitInterrupted, "interrupted; the session is kept"}),
 		Args: f.arguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +84,10 @@ func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 		f.resume = args[0]
 		return nil
 	}
-	return arguments()(cmd, args)
+	if len(args) > 0 {
+		return usage("to ask something: patchbay chat -p '"+strings.Join(args, " ")+"'", "%s: unexpected argument %q", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
@@ -187,12 +194,16 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 
 // printTurn is one message and its answer.
 func (a *app) printTurn(ctx context.Context, c *conversation, prompt string) error {
+	var refused refusals
 	if c.asks != nil {
-		c.approve = daemon.Deny("tools that change things need --yes where nobody can be asked")
+		c.approve = refused.refuse
 	}
 	result, err := c.Send(ctx, prompt, a.progress())
 	if result == nil {
 		return err
+	}
+	if len(refused.tools) > 0 && !a.flags.json {
+		fmt.Fprintf(a.Err, "not run: %s; --yes lets tools change things\n", strings.Join(refused.tools, ", "))
 	}
 	if a.flags.json {
 		if jsonErr := a.printJSON(result); jsonErr != nil {
@@ -205,9 +216,26 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string) err
 	case err != nil:
 		return err
 	case result.Skipped:
-		return told(kindRefused, result.Suggest, "the message was not sent: %s", cmp.Or(result.Reason, "a plugin dropped it"))
+		return &problem{kind: kindRefused, fix: result.Suggest,
+			err: fmt.Errorf("the message was not sent: %s", cmp.Or(result.Reason, "a plugin dropped it"))}
 	}
 	return nil
+}
+
+// refusals are the tools that were not run because nobody could be asked.
+type refusals struct {
+	mu    sync.Mutex // protects tools: several may be called at once
+	tools []string
+}
+
+// refuse is a [chat.Approver].
+func (r *refusals) refuse(_ context.Context, t chat.Tool, _ model.ToolCall) (chat.Approval, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.tools, t.Name) {
+		r.tools = append(r.tools, t.Name)
+	}
+	return chat.Approval{Reason: "tools that change things need --yes where nobody can be asked"}, nil
 }
 
 // progress tells a person what is happening while they wait.

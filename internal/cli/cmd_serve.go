@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,11 @@ interrupted.`,
 }
 
 func (a *app) runServe(ctx context.Context, listen string, m modelFlags) error {
+	if listen != "" {
+		if _, _, err := net.SplitHostPort(listen); err != nil {
+			return usage("write HOST:PORT, such as 127.0.0.1:8000", "--listen %q: %w", listen, err)
+		}
+	}
 	a.log = longLog(nil)
 	return a.withCore(ctx, m, func(core *daemon.Core) error {
 		return core.Serve(ctx, daemon.ServeOptions{Listen: listen, Ready: func(at daemon.Addresses) { a.serving(core, at) }})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
-	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -82,7 +81,7 @@ func (c *conversation) Send(ctx context.Context, text string, observe func(chat.
 
 // Compact makes the transcript shorter.
 func (c *conversation) Compact(ctx context.Context, strategy string) (*session.Compaction, error) {
-	return c.core.Compact(ctx, c.session.ID, strategy, nil)
+	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.session.ID, Strategy: strategy, Plugins: c.plugins})
 }
 
 // Generate writes a plugin's code.
@@ -110,5 +109,5 @@ func (c *conversation) end(ctx context.Context) error {
 	if !c.sent && len(c.history) == 0 {
 		return c.core.Sessions.Delete(ctx, c.session.ID)
 	}
-	return c.core.Agent(nil).End(hook.WithSession(ctx, c.session.ID), c.session)
+	return c.core.End(ctx, c.session, c.plugins)
 }

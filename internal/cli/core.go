@@ -25,6 +25,11 @@ func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core)
 	if err := a.checkPlaces(); err != nil {
 		return err
 	}
+	if m.model != "" {
+		if _, _, err := model.ParseName(m.model); err != nil {
+			return usage("", "--model: %w", err)
+		}
+	}
 	core, err := daemon.Open(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script)})
 	if err != nil {
 		return err

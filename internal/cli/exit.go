@@ -9,8 +9,11 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/command"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -52,13 +55,13 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindInterrupted, exitInterrupted
 	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, patchbay.ErrNoDialect):
 		return kindUsage, exitUsage
-	case k == kindConfig, is[*config.Error](err), errors.Is(err, config.ErrNoHome):
+	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome):
 		return kindConfig, exitConfig
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
 	case k == kindFailed:
 		return kindFailed, exitFailed
-	case errors.Is(err, patchbay.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
+	case k == kindNotFound, errors.Is(err, patchbay.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
 		return kindNotFound, exitNotFound
 	case is[*hook.Error](err), is[*proc.StartError](err):
 		return kindPlugin, exitFailed
@@ -116,6 +119,9 @@ func fixOf(err error) string {
 	}
 	if start, ok := errors.AsType[*proc.StartError](err); ok {
 		return start.Fix
+	}
+	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
+		return m.Fix
 	}
 	if refused, ok := errors.AsType[*command.Refused](err); ok {
 		return refused.Suggest

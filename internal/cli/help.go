@@ -26,10 +26,14 @@ type exit struct {
 
 // exits is the section: what is particular to the command, and what all have in common.
 func exits(own ...exit) map[string]string {
-	all := append(own,
-		exit{exitUsage, "the command line makes no sense"},
-		exit{exitConfig, "the configuration is at fault"},
-		exit{exitInterrupted, "interrupted"})
+	all := own
+	for _, e := range []exit{
+		{exitUsage, "the command line makes no sense"}, {exitConfig, "the configuration is at fault"}, {exitInterrupted, "interrupted"},
+	} {
+		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the command may say it better
+			all = append(all, e)
+		}
+	}
 	slices.SortFunc(all, func(a, b exit) int { return cmp.Compare(a.code, b.code) })
 	var b strings.Builder
 	for _, e := range all {
@@ -145,10 +149,14 @@ func flagRows(flags *pflag.FlagSet) [][]render.Cell {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
-		if f.Value.Type() != "bool" {
-			name += " " + strings.ToUpper(f.Name)
+		value, usage := pflag.UnquoteUsage(f)
+		if !strings.Contains(f.Usage, "`") {
+			value = strings.ToUpper(f.Name)
 		}
-		rows = append(rows, render.Cells("", name, f.Usage))
+		if f.Value.Type() != "bool" {
+			name += " " + value
+		}
+		rows = append(rows, render.Cells("", name, usage))
 	})
 	return rows
 }

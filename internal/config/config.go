@@ -72,8 +72,9 @@ type Model struct {
 
 // Server is the [server] table.
 type Server struct {
-	Listen string // host:port
-	Token  Secret // demanded from every client; a must for any address but loopback
+	Listen string   // host:port
+	Token  Secret   // demanded from every client; a must for any address but loopback
+	Hosts  []string // names by which clients may call it, beside loopback and its own address
 }
 
 // Approve is what happens when a built-in tool that changes things is called.

@@ -78,6 +78,7 @@ func readServer(t *tomlfile.Table, defaults Server) Server {
 	s := Server{
 		Listen: t.Text("listen", defaults.Listen),
 		Token:  NewSecret(t.Text("token", "")),
+		Hosts:  t.List("hosts"),
 	}
 	if !isAddress(s.Listen) {
 		t.Bad("listen", `write host and port, as in "127.0.0.1:8000"`, "%q is not an address", tomlfile.Cut(s.Listen))

@@ -24,7 +24,7 @@ import (
 // backend is the core as the routes see it.
 func (c *Core) backend() httpapi.Backend {
 	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
-		Inspect: inspect{c}, Calls: calls{c}, Events: events{c}}
+		Inspect: inspect{c}, Calls: calls{c}, Events: events{c}, Jobs: jobs{c.Jobs}}
 }
 
 // sources are the plugins that are files of code.
@@ -49,11 +49,18 @@ func (s sources) Get(ctx context.Context, name string) (httpapi.Source, error) {
 
 func (s sources) Save(ctx context.Context, name, content string) (string, error) {
 	one, err := s.Host.SaveSource(ctx, name, content)
+	if err == nil {
+		s.post("plugin.saved", "", map[string]string{"name": one.Name, "path": one.Path})
+	}
 	return one.Path, sourceError(err)
 }
 
 func (s sources) Delete(ctx context.Context, name string) error {
-	return sourceError(s.Host.DeleteSource(ctx, name))
+	err := s.Host.DeleteSource(ctx, name)
+	if err == nil {
+		s.post("plugin.deleted", "", map[string]string{"name": name})
+	}
+	return sourceError(err)
 }
 
 func (s sources) Reload(ctx context.Context, name string) (httpapi.Source, error) {
@@ -116,6 +123,9 @@ func (f features) Get(ctx context.Context, name string) (httpapi.Feature, error)
 
 func (f features) Set(ctx context.Context, name string, enabled bool) (httpapi.Feature, error) {
 	one, err := f.Features.Set(ctx, name, enabled)
+	if err == nil {
+		f.post("feature.changed", "", one)
+	}
 	return asFeature(one), featureError(err)
 }
 
@@ -140,7 +150,11 @@ func (s sessions) Create(ctx context.Context, r httpapi.SessionRequest) (session
 	if err := s.known(ctx, r.Plugins); err != nil {
 		return session.Session{}, err
 	}
-	return s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title})
+	one, err := s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title})
+	if err == nil {
+		s.post("session.created", one.ID, one)
+	}
+	return one, err
 }
 
 // workingDir is a directory that is there, as an absolute path.
@@ -203,10 +217,14 @@ func (s sessions) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	s.running.interrupt(id)
-	if err := s.Agent(nil).End(hook.WithSession(ctx, id), one); err != nil {
+	if err := s.End(ctx, one, one.Plugins); err != nil {
 		s.log.Warn("plugins were not told of the end of a session", "session", id, "err", err)
 	}
-	return errors.Join(s.Sessions.Delete(ctx, id), s.Journal.Forget(ctx, id))
+	err = errors.Join(s.Sessions.Delete(ctx, id), s.Journal.Forget(ctx, id))
+	if err == nil {
+		s.post("session.deleted", "", map[string]string{"id": id})
+	}
+	return err
 }
 
 func (s sessions) Transcript(ctx context.Context, id string) ([]session.Entry, error) {
@@ -272,25 +290,7 @@ func (i inspect) Plugin(_ context.Context, name string) (any, error) {
 	return detail, err
 }
 
-// A toolInfo is a tool, as `tool list --json` prints it.
-type toolInfo struct {
-	Name        string          `json:"name"`
-	Plugin      string          `json:"plugin"`
-	Dialect     string          `json:"dialect"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-}
-
-func (i inspect) Tools(context.Context) (any, error) {
-	tools := []toolInfo{}
-	for _, t := range i.tools {
-		tools = append(tools, toolInfo{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
-	}
-	for _, t := range i.Host.Tools() {
-		tools = append(tools, toolInfo(t))
-	}
-	return tools, nil
-}
+func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), nil }
 
 // A Diagnosis is what `doctor --json` prints.
 type Diagnosis struct {

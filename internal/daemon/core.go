@@ -32,6 +32,8 @@ type Options struct {
 	Host   patchbay.Options // Storage is filled in
 	Model  string           // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
 	Script string           // replies for the offline model to play; "": the configuration's
+
+	NoModel bool // nobody will be asked anything: the model need not be there
 }
 
 // A Core is a host, an engine, a model and the agent that brings them together.
@@ -44,6 +46,7 @@ type Core struct {
 	Features *feature.Features
 	Journal  *journal.Journal
 	Model    model.Model
+	Jobs     *Jobs
 
 	log   *slog.Logger
 	dir   string      // where sessions work unless they say otherwise
@@ -74,7 +77,7 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if c.Model, err = c.openModel(o, secrets); err != nil {
-		return err
+		return &ModelError{err}
 	}
 	if err := c.openEngine(ctx); err != nil {
 		return err
@@ -86,6 +89,9 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	}
 	c.procs = proc.NewGroup(c.log)
 	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})
+	if err := c.openJobs(o.Host.Environ, secrets); err != nil {
+		return err
+	}
 	c.count, err = newMetrics(c)
 	return err
 }
@@ -111,6 +117,9 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 
 // openModel: a flag goes before $PATCHBAY_MODEL, and that before the configuration.
 func (c *Core) openModel(o Options, secrets *config.Secrets) (model.Model, error) {
+	if o.NoModel {
+		return model.Offline(nil), nil
+	}
 	getenv := dialect.Env{Vars: o.Host.Environ}.Get
 	m := c.Config.Model
 	mc := model.Config{Provider: string(m.Provider), Name: m.Name, BaseURL: m.BaseURL, Window: m.Window,
@@ -147,6 +156,12 @@ func (c *Core) openEngine(ctx context.Context) error {
 	return nil
 }
 
+// A ModelError says why the model that was configured cannot be asked: its name, its key or its script.
+type ModelError struct{ Err error }
+
+func (e *ModelError) Error() string { return e.Err.Error() }
+func (e *ModelError) Unwrap() error { return e.Err }
+
 // Dir is where sessions work unless they say otherwise.
 func (c *Core) Dir() string { return c.dir }
 
@@ -155,9 +170,16 @@ func (c *Core) Dir() string { return c.dir }
 func (c *Core) Close() (err error) {
 	c.closing.Do(func() {
 		c.running.interruptAll()
-		err = errors.Join(c.closeHost(), c.closeEngine())
+		err = errors.Join(c.closeJobs(), c.closeHost(), c.closeEngine())
 	})
 	return err
+}
+
+func (c *Core) closeJobs() error {
+	if c.Jobs == nil {
+		return nil
+	}
+	return c.Jobs.close()
 }
 
 func (c *Core) closeHost() error {

@@ -37,6 +37,16 @@ func (c *Core) record(e chat.Event) {
 	c.Journal.Post(string(e.Type), e.Session, data)
 }
 
+// post keeps an event that is no turn's.
+func (c *Core) post(kind, sessionID string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		c.log.Warn("event is not kept", "event", kind, "err", err)
+		return
+	}
+	c.Journal.Post(kind, sessionID, data)
+}
+
 func encodeEvent(e chat.Event) (json.RawMessage, error) { return json.Marshal(e) }
 
 // shortened is an event without what made it long. Who was asked, and what they changed, stays.

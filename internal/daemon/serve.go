@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -62,7 +63,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Version: patchbay.Version,
+	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config.Server.Hosts, Version: patchbay.Version,
 		Metrics: c.count.handler, Logger: c.log})
 	if err != nil {
 		return errors.Join(err, tcp.Close(), local.Close())
@@ -80,6 +81,13 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	for _, l := range []net.Listener{tcp, local} {
 		go func() { ended <- server.Serve(l) }()
 	}
+	var scheduling sync.WaitGroup
+	scheduled, endJobs := context.WithCancel(context.WithoutCancel(ctx))
+	scheduling.Go(func() {
+		if err := c.Jobs.Schedule(scheduled); err != nil {
+			c.log.Error("no job will run", "err", err)
+		}
+	})
 	if o.Ready != nil {
 		o.Ready(Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket})
 	}
@@ -90,7 +98,9 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	case err = <-ended: // a listener broke; the other one goes with it
 		left--
 	}
+	endJobs() // agents that are running are stopped; their attempts count as failed
 	err = errors.Join(err, c.windDown(server, endRequests))
+	scheduling.Wait()
 	for range left {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 			err = errors.Join(err, e)
@@ -120,7 +130,7 @@ func (c *Core) windDown(server *http.Server, endRequests func()) error {
 
 func listenError(address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen: %w", address, err)
+		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen", address)
 	}
 	return fmt.Errorf("listen on %s: %w", address, err)
 }

@@ -35,19 +35,43 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	return result, err
 }
 
-// Compact makes a session's transcript shorter; "" is the configured strategy.
-func (c *Core) Compact(ctx context.Context, id, strategy string, observe func(chat.Event)) (*session.Compaction, error) {
+// Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.
+func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.hold(ctx, id, nil, func(ctx context.Context, t *session.Turn) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn) (session.Status, error) {
 		var err error
 		compaction, err = c.Agent(nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
-			Observe: c.observer(observe)}, strategy)
+			Observe: c.observer(nil)}, r.Strategy)
+		if errors.Is(err, chat.ErrNothingToCompact) {
+			return session.Done, nil
+		}
 		if err != nil {
 			return session.Failed, err
 		}
 		return session.Done, nil
 	})
 	return compaction, err
+}
+
+// A CompactRequest asks for a shorter transcript.
+type CompactRequest struct {
+	Session  string
+	Strategy string   // "": the configured one
+	Plugins  []string // as in [TurnRequest]
+}
+
+// End tells the plugins that a session is over.
+func (c *Core) End(ctx context.Context, s session.Session, plugins []string) error {
+	return c.Agent(nil).End(scoped(ctx, s.ID, plugins), s)
+}
+
+// scoped is the context of what is fired for a session.
+func scoped(ctx context.Context, id string, plugins []string) context.Context {
+	ctx = hook.WithSession(ctx, id)
+	if plugins == nil {
+		return ctx
+	}
+	return hook.WithChoice(ctx, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
 }
 
 // hold keeps a session's lease while use works with it, and records how that ended.
@@ -62,11 +86,7 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string,
 	if err != nil {
 		return err
 	}
-	inner := hook.WithSession(t.Context(), id)
-	if plugins != nil {
-		inner = hook.WithChoice(inner, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
-	}
-	status, err := use(inner, t)
+	status, err := use(scoped(t.Context(), id, plugins), t)
 	if endErr := t.End(ctx, status); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
 	}

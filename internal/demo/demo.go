@@ -1,12 +1,14 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -35,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer host.Close()
-	s := &show{Options: o, host: host}
+	s := &show{Options: o, host: host, dir: home.project()}
 	if err := s.cast(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -51,8 +53,9 @@ func Run(ctx context.Context, o Options) error {
 // A show is a demo under way.
 type show struct {
 	Options
-	host  *patchbay.Host
-	scene int
+	host   *patchbay.Host
+	dir    string // where the agent works
+	scenes int    // shown so far
 }
 
 // cast introduces the plugins. One that is not ready is an error: they are ours.
@@ -63,7 +66,7 @@ func (s *show) cast() error {
 		if p.Error != nil {
 			return fmt.Errorf("sample plugin %s: %s", p.Name, *p.Error)
 		}
-		s.say("  %-14s %-9s %s\n", p.Name, p.Dialect, p.Description)
+		s.say("  %-14s %-9s %s\n", p.Name, p.Dialect, cmp.Or(p.Description, "For jobs: "+strings.Join(p.Kinds, ", ")))
 	}
 	if !hasPython() {
 		s.say("\nThere is no python3 here, so the Python dialect sits this one out.\n")
@@ -95,8 +98,8 @@ func (s *show) draw(caption string, out *hook.Outcome) error {
 }
 
 func (s *show) title(caption string) {
-	s.scene++
-	s.say("\n%s\n", render.Bold(fmt.Sprintf("%d. %s", s.scene, caption), s.Color))
+	s.scenes++
+	s.say("\n%s\n", render.Bold(fmt.Sprintf("%d. %s", s.scenes, caption), s.Color))
 }
 
 func (s *show) say(format string, args ...any) {
@@ -107,6 +110,7 @@ func (s *show) say(format string, args ...any) {
 
 func (s *show) curtain() {
 	s.say("\nThat was %d plugins in %d dialects, none of which knows the other exists. Next:\n\n", len(s.host.Plugins()), s.dialects())
+	s.say("  patchbay chat             the agent, with your own plugins around it\n")
 	s.say("  patchbay plugin list      the plugins you already have\n")
 	s.say("  patchbay fire --list      every point a plugin can hook\n")
 	s.say("  patchbay doctor           what is wrong, and how to mend it\n")

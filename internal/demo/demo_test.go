@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // TestMain lets the test binary be a sample plugin, as the patchbay binary is.
@@ -30,7 +33,9 @@ func TestTheDemoShowsWhoChangedWhat(t *testing.T) {
 		"notebook       kaged", "tidy           scaffold",
 		"+ please count the words in notes.md",
 		"+ Branch: main",
-		"stop by guard",
+		"you    ›   pls count the words in   notes.md ",
+		"tool   › plugin_words_count {\"text\":\"to be or not to be\"}", "result › 6 words",
+		"stop by guard", "result › {\"error\":\"blocked by guard: this deletes files\"}",
 		"- There are 6 words. Your key is sk-demo-0123456789abcdef.",
 		"+ There are 6 words. Your key is [redacted].",
 		"+ 6 words",
@@ -41,6 +46,9 @@ func TestTheDemoShowsWhoChangedWhat(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not shown: %q", want)
 		}
+	}
+	if hasPython() && !strings.Contains(out.String(), "model  › There are 6 words. Your key is [redacted].\n         \n         (tools used: plugin_words_count)\n") {
+		t.Error("the answer is not shown as the last plugin left it")
 	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Error("colours without being asked for")
@@ -81,6 +89,34 @@ func TestTheDemoAsJSONHasALineForEachScene(t *testing.T) {
 	want += " command.before command.after command.done job.preflight job.preflight job.sink job.notify"
 	if got := strings.Join(points, " "); got != want {
 		t.Errorf("scenes %s, want %s", got, want)
+	}
+}
+
+func TestACommandThatTheGuardLetPassFailsTheDemo(t *testing.T) {
+	guard, other := "guard", "other"
+	for name, c := range map[string]struct {
+		by *string
+		ok bool
+	}{
+		"the guard answered":          {&guard, true},
+		"somebody else answered":      {&other, false},
+		"nobody answered, and it ran": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := wentWell(&chat.Result{Status: session.Done, Tools: []chat.ToolUse{{Name: shellTool, ResolvedBy: c.by}}})
+			if (err == nil) != c.ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	if err := wentWell(&chat.Result{Status: session.Skipped}); err == nil {
+		t.Error("a turn that was refused counts as shown")
+	}
+}
+
+func TestTheShellOfTheDemoRunsNothing(t *testing.T) {
+	if _, err := noShell.Run(t.Context(), chat.Call{}); err == nil {
+		t.Error("it ran something")
 	}
 }
 

@@ -44,6 +44,9 @@ func (git) Execute(_ context.Context, c command.Command, _ bool) (json.RawMessag
 
 func (git) Show(command.Command) error { return nil }
 
+// object is a payload written by hand.
+type object map[string]any
+
 // job plays a scheduled job: may it run, where does its output go, who is told.
 func (s *show) job(ctx context.Context) error {
 	s.part("One scheduled job: preflight, sink, notifier")

@@ -3,83 +3,80 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
-	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-// object is a payload written by hand.
-type object map[string]any
+// question is what the user types, in a hurry.
+const question = "  pls count the words in   notes.md "
 
-// turn plays one agent turn. The order is that of every turn: session, input,
-// context, prompt, model, tools, answer.
+// script is what the model says: a tool call that is welcome, one that is not,
+// and an answer with something in it that nobody should see.
+var script = model.Script{
+	{Text: "I will count them.", Tools: []model.ScriptedCall{
+		{Name: "plugin_words_count", Arguments: json.RawMessage(`{"text":"to be or not to be"}`)}}},
+	{Text: "And now I tidy up.", Tools: []model.ScriptedCall{
+		{Name: shellTool, Arguments: json.RawMessage(`{"cmd":"rm -rf /"}`)}}},
+	{Text: "There are 6 words. Your key is sk-demo-0123456789abcdef."},
+}
+
+// turn plays one turn of the agent that `patchbay chat` runs, with a model that
+// keeps to its script.
 func (s *show) turn(ctx context.Context) error {
-	s.part("One turn of an agent. The model is scripted; everything else is real")
-	for _, act := range []func(context.Context) error{s.opening, s.question, s.tool, s.blockedTool, s.answer} {
-		if err := act(ctx); err != nil {
-			return err
+	s.part("One turn of the agent. The model is scripted; everything else is real")
+	tell := &telling{show: s}
+	agent := &chat.Agent{Host: s.host, Model: model.Offline(script), Tools: s.tools, Logger: s.Logger}
+	result, err := agent.Run(ctx, chat.Turn{
+		ID:      "demo",
+		Session: session.Session{ID: "demo", WorkingDir: s.dir},
+		Log:     chat.NewMemoryLog(),
+		Text:    question,
+		Observe: tell.observe,
+	})
+	if err := errors.Join(err, tell.err); err != nil {
+		return err
+	}
+	return wentWell(result)
+}
+
+// wentWell makes sure that the guard has stood between the model and the shell.
+func wentWell(result *chat.Result) error {
+	if result.Status != session.Done {
+		return fmt.Errorf("the turn is %s: %s", result.Status, result.Reason)
+	}
+	for _, use := range result.Tools {
+		if use.Name == shellTool && (use.ResolvedBy == nil || *use.ResolvedBy != "guard") {
+			return errors.New("the guard let a dangerous command pass")
 		}
 	}
 	return nil
 }
 
-func (s *show) opening(ctx context.Context) error {
-	_, err := s.fire(ctx, "A session starts: the notebook remembers where you left off", hook.SessionStart,
-		object{"session_id": "demo", "working_dir": "project", "project_root": "project"})
-	if err != nil {
-		return err
+// tools are those of the plugins, and the name of a shell.
+func (s *show) tools() []chat.Tool {
+	tools := []chat.Tool{noShell}
+	for _, t := range s.host.Tools() {
+		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
+			Run: func(ctx context.Context, call chat.Call) (chat.ToolResult, error) {
+				r, err := s.host.CallTool(ctx, t.Name, call.Arguments)
+				if err != nil {
+					return chat.ToolResult{}, err
+				}
+				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error}, nil
+			}})
 	}
-	// A gate that a Python plugin watches to begin its count; nothing to look at.
-	_, err = s.host.Fire(ctx, hook.TurnBegin, object{"session_id": "demo", "working_dir": "project", "user_text": ""})
-	return err
+	return tools
 }
 
-func (s *show) question(ctx context.Context) error {
-	out, err := s.fire(ctx, "You ask something: typing is tidied up", hook.TurnInput,
-		object{"message": "  pls count the words in   notes.md "})
-	if err != nil {
-		return err
-	}
-	var input struct{ Message string }
-	if err := json.Unmarshal(out.Payload, &input); err != nil {
-		return err
-	}
-	_, err = s.fire(ctx, "The prompt is built: a plugin adds context the model could not know", hook.PromptContext,
-		object{"user_message": input.Message, "dynamic_context": "# Context\nYou are a helpful agent.\n"})
-	return err
-}
+const shellTool = "shell"
 
-// tool plays a tool call as an agent makes it: before, the tool, after.
-func (s *show) tool(ctx context.Context) error {
-	call := object{"tool": "plugin_words_count", "call_id": "1", "arguments": object{"text": "to be or not to be"}}
-	if _, err := s.fire(ctx, "The model calls a tool: the guard looks at it first", hook.ToolBefore, call); err != nil {
-		return err
-	}
-	result, err := s.host.CallTool(ctx, "plugin_words_count", call["arguments"])
-	if err != nil {
-		return err
-	}
-	call["result"], call["success"] = result.Result, result.Success
-	_, err = s.fire(ctx, fmt.Sprintf("The tool answers %q, and a plugin looks at that too", result.Result), hook.ToolAfter, call)
-	return err
-}
-
-func (s *show) blockedTool(ctx context.Context) error {
-	_, err := s.fire(ctx, "The model wants to delete your files: the guard answers in the tool's place", hook.ToolBefore,
-		object{"tool": "shell", "call_id": "2", "arguments": object{"cmd": "rm -rf /"}})
-	return err
-}
-
-func (s *show) answer(ctx context.Context) error {
-	out, err := s.fire(ctx, "The model answers: what looks like a secret does not reach the screen", hook.ModelReply,
-		object{"text": "There are 6 words. Your key is sk-demo-0123456789abcdef.", "tool_calls": []any{}})
-	if err != nil {
-		return err
-	}
-	var reply struct{ Text string }
-	if err := json.Unmarshal(out.Payload, &reply); err != nil {
-		return err
-	}
-	_, err = s.fire(ctx, "The answer is signed, by a plugin that has watched the whole turn", hook.TurnFinal, object{"text": reply.Text})
-	return err
-}
+// noShell is offered to the model and runs nothing, whatever it is asked: what
+// the model asks for here must not happen even where every plugin fails.
+var noShell = chat.Tool{Name: shellTool, Description: "Runs a command", Changes: true,
+	Run: func(context.Context, chat.Call) (chat.ToolResult, error) {
+		return chat.ToolResult{}, errors.New("the demo has no shell")
+	}}

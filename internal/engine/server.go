@@ -89,7 +89,7 @@ func (l *serverLog) Noticef(format string, args ...any) {
 // Warnf drops the warning of our own choice of the largest payload.
 func (l *serverLog) Warnf(format string, args ...any) {
 	if !strings.HasPrefix(format, "Maximum payloads over") {
-		l.log.Warn("engine: server warning", text(format, args))
+		l.log.Info("engine: server warning", text(format, args)) // such as that it had to look through its files after a crash, which it mends
 	}
 }
 

@@ -55,7 +55,7 @@ func newInputBox(l look) *inputBox {
 func inputStyles() textarea.Styles {
 	plain := lipgloss.NewStyle()
 	state := textarea.StyleState{Base: plain, Text: plain, CursorLine: plain, EndOfBuffer: plain,
-		Placeholder: plain.Faint(true), Prompt: plain.Foreground(lipgloss.Cyan), Selection: plain.Reverse(true)}
+		Placeholder: plain.Faint(true), Prompt: plain.Foreground(lipgloss.Cyan)}
 	return textarea.Styles{Focused: state, Blurred: state, Cursor: textarea.CursorStyle{Blink: true}}
 }
 

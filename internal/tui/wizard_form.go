@@ -17,7 +17,7 @@ import (
 
 // hooks are the ones a python plugin may have; seed 004, "Decorators Available".
 var hooks = []struct{ name, about string }{
-	{"on_begin", "before a turn; may refuse it"},
+	{"on_begin", "when a turn begins"},
 	{"on_tool_call", "before a tool runs; may change the call"},
 	{"on_resolve_tool", "answer in a tool's place"},
 	{"on_tool_result", "after a tool ran; may change the result"},
@@ -67,7 +67,7 @@ func (w *wizard) ask() tea.Cmd {
 			Placeholder("e.g. add the tools that were used to each reply").
 			Value(&w.draft.Description).Validate(checkDescription)),
 		huh.NewGroup(huh.NewMultiSelect[string]().Title("Which hooks?").
-			Description("space chooses; none leaves it to the model").
+			Description("x chooses; none leaves it to the model").
 			Options(hookOptions(w.look)...).Height(len(hooks)+2).Filterable(false).Value(&w.draft.Hooks)),
 	)
 }

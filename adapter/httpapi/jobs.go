@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Jobs are the scheduled agents. What is returned as any is encoded to JSON, in
+// the shape that `patchbay job` prints with --json.
+type Jobs interface {
+	List(ctx context.Context) (any, error)                                              // `job list`
+	Get(ctx context.Context, agent string) (any, error)                                 // the same, of one; ErrNoJob
+	Start(ctx context.Context, agent, schedule string, once bool) (run any, err error)  // ErrNoJob, ErrJobBusy
+	Runs(ctx context.Context, agent string, limit int) (any, error)                     // `job history`
+	Run(ctx context.Context, id string) (any, error)                                    // ErrNoJob
+	Output(ctx context.Context, id string, each func(line json.RawMessage) error) error // what there is now; ErrNoJob
+	Follow(ctx context.Context, id string, each func(line json.RawMessage) error) error // until the run is over; ErrNoJob
+}
+
+// The errors of Jobs that are answers.
+var (
+	ErrNoJob   = errors.New("no such job")
+	ErrJobBusy = errors.New("the last run is not over")
+)
+
+type agentName struct {
+	Agent string `path:"agent" maxLength:"256" doc:"The agent's name."`
+}
+
+type startJob struct {
+	agentName
+	Body *struct {
+		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the first where it is left out."`
+		Once     bool   `json:"once,omitempty" doc:"A single attempt."`
+	}
+}
+
+type runQuery struct {
+	Agent string `query:"agent" maxLength:"256" doc:"Of this agent alone."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many, the newest first."`
+}
+
+// A runPath is a run's id, whose parts are those of the path.
+type runPath struct {
+	Agent    string `path:"agent" maxLength:"256" doc:"The agent's name."`
+	Schedule string `path:"schedule" maxLength:"256" doc:"The schedule's id."`
+	Time     string `path:"time" maxLength:"64" doc:"The last part of the run's id."`
+	Accept   string `header:"Accept" hidden:"true"`
+}
+
+func (p *runPath) id() string { return p.Agent + "/" + p.Schedule + "/" + p.Time }
+
+func (a *api) addJobs() {
+	const tag = "jobs"
+	missing := []int{404, 422}
+	add(a, route{method: "GET", path: "/v1/jobs", id: "list-jobs", tag: tag, summary: "List the scheduled agents",
+		shape: []map[string]any{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.List(ctx))
+	})
+	add(a, route{method: "GET", path: "/v1/jobs/{agent}", id: "get-job", tag: tag, summary: "Show a scheduled agent",
+		shape: []map[string]any{}, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.Get(ctx, in.Agent))
+	})
+	add(a, route{method: "POST", path: "/v1/jobs/{agent}/run", id: "run-job", tag: tag, summary: "Run an agent now",
+		doc:   "Answers with the run, which goes on by itself: follow its output.",
+		shape: map[string]any{}, errors: []int{404, 409}}, a.startJob)
+	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
+		shape: []map[string]any{}, errors: []int{422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.Runs(ctx, in.Agent, in.Limit))
+	})
+	const run = "/v1/runs/{agent}/{schedule}/{time}"
+	add(a, route{method: "GET", path: run, id: "get-run", tag: tag, summary: "Show a run",
+		shape: map[string]any{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.Run(ctx, in.id()))
+	})
+	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
+		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run is over.",
+		shape: []map[string]any{}, events: true, errors: missing}, a.output)
+}
+
+func (a *api) startJob(ctx context.Context, in *startJob) (*answer[json.RawMessage], error) {
+	schedule, once := "", false
+	if in.Body != nil {
+		schedule, once = in.Body.Schedule, in.Body.Once
+	}
+	return encoded(a.Jobs.Start(ctx, in.Agent, schedule, once))
+}
+
+func (a *api) output(ctx context.Context, in *runPath) (*huma.StreamResponse, error) {
+	if wantsEvents(in.Accept) {
+		return streamed(func(w http.ResponseWriter, r *http.Request) { a.streamOutput(w, r, in.id()) }), nil
+	}
+	lines := []json.RawMessage{}
+	err := a.Jobs.Output(ctx, in.id(), func(line json.RawMessage) error {
+		lines = append(lines, line)
+		return nil
+	})
+	out, err := encoded(lines, err)
+	if err != nil {
+		return nil, err
+	}
+	return streamed(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(append(out.Body, '\n')) // a client that is gone can ask again
+	}), nil
+}
+
+// streamOutput sends lines until the run is over.
+func (a *api) streamOutput(w http.ResponseWriter, r *http.Request, id string) {
+	s, ctx := a.open(w, r)
+	defer a.closed(s)
+	err := a.Jobs.Follow(ctx, id, func(line json.RawMessage) error { return s.send(Event{Kind: "line", Data: line}) })
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.fail(a.problem(err, "stream of output"))
+	default:
+		run, err := a.Jobs.Run(ctx, id)
+		out, err := encoded(run, err)
+		if err != nil {
+			s.fail(a.problem(err, "stream of output"))
+			return
+		}
+		_ = s.send(Event{Kind: "result", Data: out.Body}) // closed has the error
+	}
+}

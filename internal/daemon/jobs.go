@@ -1,0 +1,248 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/notify"
+)
+
+// Jobs are the scheduled agents of a core: what is on disk about them, and what makes their runs.
+type Jobs struct {
+	Store  *job.Store
+	Runner *job.Runner
+
+	core   *Core
+	dirs   []string
+	teller *job.Teller
+
+	mu     sync.Mutex // protects loaded
+	loaded job.Loaded
+
+	manual sync.WaitGroup // runs that were asked for, and not waited for
+}
+
+// openJobs reads the manifests. Nothing is scheduled before [Jobs.Schedule].
+func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
+	dirs, err := c.Dirs.JobDirs(c.Config)
+	if err != nil {
+		return err
+	}
+	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine)}
+	j.teller = job.NewTeller(job.TellerOptions{Host: c.Host, Logger: c.log,
+		Notify:   notify.Options{Lookup: lookup(secrets, environ), Procs: c.procs, Environ: environ, Logger: c.log},
+		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
+	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell}
+	j.Reload()
+	c.Jobs = j
+	return nil
+}
+
+// lookup finds ${NAME}: in the secrets file, then in the environment.
+func lookup(secrets *config.Secrets, environ []string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if secret, ok := secrets.Lookup(name); ok {
+			return secret.Reveal(), true
+		}
+		for _, v := range slices.Backward(environ) {
+			if value, ok := cutName(v, name); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+}
+
+func cutName(variable, name string) (string, bool) {
+	if len(variable) > len(name) && variable[:len(name)] == name && variable[len(name)] == '=' {
+		return variable[len(name)+1:], true
+	}
+	return "", false
+}
+
+// Dirs are where agents are looked for.
+func (j *Jobs) Dirs() []string { return j.dirs }
+
+// Reload reads the manifests again.
+func (j *Jobs) Reload() job.Loaded {
+	loaded := job.LoadDirs(j.dirs)
+	j.mu.Lock()
+	j.loaded = loaded
+	j.mu.Unlock()
+	return loaded
+}
+
+// Loaded are the manifests as they were last read.
+func (j *Jobs) Loaded() job.Loaded {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.loaded
+}
+
+func (j *Jobs) manifests() []*job.Manifest { return j.Loaded().Manifests }
+
+// Schedule runs agents when they are due, until ctx ends. Manifests that change are read again.
+func (j *Jobs) Schedule(ctx context.Context) error {
+	for _, b := range j.Loaded().Broken {
+		j.core.log.Warn("agent left out", "agent", b.Path, "err", b.Err)
+	}
+	s := job.NewScheduler(j.Runner, j.manifests)
+	var watching sync.WaitGroup
+	watch, cancel := context.WithCancel(ctx)
+	watching.Go(func() {
+		job.Watch(watch, j.dirs, j.core.log, func() {
+			loaded := j.Reload()
+			j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
+			s.Changed()
+		})
+	})
+	err := s.Run(ctx)
+	cancel()
+	watching.Wait()
+	return err
+}
+
+// tell passes a notice on: to the journal, to plugins and to people.
+func (j *Jobs) tell(t job.Telling) {
+	data, err := json.Marshal(map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
+		"run": t.Run.ID, "attempt": t.Attempt, "max_attempts": t.Most, "error": t.Error, "suggest": t.Suggest})
+	if err == nil {
+		j.core.Journal.Post("job."+string(t.Event), "", data)
+	}
+	j.teller.Tell(t)
+}
+
+// close waits for the runs that were asked for, whose context has ended, and tells what is left to be told.
+func (j *Jobs) close() error {
+	j.manual.Wait()
+	return j.teller.Close()
+}
+
+// Find is an agent and one of its schedules; "" is its first, or, where it has none, a schedule for runs by hand.
+func (j *Jobs) Find(agent, schedule string) (*job.Manifest, *job.Schedule, error) {
+	var names []string
+	for _, m := range j.manifests() {
+		if m.Agent.Name != agent {
+			names = append(names, m.Agent.Name)
+			continue
+		}
+		s, err := scheduleOf(m, schedule)
+		return m, s, err
+	}
+	for _, b := range j.Loaded().Broken {
+		if b.Path != "" && agentOf(b.Path) == agent {
+			return nil, nil, b.Err
+		}
+	}
+	return nil, nil, &NoJobError{Agent: agent, Known: names}
+}
+
+func scheduleOf(m *job.Manifest, id string) (*job.Schedule, error) {
+	var known []string
+	for i := range m.Schedules {
+		if id == "" || m.Schedules[i].ID == id {
+			return &m.Schedules[i], nil
+		}
+		known = append(known, m.Schedules[i].ID)
+	}
+	if id == "" || id == byHand {
+		return &job.Schedule{ID: byHand, Retry: m.Defaults}, nil
+	}
+	return nil, &NoJobError{Agent: m.Agent.Name, Schedule: id, Known: known}
+}
+
+// byHand is the schedule of an agent that has none.
+const byHand = "manual"
+
+// A NoJobError says that an agent, or a schedule of one, is not there.
+type NoJobError struct {
+	Agent    string
+	Schedule string // "": the agent is not there
+	Known    []string
+}
+
+func (e *NoJobError) Error() string {
+	if e.Schedule != "" {
+		return fmt.Sprintf("agent %s has no schedule %q", e.Agent, e.Schedule)
+	}
+	return fmt.Sprintf("agent %s: not found", e.Agent)
+}
+
+// Unwrap makes it one of those that are not found.
+func (e *NoJobError) Unwrap() error { return patchbay.ErrNotFound }
+
+// A JobInfo is one schedule of an agent, as `job list --json` prints it.
+type JobInfo struct {
+	Agent       string     `json:"agent"`
+	Schedule    string     `json:"schedule"`
+	Description string     `json:"description"`
+	Path        string     `json:"path"`
+	Next        *time.Time `json:"next_run"`     // null: it does not run by itself
+	NextAttempt *time.Time `json:"next_attempt"` // of a run that waits
+	Running     string     `json:"running"`      // the run that is not over; "": none
+	Last        *job.Run   `json:"last_run"`
+	LastSuccess *time.Time `json:"last_success"`
+	Streak      int        `json:"streak"` // above zero: successes in a row; below: failures
+	Stale       bool       `json:"stale"`
+	Error       string     `json:"error,omitempty"` // why it cannot run
+}
+
+// List is every schedule of every agent, and what is broken.
+func (j *Jobs) List(ctx context.Context) ([]JobInfo, error) {
+	states, err := j.Store.States(ctx)
+	if err != nil {
+		return nil, err
+	}
+	loaded := j.Loaded()
+	list := []JobInfo{}
+	for _, m := range loaded.Manifests {
+		schedules := m.Schedules
+		if len(schedules) == 0 {
+			schedules = []job.Schedule{{ID: byHand}}
+		}
+		for i := range schedules {
+			info, err := j.info(ctx, m, &schedules[i], states[m.Agent.Name+"/"+schedules[i].ID])
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, info)
+		}
+	}
+	for _, b := range loaded.Broken {
+		list = append(list, JobInfo{Agent: agentOf(b.Path), Path: b.Path, Error: b.Err.Error()})
+	}
+	return list, nil
+}
+
+func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st job.State) (JobInfo, error) {
+	info := JobInfo{Agent: m.Agent.Name, Schedule: s.ID, Description: m.Agent.Description, Path: m.Path, Running: st.Active,
+		Streak: st.Streak, Stale: st.Stale, NextAttempt: timeOrNil(st.NextAt), LastSuccess: timeOrNil(st.Success)}
+	if m.Agent.Monitor && s.Type != "" {
+		info.Next = timeOrNil(s.Next(time.Now()))
+	}
+	if st.LastRun != "" {
+		run, err := j.Store.Run(ctx, st.LastRun)
+		if err != nil && !errors.Is(err, job.ErrNoRun) { // a record may be too old to be kept
+			return info, err
+		}
+		if err == nil {
+			info.Last = &run
+		}
+	}
+	return info, nil
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// jobs are the scheduled agents, as the routes see them.
+type jobs struct{ *Jobs }
+
+func (j jobs) List(ctx context.Context) (any, error) { return j.Jobs.List(ctx) }
+
+func (j jobs) Get(ctx context.Context, agent string) (any, error) {
+	all, err := j.Jobs.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(all, func(i JobInfo) bool { return i.Agent != agent })
+	if len(list) == 0 {
+		return nil, httpapi.ErrNoJob
+	}
+	return list, nil
+}
+
+// Start begins a run and returns when it has its record. It goes on by itself.
+func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any, error) {
+	m, s, err := j.Find(agent, schedule)
+	if err != nil {
+		return nil, jobError(err)
+	}
+	began := make(chan job.Run, 1)
+	ended := make(chan error, 1)
+	running, done, err := j.core.running.begin(context.WithoutCancel(ctx), "job "+agent)
+	if err != nil {
+		return nil, err
+	}
+	j.manual.Go(func() {
+		defer done()
+		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Began: func(r job.Run) { began <- r }})
+		ended <- err
+	})
+	select {
+	case r := <-began:
+		return r, nil
+	case err := <-ended:
+		return nil, jobError(err)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (j jobs) Runs(ctx context.Context, agent string, limit int) (any, error) {
+	return j.Store.Runs(ctx, agent, limit)
+}
+
+func (j jobs) Run(ctx context.Context, id string) (any, error) {
+	r, err := j.Store.Run(ctx, id)
+	return r, jobError(err)
+}
+
+func (j jobs) Output(ctx context.Context, id string, each func(json.RawMessage) error) error {
+	if _, err := j.Store.Run(ctx, id); err != nil {
+		return jobError(err)
+	}
+	return j.Store.Output(ctx, id, encodeLines(each))
+}
+
+func (j jobs) Follow(ctx context.Context, id string, each func(json.RawMessage) error) error {
+	return jobError(j.Store.Follow(ctx, id, encodeLines(each)))
+}
+
+func encodeLines(each func(json.RawMessage) error) func(job.Line) error {
+	return func(l job.Line) error {
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		return each(data)
+	}
+}
+
+func jobError(err error) error {
+	switch {
+	case errors.Is(err, patchbay.ErrNotFound), errors.Is(err, job.ErrNoRun):
+		return httpapi.ErrNoJob
+	case errors.Is(err, job.ErrBusy):
+		return httpapi.ErrJobBusy
+	}
+	return err
+}
+
+// agentOf is the directory of a manifest, by which a broken one is known.
+func agentOf(path string) string {
+	if filepath.Base(path) == "agent.toml" {
+		path = filepath.Dir(path)
+	}
+	return filepath.Base(path)
+}
