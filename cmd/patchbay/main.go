@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules name time zones, also where the system has none
 
 	"github.com/patchbay-dev/patchbay/internal/cli"
 	"github.com/patchbay-dev/patchbay/internal/demo"

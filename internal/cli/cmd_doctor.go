@@ -48,8 +48,9 @@ func (a *app) runDoctor(ctx context.Context) error {
 				d.ready++
 			}
 		}
-		d.Findings = host.Doctor()
-		return nil
+		findings, _, err := a.examineJobs(ctx, host, false)
+		d.Findings = append(host.Doctor(), findings...)
+		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
 		d.Findings, err = configFindings(bad), nil // a bad configuration is what doctors are for

@@ -21,16 +21,21 @@ func (m *modelFlags) add(f *pflag.FlagSet) {
 }
 
 // withCore opens everything the agent needs, lets use work with it, and ends it again.
-func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core) error) (err error) {
-	if err := a.checkPlaces(); err != nil {
-		return err
-	}
+func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core) error) error {
 	if m.model != "" {
 		if _, _, err := model.ParseName(m.model); err != nil {
 			return usage("", "--model: %w", err)
 		}
 	}
-	core, err := daemon.Open(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script)})
+	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script)}, use)
+}
+
+// withCoreOf is withCore for a command that has no model, or no need for all plugins.
+func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon.Core) error) error {
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
+	core, err := daemon.Open(ctx, o)
 	if err != nil {
 		return err
 	}

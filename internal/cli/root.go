@@ -39,7 +39,7 @@ func newRootCommand(a *app) *cobra.Command {
 		&cobra.Group{ID: groupMore, Title: "more"})
 	root.AddCommand(
 		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
-		newFireCommand(a), newRunCommand(a), newChatCommand(a), newServeCommand(a),
+		newFireCommand(a), newRunCommand(a), newChatCommand(a), newJobCommand(a), newServeCommand(a),
 		newDoctorCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
@@ -77,7 +77,8 @@ func (a *app) overview() error {
 		{"patchbay tool list", "the tools they offer"},
 		{"patchbay fire --list", "the moments they can hook"},
 		{"patchbay chat", "an agent with your plugins around it"},
-		{"patchbay serve", "the same over HTTP"},
+		{"patchbay job list", "agents that run on schedules"},
+		{"patchbay serve", "the same over HTTP, and the schedules"},
 		{"patchbay doctor", "what is wrong, and how to mend it"},
 	} {
 		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})

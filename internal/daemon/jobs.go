@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -40,7 +41,8 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	j.teller = job.NewTeller(job.TellerOptions{Host: c.Host, Logger: c.log,
 		Notify:   notify.Options{Lookup: lookup(secrets, environ), Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
-	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell}
+	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
+		StateDir: filepath.Join(c.Dirs.State, "agents")}
 	j.Reload()
 	c.Jobs = j
 	return nil

@@ -8,9 +8,9 @@
 // redrawn: the reply under way, the tools that run, the input, a status line.
 //
 // Text of models, tools and plugins is foreign, and a terminal obeys what it
-// reads: all of it passes through package render, and markdown, which can spell
-// control characters as character references, is checked once more after it
-// was rendered (see markdown.go).
+// reads: all of it passes through package render; that of markdown, which can
+// spell control characters as references, once more when it is parsed (see
+// markdown.go).
 //
 //	Run                       a program around a screen, until the person leaves
 //	  screen.Update           one message at a time; owns all that follows

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/dlclark/regexp2"
 )
 
 // A driver is Bubble Tea's loop without a terminal, in a synctest bubble: it
@@ -72,7 +72,6 @@ func (d *driver) close() {
 	d.cancel()
 	d.s.approver.close()
 	time.Sleep(2 * leaveWithin) // ticks that are on their way
-	regexp2.StopTimeoutClock()  // a goroutine of the code highlighter's
 	synctest.Wait()
 	if err := d.s.calls.close(); err != nil {
 		d.t.Error(err)
@@ -196,6 +195,21 @@ func control(line string) string {
 		line, state = line[n:], next
 	}
 	return ""
+}
+
+// isStyle tells a "select graphic rendition" sequence that hides nothing.
+func isStyle(seq string) bool {
+	params, ok := strings.CutPrefix(seq, "\x1b[")
+	params, end := strings.CutSuffix(params, "m")
+	if !ok || !end || strings.Trim(params, "0123456789;") != "" {
+		return false
+	}
+	list := strings.Split(params, ";")
+	if list[0] == "38" || list[0] == "48" {
+		return true // a colour by its number, which may be any
+	}
+	const conceal = "8"
+	return !slices.ContainsFunc(list, func(p string) bool { return strings.TrimLeft(p, "0") == conceal })
 }
 
 func (d *driver) send(msg tea.Msg) {

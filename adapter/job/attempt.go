@@ -1,0 +1,356 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/secretenv"
+)
+
+// pluginDialect is whose plugins a manifest names: seed 000 is the document of both.
+const pluginDialect = "dotagent"
+
+const (
+	exitTimedOut = 124             // the rulings: "A timed-out agent has exit code 124"
+	sinkLines    = 500             // the rulings: "the captured stdout, last 500 lines"
+	maxLine      = 64 << 10        // bytes of a line; what is longer is told as several
+	termGrace    = 5 * time.Second // from SIGTERM to SIGKILL, as for plugins
+)
+
+// errTimedOut is the cause of the end of an agent's time.
+var errTimedOut = errors.New("the agent took too long")
+
+// A Host takes events through plugins; *patchbay.Host is one.
+type Host interface {
+	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
+}
+
+// An attempt is one try at a run, under way.
+type attempt struct {
+	runner   *Runner
+	manifest *Manifest
+	schedule *Schedule
+	run      *Run
+	number   int
+	dryRun   bool
+	out      *output
+}
+
+// do makes the attempt: preflights, the agent, and the sinks.
+func (a *attempt) do(ctx context.Context) Attempt {
+	result := Attempt{Number: a.number, Began: a.runner.clock.Now()}
+	a.try(ctx, &result)
+	result.Ended = a.runner.clock.Now()
+	return result
+}
+
+func (a *attempt) try(ctx context.Context, result *Attempt) {
+	if refusal := a.preflight(ctx); refusal != nil {
+		result.Result, result.Error, result.Suggest = Refused, refusal.reason, refusal.suggest
+		return
+	}
+	code, err := a.command(ctx)
+	switch {
+	case errors.Is(err, errTimedOut):
+		code = exitTimedOut
+		result.Result, result.ExitCode, result.Error = TimedOut, &code, fmt.Sprintf("took more than %s", a.manifest.Agent.Timeout)
+	case ctx.Err() != nil:
+		result.Result, result.Error = CutOff, context.Cause(ctx).Error()
+	case err != nil:
+		result.Result, result.Error = Failed, err.Error()
+	case code != 0:
+		result.Result, result.ExitCode, result.Error = Failed, &code, a.out.complaint(code)
+	default:
+		result.Result, result.ExitCode = OK, &code
+		if !a.dryRun {
+			result.Sinks = a.sinks(ctx)
+		}
+	}
+}
+
+// A refusal is a preflight's no.
+type refusal struct{ reason, suggest string }
+
+// preflight asks the plugins of the manifest in order, then those that the configuration has connected to the point. The
+// first refusal ends it: "The agent will NOT be invoked if any preflight returns ok=false".
+func (a *attempt) preflight(ctx context.Context) *refusal {
+	for i := range a.manifest.Preflight {
+		h := &a.manifest.Preflight[i]
+		a.out.note("preflight %s", h.Plugin)
+		out, err := a.ask(ctx, hook.JobPreflight, h, a.payload(h, "", ""))
+		if r := refused(out, err); r != nil {
+			r.reason = fmt.Sprintf("preflight %s: %s", h.Plugin, r.reason)
+			return r
+		}
+	}
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	out, err := a.runner.Host.Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
+	return refused(out, err)
+}
+
+func refused(out *hook.Outcome, err error) *refusal {
+	switch {
+	case out != nil && out.Verdict == hook.Deny:
+		return &refusal{out.Reason, out.Suggest}
+	case err != nil:
+		return &refusal{reason: err.Error()}
+	}
+	return nil
+}
+
+// ask fires a point at one plugin of the manifest. One that is not there is an error.
+func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
+	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
+	out, err := a.runner.Host.Fire(ctx, point, payload)
+	if err == nil && len(out.Steps) == 0 {
+		return nil, fmt.Errorf("plugin not found: %s", h.Plugin) // the text is the protocol's
+	}
+	return out, err
+}
+
+// payload is what a plugin is told of the job.
+func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
+	p := map[string]any{"agent": a.manifest.Agent.Name, "schedule": a.schedule.ID, "config": json.RawMessage(`{}`)}
+	if len(h.Config) > 0 {
+		p["config"] = h.Config
+	}
+	if event != "" {
+		p["event"], p["message"] = string(event), message
+	}
+	return p
+}
+
+// sinks hands the output on, and lists what went wrong.
+func (a *attempt) sinks(ctx context.Context) []string {
+	var faults []string
+	text := a.out.tail()
+	for i := range a.manifest.OnSuccess {
+		h := &a.manifest.OnSuccess[i]
+		if !h.Wants(Success) {
+			continue
+		}
+		a.out.note("sink %s", h.Plugin)
+		out, err := a.ask(ctx, hook.JobSink, h, a.payload(h, Success, text))
+		if err == nil {
+			err = stepError(out)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("sink %s: %s", h.Plugin, err))
+		}
+	}
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	out, err := a.runner.Host.Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
+	if err == nil {
+		err = stepError(out)
+	}
+	if err != nil {
+		faults = append(faults, "sink "+err.Error())
+	}
+	return faults
+}
+
+// stepError is the first failure among those who were told.
+func stepError(out *hook.Outcome) error {
+	for i := range out.Steps {
+		if err := out.Steps[i].Err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command runs the agent's own program in a process group of its own, under its timeout.
+func (a *attempt) command(ctx context.Context) (code int, err error) {
+	tmp, err := os.MkdirTemp("", "patchbay-"+a.manifest.Slug()+"-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if a.manifest.Agent.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.manifest.Agent.Timeout, errTimedOut)
+		defer cancel()
+	}
+	args := append(slices.Clone(a.manifest.Run.Args), a.schedule.Args...)
+	env, err := a.environ(tmp)
+	if err != nil {
+		return 0, err
+	}
+	p, err := a.runner.Procs.Start(ctx, proc.Spec{Path: a.manifest.Run.Command, Args: args, Dir: a.manifest.Run.WorkingDir,
+		Env: env, Log: func(line string) { a.out.line(stderr, line) }})
+	if err != nil {
+		return 0, err
+	}
+	return a.await(ctx, p)
+}
+
+// await reads what the program prints until it has ended, or its time has.
+func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
+	_ = p.Stdin().Close() // it has none
+	read := make(chan struct{})
+	go func() { // owns the reading of stdout, until it ends or Stop closes it
+		defer close(read)
+		a.out.copy(stdout, p.Stdout())
+	}()
+	var err error
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		p.Stop(context.WithoutCancel(ctx), proc.Ladder{Term: termGrace})
+	}
+	_ = p.Stdout().SetReadDeadline(time.Now().Add(time.Second)) // what is in the pipe; a stranger may hold it open
+	<-read
+	p.Stop(context.WithoutCancel(ctx), proc.Ladder{})
+	return p.Exit().ShellCode(), err
+}
+
+// environ is what the agent's program sees: the host's environment less its secrets, or only what the manifest lets pass;
+// what the manifest adds; and where and what it is.
+func (a *attempt) environ(tmp string) ([]string, error) {
+	argv, err := json.Marshal(append([]string{}, a.schedule.Args...))
+	if err != nil {
+		return nil, err
+	}
+	heartbeat, err := a.heartbeat(tmp)
+	if err != nil {
+		return nil, err
+	}
+	m := a.manifest
+	var env []string
+	for _, v := range secretenv.Without(a.runner.Environ) {
+		name, _, _ := strings.Cut(v, "=")
+		if m.passes(name) && !strings.HasPrefix(name, "AGENT_") {
+			env = append(env, v)
+		}
+	}
+	for name, value := range m.Env.Extra {
+		env = append(env, name+"="+value)
+	}
+	return append(env,
+		"AGENT_NAME="+m.Agent.Name, "AGENT_HOME="+m.Dir, "AGENT_TMPDIR="+tmp, "AGENT_DRY_RUN="+strconv.FormatBool(a.dryRun),
+		"AGENT_SCHEDULE_ID="+a.schedule.ID, "AGENT_SLUG="+a.schedule.Slug(), "AGENT_START_EPOCH="+strconv.FormatInt(a.runner.clock.Now().Unix(), 10),
+		"AGENT_ARGV="+string(argv), "AGENT_HEARTBEAT_FILE="+heartbeat), nil
+}
+
+// heartbeat is a file in which an agent may leave word from one run to the next; none on a dry run.
+func (a *attempt) heartbeat(tmp string) (string, error) {
+	if a.dryRun {
+		return "", nil
+	}
+	dir := filepath.Join(tmp, "state")
+	if a.runner.StateDir != "" {
+		dir = filepath.Join(a.runner.StateDir, a.manifest.Slug())
+	}
+	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
+}
+
+// always are the variables without which hardly a program runs.
+var always = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
+
+// passes tells whether a variable of the host's reaches the agent.
+func (m *Manifest) passes(name string) bool {
+	if list := m.Security.EnvPassthrough; len(list) > 0 {
+		return slices.Contains(always, name) || slices.ContainsFunc(list, func(pattern string) bool {
+			ok, err := filepath.Match(pattern, name)
+			return err == nil && ok
+		})
+	}
+	return m.Env.Inherit || slices.Contains(always, name)
+}
+
+// A Stream is where a line of output was written.
+type Stream string
+
+// The streams. Notes are our own.
+const (
+	stdout Stream = "stdout"
+	stderr Stream = "stderr"
+	notes  Stream = "note"
+)
+
+// output collects what an attempt prints. It is safe for concurrent use.
+type output struct {
+	keep func(Line) // told each line
+
+	mu   sync.Mutex // protects the fields below
+	last []string   // of stdout, the last sinkLines
+	cry  string     // the last line of stderr
+}
+
+// A Line is one line of output.
+type Line struct {
+	Attempt int       `json:"attempt"`
+	Time    time.Time `json:"time"`
+	Stream  Stream    `json:"stream"`
+	Text    string    `json:"text"`
+}
+
+func (o *output) line(s Stream, text string) {
+	o.mu.Lock()
+	switch s {
+	case stdout:
+		if o.last = append(o.last, text); len(o.last) > 2*sinkLines {
+			o.last = append(o.last[:0], o.last[len(o.last)-sinkLines:]...)
+		}
+	case stderr:
+		if strings.TrimSpace(text) != "" {
+			o.cry = text
+		}
+	}
+	o.mu.Unlock()
+	o.keep(Line{Stream: s, Text: text})
+}
+
+func (o *output) note(format string, args ...any) { o.line(notes, fmt.Sprintf(format, args...)) }
+
+// copy reads lines to the end.
+func (o *output) copy(s Stream, r io.Reader) {
+	lines := bufio.NewReaderSize(r, maxLine)
+	for {
+		text, err := lines.ReadSlice('\n')
+		if len(text) > 0 {
+			o.line(s, strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\uFFFD"))
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return // the end, or nobody may write to it any more
+		}
+	}
+}
+
+// tail is the end of stdout, for sinks.
+func (o *output) tail() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := o.last
+	if len(last) > sinkLines {
+		last = last[len(last)-sinkLines:]
+	}
+	if len(last) == 0 {
+		return ""
+	}
+	return strings.Join(last, "\n") + "\n"
+}
+
+// complaint says how the program failed: its code, and the last it said.
+func (o *output) complaint(code int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cry == "" {
+		return fmt.Sprintf("exit code %d", code)
+	}
+	return fmt.Sprintf("exit code %d: %.300s", code, o.cry)
+}

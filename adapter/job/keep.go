@@ -1,0 +1,173 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+const (
+	keepEvery = 250 * time.Millisecond // lines are written together for so long
+	keepBytes = 32 << 10               // or until there are so many bytes
+	maxKept   = 64 << 20               // bytes of output of an attempt that are kept
+	keepWait  = 10 * time.Second       // for one write
+	keepQueue = 1024                   // lines that may wait; a program that prints faster is slowed down
+)
+
+// A keeper writes the output of one attempt into the store, some lines at a time.
+type keeper struct {
+	runner  *Runner
+	run     string
+	attempt int
+	lines   chan Line     // to the goroutine that writes
+	done    chan struct{} // closed when it has
+}
+
+// keep begins to keep an attempt's output.
+func (s *Store) keep(p *parts, run string, attempt int, r *Runner) *keeper {
+	k := &keeper{runner: r, run: run, attempt: attempt, lines: make(chan Line, keepQueue), done: make(chan struct{})}
+	go k.write(p)
+	return k
+}
+
+// line takes a line of output.
+func (k *keeper) line(l Line) {
+	l.Attempt, l.Time = k.attempt, k.runner.clock.Now().UTC()
+	if k.runner.Watch != nil {
+		k.runner.Watch(k.run, l)
+	}
+	k.lines <- l
+}
+
+// close waits until all is written.
+func (k *keeper) close() {
+	close(k.lines)
+	<-k.done
+}
+
+// write gathers lines and appends them.
+func (k *keeper) write(p *parts) {
+	defer close(k.done)
+	var batch bytes.Buffer
+	kept := 0
+	flush := func() {
+		if batch.Len() == 0 {
+			return
+		}
+		if kept += batch.Len(); kept <= maxKept {
+			k.append(p, batch.Bytes())
+		}
+		batch.Reset()
+	}
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case l, ok := <-k.lines:
+			if !ok {
+				flush()
+				if kept > maxKept {
+					k.append(p, encodeLine(Line{Attempt: k.attempt, Time: time.Now().UTC(), Stream: notes, Text: fmt.Sprintf("%d bytes of output were not kept", kept-maxKept)}))
+				}
+				return
+			}
+			batch.Write(encodeLine(l))
+			if batch.Len() >= keepBytes {
+				flush()
+			}
+		case <-tick.C:
+			flush()
+		}
+	}
+}
+
+// append writes a batch. Output that cannot be kept is logged, and the run goes on.
+func (k *keeper) append(p *parts, data []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), keepWait)
+	defer cancel()
+	if _, err := p.output.Append(ctx, engine.Append{Topic: k.run, Data: data}); err != nil {
+		k.runner.Logger.Warn("output is not kept", "run", k.run, "err", err)
+	}
+}
+
+func encodeLine(l Line) []byte {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return nil // strings and numbers: they encode
+	}
+	return append(data, '\n')
+}
+
+// Output calls f with the lines that a run has printed, oldest first.
+func (s *Store) Output(ctx context.Context, run string, f func(Line) error) error {
+	p, err := s.parts(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := p.output.Read(ctx, run, 0, 0)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := decodeLines(r.Data, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeLines takes a batch apart.
+func decodeLines(data []byte, f func(Line) error) error {
+	for _, text := range bytes.Split(bytes.TrimSpace(data), []byte{'\n'}) {
+		var l Line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return fmt.Errorf("kept output: %w", err)
+		}
+		if err := f(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followEvery is how often a follower looks for more.
+const followEvery = keepEvery
+
+// Follow calls f with the lines of a run, those that there are and then each as it comes, until the run is over.
+func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) error {
+	p, err := s.parts(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Run(ctx, run); err != nil {
+		return err
+	}
+	after := uint64(0)
+	for {
+		r, err := s.Run(ctx, run) // before the lines: what is over prints no more
+		if err != nil {
+			return err
+		}
+		records, err := p.output.Read(ctx, run, after, 0)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			if err := decodeLines(record.Data, f); err != nil {
+				return err
+			}
+			after = record.Sequence
+		}
+		if r.Status.Over() {
+			return nil
+		}
+		sleep(ctx, followEvery)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// readHooks reads [[preflight]], [[on_success]] or [[on_failure]], which have the same keys.
+func readHooks(top *tomlfile.Table, list string, s Security) []Hook {
+	tables := top.Tables(list)
+	hooks := make([]Hook, 0, len(tables))
+	for i, t := range tables {
+		h := Hook{
+			Plugin:  readPlugin(t, "plugin", s),
+			Config:  readConfig(t, "config"),
+			Events:  readEvents(t, "events"),
+			Timeout: readSeconds(t, "timeout_seconds", 0),
+			At:      placeOf(top, list, i),
+		}
+		t.End()
+		hooks = append(hooks, h)
+	}
+	return hooks
+}
+
+// readPlugin is a plugin's name. Its file is found by it, so it must not lead elsewhere.
+func readPlugin(t *tomlfile.Table, key string, s Security) string {
+	name := t.Required(key)
+	switch {
+	case name == "":
+	case strings.ContainsAny(name, "/\\\x00"):
+		t.Bad(key, "name the plugin, not its file", "%q cannot be a plugin's name", tomlfile.Cut(name))
+	case !s.AllowsPlugin(name):
+		t.Bad(key, "add it there, or take it out here", "security.allowed_plugins does not have %q", tomlfile.Cut(name))
+	}
+	return name
+}
+
+// readConfig is a plugin's own table as JSON, without the escapes that are for web pages: shell plugins look for text in it.
+func readConfig(t *tomlfile.Table, key string) json.RawMessage {
+	config := t.Free(key)
+	if config == nil {
+		return json.RawMessage("{}")
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(config); err != nil {
+		t.Bad(key, "", "%s", err)
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+func placeOf(top *tomlfile.Table, list string, i int) Place {
+	line, column := top.Position(list, i)
+	return Place{Key: fmt.Sprintf("%s[%d]", list, i), Line: line, Column: column}
+}
+
+func readSecurity(t *tomlfile.Table, dir string) Security {
+	s := Security{
+		AllowedCommands: t.List("allowed_commands"),
+		AllowedPlugins:  t.List("allowed_plugins"),
+		Network:         readNetwork(t),
+		EnvPassthrough:  t.List("env_passthrough"),
+	}
+	for i, path := range t.List("filesystem_writable") {
+		if strings.Contains(path, "\x00") {
+			t.BadItem("filesystem_writable", i, "must not contain a zero byte")
+		}
+		s.FilesystemWritable = append(s.FilesystemWritable, resolve(dir, path))
+	}
+	for i, name := range s.EnvPassthrough {
+		if strings.ContainsAny(name, "=\x00") {
+			t.BadItem("env_passthrough", i, "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
+		}
+	}
+	t.End()
+	return s
+}
+
+// readNetwork: the rulings, "network (allow | deny | host list)".
+func readNetwork(t *tomlfile.Table) Network {
+	const key = "network"
+	if _, isList := t.Raw(key).([]any); !isList {
+		return Network{Restricted: tomlfile.OneOf(t, key, "allow", "allow", "deny") == "deny"}
+	}
+	hosts := t.List(key)
+	for i, host := range hosts {
+		if host != "" && strings.ContainsAny(host, "/ \t\r\n\x00@") {
+			t.BadItem(key, i, "%q: want a host, as in \"api.example.com\", without scheme or path", tomlfile.Cut(host))
+		}
+	}
+	return Network{Restricted: true, Hosts: hosts}
+}
+
+// readMinutes is a number of minutes, 0 where it is absent.
+func readMinutes(t *tomlfile.Table, key string) time.Duration {
+	return time.Duration(number(t, key, 0, span{0, maxMinutes})) * time.Minute
+}

@@ -1,0 +1,164 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// manifestFile is what makes a directory an agent: the rulings, "Agents are directories with an agent.toml".
+const manifestFile = "agent.toml"
+
+// maxAgents bounds what is read from all directories together. People have a dozen; a directory with thousands is none of agents.
+const maxAgents = 1000
+
+// Load reads and checks the manifest at path. What is wrong with it comes back as one [*tomlfile.Error] with every problem in it.
+func Load(path string) (*Manifest, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// Parse checks a manifest that was read from path, which must be absolute.
+func Parse(path string, data []byte) (*Manifest, error) {
+	top, err := tomlfile.Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{Path: path, Dir: filepath.Dir(path), Fingerprint: fingerprint(data)}
+	readManifest(top, m)
+	if err := top.Err(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// readFile reads a manifest's bytes. Only a regular file is opened: a pipe would keep us waiting, a device never end.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, unreadable(path, errors.New("not a regular file"))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	return tomlfile.Read(f, path)
+}
+
+// unreadable is a problem of the file itself. The path is in it once.
+func unreadable(path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return &tomlfile.Error{Problems: []tomlfile.Problem{{File: path, Message: err.Error()}}}
+}
+
+func fingerprint(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Loaded is what a search for agents found.
+type Loaded struct {
+	Manifests []*Manifest // in the order of the directories, then of the names of theirs
+	Broken    []Broken
+}
+
+// Broken is a manifest, or a directory, that cannot be used.
+type Broken struct {
+	Path string
+	Err  error
+}
+
+// LoadDirs reads the agents in some directories, each of which holds one directory an agent. The rulings: "One broken
+// manifest never stops the others." A directory that is not there holds none. Of two agents with one name the second is
+// broken.
+func LoadDirs(dirs []string) Loaded {
+	paths, broken := findManifests(dirs)
+	l := Loaded{Broken: broken}
+	taken := make(map[string]*Manifest, len(paths))
+	for _, path := range paths {
+		m, err := Load(path)
+		if err == nil && taken[m.Agent.Name] != nil {
+			err = nameTaken(m, taken[m.Agent.Name])
+		}
+		if err != nil {
+			l.Broken = append(l.Broken, Broken{Path: path, Err: err})
+			continue
+		}
+		taken[m.Agent.Name] = m
+		l.Manifests = append(l.Manifests, m)
+	}
+	return l
+}
+
+func nameTaken(m, by *Manifest) error {
+	return &tomlfile.Error{Problems: []tomlfile.Problem{{
+		File: m.Path, Line: m.named.Line, Column: m.named.Column, Key: m.named.Key,
+		Message: fmt.Sprintf("%s: %q is the name of the agent at %s", m.named.Key, m.Agent.Name, by.Dir),
+		Fix:     "give one of them another name",
+	}}}
+}
+
+// findManifests lists the manifests in some directories, each file once however many ways lead to it.
+func findManifests(dirs []string) (paths []string, broken []Broken) {
+	seen := make(map[string]bool)
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			broken = append(broken, Broken{Path: dir, Err: unreadable(dir, err)})
+		}
+		for _, e := range entries {
+			path, ok := manifestIn(filepath.Join(dir, e.Name()))
+			if !ok || seen[realPath(path)] {
+				continue
+			}
+			if len(paths) == maxAgents {
+				return paths, append(broken, Broken{Path: dir, Err: unreadable(dir, fmt.Errorf("more than %d agents", maxAgents))})
+			}
+			seen[realPath(path)] = true
+			paths = append(paths, path)
+		}
+	}
+	return paths, broken
+}
+
+// manifestIn is the manifest in what may be an agent's directory. One that is there and cannot be read counts: somebody will
+// want to know. What begins with a dot belongs to other tools.
+func manifestIn(dir string) (path string, ok bool) {
+	if strings.HasPrefix(filepath.Base(dir), ".") {
+		return "", false
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", false
+	}
+	path = filepath.Join(dir, manifestFile)
+	_, err := os.Lstat(path)
+	return path, !errors.Is(err, fs.ErrNotExist)
+}
+
+// realPath is where a path leads; itself where it leads nowhere.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}

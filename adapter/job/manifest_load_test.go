@@ -1,0 +1,186 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// writeAgent makes a directory with the manifest of an agent in it.
+func writeAgent(t testing.TB, dir, name string) string {
+	t.Helper()
+	return writeFile(t, filepath.Join(dir, manifestFile), fmt.Sprintf("[agent]\nname = %q\n[run]\ncommand = \"true\"\n", name))
+}
+
+func writeFile(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// link makes a symbolic link, where the system has them.
+func link(t testing.TB, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		t.Skip(err)
+	}
+}
+
+// names are the agents that were found.
+func names(l Loaded) string {
+	list := make([]string, len(l.Manifests))
+	for i, m := range l.Manifests {
+		list[i] = m.Agent.Name
+	}
+	return strings.Join(list, " ")
+}
+
+func TestLoadDirs(t *testing.T) {
+	t.Run("agents come in the order of directories, then of names", func(t *testing.T) {
+		one, two := t.TempDir(), t.TempDir()
+		writeAgent(t, filepath.Join(one, "b"), "last")
+		writeAgent(t, filepath.Join(one, "a"), "first")
+		writeAgent(t, filepath.Join(two, "a"), "other")
+		if l := LoadDirs([]string{one, two}); names(l) != "first last other" || l.Broken != nil {
+			t.Errorf("got %s, %v", names(l), l.Broken)
+		}
+	})
+	t.Run("a directory that is not there holds none", func(t *testing.T) {
+		if l := LoadDirs([]string{filepath.Join(t.TempDir(), "none")}); l.Manifests != nil || l.Broken != nil {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("one broken manifest never stops the others", func(t *testing.T) {
+		dir := t.TempDir()
+		broken := writeFile(t, filepath.Join(dir, "a", manifestFile), "[agent\n")
+		writeAgent(t, filepath.Join(dir, "b"), "well")
+		l := LoadDirs([]string{dir})
+		if names(l) != "well" || len(l.Broken) != 1 || l.Broken[0].Path != broken {
+			t.Fatalf("got %s, %v", names(l), l.Broken)
+		}
+		var e *tomlfile.Error
+		if !errors.As(l.Broken[0].Err, &e) || e.Problems[0].Line != 1 {
+			t.Errorf("got %v", l.Broken[0].Err)
+		}
+	})
+	t.Run("of two with one name the second is broken", func(t *testing.T) {
+		dir := t.TempDir()
+		writeAgent(t, filepath.Join(dir, "a"), "twin")
+		second := writeAgent(t, filepath.Join(dir, "b"), "twin")
+		l := LoadDirs([]string{dir})
+		want := fmt.Sprintf("%s:2:8: agent.name: \"twin\" is the name of the agent at %s; give one of them another name", second, filepath.Join(dir, "a"))
+		if names(l) != "twin" || len(l.Broken) != 1 || l.Broken[0].Err.Error() != want {
+			t.Errorf("got %s, %v\nwant %s", names(l), l.Broken, want)
+		}
+	})
+	t.Run("what is no agent is passed over", func(t *testing.T) {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "README"), "")
+		writeFile(t, filepath.Join(dir, "notes", "x"), "")
+		writeAgent(t, filepath.Join(dir, ".git"), "hidden")
+		writeAgent(t, dir, "beside")
+		if l := LoadDirs([]string{dir}); l.Manifests != nil || l.Broken != nil {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("a directory that is a file is broken", func(t *testing.T) {
+		path := writeFile(t, filepath.Join(t.TempDir(), "file"), "")
+		if l := LoadDirs([]string{path}); len(l.Broken) != 1 || l.Broken[0].Path != path {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("a manifest that is a directory is broken", func(t *testing.T) {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "a", manifestFile, "x"), "")
+		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 || !strings.HasSuffix(l.Broken[0].Err.Error(), ": not a regular file") {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("a huge manifest is broken", func(t *testing.T) {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "a", manifestFile), strings.Repeat("#", tomlfile.MaxSize+1))
+		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 || !strings.Contains(l.Broken[0].Err.Error(), "larger than") {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("too many agents are not all read", func(t *testing.T) {
+		dir := t.TempDir()
+		for i := range maxAgents + 1 {
+			writeAgent(t, filepath.Join(dir, fmt.Sprintf("a%04d", i)), fmt.Sprintf("a%d", i))
+		}
+		if l := LoadDirs([]string{dir}); len(l.Manifests) != maxAgents || len(l.Broken) != 1 {
+			t.Errorf("got %d, %v", len(l.Manifests), l.Broken)
+		}
+	})
+}
+
+func TestLoadDirsFollowsLinks(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	writeAgent(t, filepath.Join(elsewhere, "a"), "linked")
+	link(t, filepath.Join(elsewhere, "a"), filepath.Join(dir, "a"))
+	link(t, filepath.Join(elsewhere, "gone"), filepath.Join(dir, "b"))
+
+	t.Run("a directory may be a link", func(t *testing.T) {
+		l := LoadDirs([]string{dir})
+		if names(l) != "linked" || l.Broken != nil || l.Manifests[0].Dir != filepath.Join(dir, "a") {
+			t.Errorf("got %v", l)
+		}
+	})
+	t.Run("a file that two ways lead to is one agent", func(t *testing.T) {
+		if l := LoadDirs([]string{dir, elsewhere, dir}); names(l) != "linked" || l.Broken != nil {
+			t.Errorf("got %s, %v", names(l), l.Broken)
+		}
+	})
+	t.Run("a manifest that leads nowhere is broken", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		link(t, filepath.Join(dir, "gone"), filepath.Join(dir, "a", manifestFile))
+		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 {
+			t.Errorf("got %v", l)
+		}
+	})
+}
+
+func TestLoad(t *testing.T) {
+	t.Run("a missing file is a problem with its path", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), manifestFile)
+		_, err := Load(path)
+		var e *tomlfile.Error
+		if !errors.As(err, &e) || e.Problems[0].File != path || strings.Count(err.Error(), path) != 1 {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a device is not read", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("there is no such device")
+		}
+		if _, err := Load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the fingerprint is the content's", func(t *testing.T) {
+		dir := t.TempDir()
+		var prints []string
+		for _, name := range []string{"a", "b", "a"} {
+			m, err := Load(writeAgent(t, dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			prints = append(prints, m.Fingerprint)
+		}
+		if prints[0] != prints[2] || slices.Contains(prints[1:2], prints[0]) {
+			t.Errorf("got %q", prints)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// What a manifest says where it says nothing: the rulings, "timeout_seconds (1800)", "max_retries 3,
+// retry_backoff_minutes [5,15,30], stale_after_minutes 120".
+const (
+	defaultTimeout    = 1800 * time.Second
+	defaultRetries    = 3
+	defaultStaleAfter = 120 * time.Minute
+)
+
+// Bounds. The protocol names none; a figure beyond these is a slip of the pen, in the wrong unit most likely.
+const (
+	maxTimeout = 7 * 24 * time.Hour
+	maxRetries = 100
+	maxMinutes = 366 * 24 * 60 // a year
+)
+
+func defaultRetry() Retry {
+	return Retry{
+		MaxRetries: defaultRetries,
+		Backoff:    []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute},
+		StaleAfter: defaultStaleAfter,
+	}
+}
+
+// namePattern is for names of agents and ids of schedules. They become keys, parts of file names, environment variables and
+// words on a command line, so they have nothing in them that means something there, and no slash, which parts them in ids.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$`)
+
+const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at most 64"
+
+// readManifest reads the whole file. Each function below is the definition of one table; [[schedules]] are in
+// schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]] in manifest_notifiers.go.
+func readManifest(t *tomlfile.Table, m *Manifest) {
+	m.Agent = readAgent(t.Table("agent"))
+	m.named.Key = "agent.name"
+	m.named.Line, m.named.Column = t.Position("agent", "name")
+	m.Security = readSecurity(t.Table("security"), m.Dir)
+	m.Run = readProgram(t.Table("run"), m)
+	m.Env = readEnv(t.Table("env"))
+	m.Defaults = readDefaults(t.Table("defaults"))
+	m.Schedules = readSchedules(t.Tables("schedules"), m.Defaults)
+	m.Preflight = readHooks(t, "preflight", m.Security)
+	m.OnSuccess = readHooks(t, "on_success", m.Security)
+	m.OnFailure = readHooks(t, "on_failure", m.Security)
+	m.Notifiers = readNotifiers(t, m.Security)
+	t.End()
+}
+
+func readAgent(t *tomlfile.Table) Agent {
+	a := Agent{
+		Name:        readName(t, "name"),
+		Description: t.Text("description", ""),
+		Monitor:     flag(t, "monitor", true),
+		Timeout:     readSeconds(t, "timeout_seconds", defaultTimeout),
+	}
+	t.End()
+	return a
+}
+
+// readName is a name that must be there and may be used everywhere.
+func readName(t *tomlfile.Table, key string) string {
+	name := t.Required(key)
+	if name != "" && !namePattern.MatchString(name) {
+		t.Bad(key, nameRule, "%q cannot be a name", tomlfile.Cut(name))
+	}
+	return name
+}
+
+// readProgram: a command with a slash in it is relative to the manifest, as the rulings have it of working_dir; one without
+// is looked up in $PATH.
+func readProgram(t *tomlfile.Table, m *Manifest) Program {
+	written := t.Required("command")
+	p := Program{
+		Command:    resolveCommand(m.Dir, written),
+		Args:       readArgs(t, "args"),
+		WorkingDir: resolve(m.Dir, t.Text("working_dir", ".")),
+	}
+	checkText(t, "command", written)
+	checkText(t, "working_dir", p.WorkingDir)
+	if written != "" && !allowsCommand(m.Security.AllowedCommands, m.Dir, written) {
+		t.Bad("command", "add it there, or run another", "security.allowed_commands does not have %q", tomlfile.Cut(written))
+	}
+	t.End()
+	return p
+}
+
+// allowsCommand compares what would be started: a bare name in the list does not stand for a file of that name somewhere.
+func allowsCommand(allowed []string, dir, command string) bool {
+	for _, a := range allowed {
+		if resolveCommand(dir, a) == resolveCommand(dir, command) {
+			return true
+		}
+	}
+	return len(allowed) == 0
+}
+
+func readEnv(t *tomlfile.Table) Env {
+	e := Env{Inherit: flag(t, "inherit", true), Extra: map[string]string{}}
+	extra := t.Table("extra")
+	for _, name := range extra.Names() {
+		value := extra.Text(name, "")
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			extra.Bad(name, "", "cannot be the name of a variable")
+		}
+		checkText(extra, name, value)
+		e.Extra[name] = value
+	}
+	t.End()
+	return e
+}
+
+func readDefaults(t *tomlfile.Table) Retry {
+	r := readRetry(t, defaultRetry())
+	t.End()
+	return r
+}
+
+// readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they are left out.
+func readRetry(t *tomlfile.Table, r Retry) Retry {
+	r.MaxRetries = number(t, "max_retries", r.MaxRetries, span{1, maxRetries})
+	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
+		r.Backoff = make([]time.Duration, len(minutes))
+		for i, n := range minutes {
+			r.Backoff[i] = time.Duration(n) * time.Minute
+		}
+	}
+	stale := number(t, "stale_after_minutes", int(r.StaleAfter/time.Minute), span{1, maxMinutes})
+	r.StaleAfter = time.Duration(stale) * time.Minute
+	return r
+}
+
+// readSeconds is a positive number of seconds.
+func readSeconds(t *tomlfile.Table, key string, fallback time.Duration) time.Duration {
+	n := number(t, key, int(fallback/time.Second), span{1, int(maxTimeout / time.Second)})
+	return time.Duration(n) * time.Second
+}

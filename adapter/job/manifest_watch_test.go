@@ -1,0 +1,176 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"go.uber.org/goleak"
+)
+
+// watched is a watch under way, with its changes.
+type watched struct {
+	t       *testing.T
+	changes chan struct{}
+	dirs    []string
+}
+
+// startWatch starts a watch that ends with the test. Its looks are far apart, so that only what the system tells counts.
+func startWatch(t *testing.T, w *watch) *watched {
+	t.Helper()
+	if w.open == nil {
+		w.open, w.settle, w.fast, w.slow = fsnotify.NewWatcher, 20*time.Millisecond, time.Hour, time.Hour
+	}
+	w.logger = slog.New(slog.DiscardHandler)
+	started := &watched{t: t, changes: make(chan struct{}, 100), dirs: w.dirs}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { // owns w
+		defer close(done)
+		w.run(ctx, func() { started.changes <- struct{}{} })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		goleak.VerifyNone(t)
+	})
+	started.next() // it watches now
+	return started
+}
+
+// next waits for a change.
+func (w *watched) next() {
+	w.t.Helper()
+	select {
+	case <-w.changes:
+	case <-time.After(10 * time.Second):
+		w.t.Fatal("nothing was noticed")
+	}
+}
+
+// until waits for changes until these agents are there.
+func (w *watched) until(want string) {
+	w.t.Helper()
+	for names(LoadDirs(w.dirs)) != want {
+		w.next()
+	}
+}
+
+func TestWatch(t *testing.T) {
+	t.Run("a manifest that is written", func(t *testing.T) {
+		dir := t.TempDir()
+		writeAgent(t, filepath.Join(dir, "a"), "one")
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		writeAgent(t, filepath.Join(dir, "a"), "two")
+		w.next()
+		w.until("two")
+	})
+	t.Run("a manifest that is replaced, as editors do, again and again", func(t *testing.T) {
+		dir := t.TempDir()
+		path := writeAgent(t, filepath.Join(dir, "a"), "one")
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		for _, name := range []string{"two", "three"} {
+			written := writeAgent(t, filepath.Join(dir, "a", "new"), name)
+			if err := os.Rename(written, path); err != nil {
+				t.Fatal(err)
+			}
+			w.next()
+			w.until(name)
+		}
+	})
+	t.Run("an agent that comes", func(t *testing.T) {
+		dir := t.TempDir()
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		agent := filepath.Join(dir, "a")
+		if err := os.Mkdir(agent, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeAgent(t, agent, "one")
+		w.next()
+		w.until("one")
+	})
+	t.Run("an agent that goes", func(t *testing.T) {
+		dir := t.TempDir()
+		writeAgent(t, filepath.Join(dir, "a"), "one")
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
+			t.Fatal(err)
+		}
+		w.next()
+		w.until("")
+	})
+	t.Run("a directory that comes later, with those above it", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "config", "patchbay", "agents")
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		writeAgent(t, filepath.Join(dir, "a"), "one")
+		w.next()
+		w.until("one")
+	})
+	t.Run("a directory that is removed and made again", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "agents")
+		writeAgent(t, filepath.Join(dir, "a"), "one")
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		w.next()
+		w.until("")
+		writeAgent(t, filepath.Join(dir, "a"), "two")
+		w.next()
+		w.until("two")
+	})
+	t.Run("what a link leads to", func(t *testing.T) {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		path := writeAgent(t, filepath.Join(elsewhere, "a"), "one")
+		if err := os.Mkdir(filepath.Join(dir, "a"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		link(t, path, filepath.Join(dir, "a", manifestFile))
+		w := startWatch(t, &watch{dirs: []string{dir}})
+		writeAgent(t, filepath.Join(elsewhere, "a"), "two")
+		w.next()
+		w.until("two")
+	})
+	t.Run("where the system does not tell, by looking", func(t *testing.T) {
+		dir := t.TempDir()
+		none := func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }
+		w := startWatch(t, &watch{dirs: []string{dir}, open: none, settle: time.Hour, fast: 10 * time.Millisecond, slow: time.Hour})
+		writeAgent(t, filepath.Join(dir, "a"), "one")
+		w.next()
+		w.until("one")
+	})
+}
+
+// TestWatchIsQuiet: files of an agent's own, and a manifest that says what it said, are no changes.
+func TestWatchIsQuiet(t *testing.T) {
+	dir := t.TempDir()
+	path := writeAgent(t, filepath.Join(dir, "a"), "one")
+	w := startWatch(t, &watch{dirs: []string{dir}})
+	now := time.Now()
+	writeAgent(t, filepath.Join(dir, "a"), "one")
+	writeFile(t, filepath.Join(dir, "a", "log"), "x")
+	if err := errors.Join(os.Chtimes(path, now, now), os.Mkdir(filepath.Join(dir, "b"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	writeAgent(t, filepath.Join(dir, "c"), "two") // this one is
+	w.next()
+	w.until("one two")
+	if len(w.changes) > 0 {
+		t.Errorf("%d changes too many", len(w.changes))
+	}
+}
+
+// TestWatchEndsWithItsContext is the exported entry, with a nil logger.
+func TestWatchEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	Watch(ctx, []string{t.TempDir()}, nil, func() { calls++; cancel() })
+	if calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}

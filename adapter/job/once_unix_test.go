@@ -1,0 +1,197 @@
+//go:build unix
+
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+const (
+	schedules = 200
+	hurry     = 12 // minutes of the schedules in a minute of the test's
+	rounds    = 5  // of a daemon being killed
+	daemonEnv = "PATCHBAY_TEST_JOB_DAEMON"
+	beat      = 500 * time.Millisecond
+)
+
+// A hurriedClock runs faster than the world, alike in every process.
+type hurriedClock struct{ since time.Time }
+
+func (c hurriedClock) Now() time.Time { return c.since.Add(time.Since(c.since) * hurry) }
+
+func (c hurriedClock) Sleep(ctx context.Context, until time.Time) {
+	timer := time.NewTimer(until.Sub(c.Now()) / hurry)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// noPlugins is a host without any.
+type noPlugins struct{}
+
+func (noPlugins) Fire(_ context.Context, p hook.Point, _ any) (*hook.Outcome, error) {
+	return &hook.Outcome{Point: p, Verdict: hook.Continue}, nil
+}
+
+func TestMain(m *testing.M) {
+	if home := os.Getenv(daemonEnv); home != "" {
+		if err := beDaemon(home); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	verify(m)
+}
+
+// beDaemon is one of the daemons: a scheduler in a process of its own.
+func beDaemon(home string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	since, err := strconv.ParseInt(os.Getenv("SINCE"), 10, 64)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	e, err := engine.Open(ctx, engine.Options{Dir: filepath.Join(home, "engine"), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	procs := proc.NewGroup(log)
+	defer procs.Close()
+	store := job.NewStore(e)
+	store.SetBeat(beat)
+	r := &job.Runner{Host: noPlugins{}, Store: store, Procs: procs, Environ: os.Environ(), Logger: log, Clock: hurriedClock{time.Unix(since, 0)}}
+	loaded := job.LoadDirs([]string{filepath.Join(home, "agents")})
+	return job.NewScheduler(r, func() []*job.Manifest { return loaded.Manifests }).Run(ctx)
+}
+
+// The agent writes a line for each time that it runs, and complains where it already does.
+const onceAgent = `
+exec 9>"$MARK/lock/$AGENT_SCHEDULE_ID"
+flock -n 9 || echo "$AGENT_SCHEDULE_ID" >> "$MARK/twice"
+echo ran >> "$MARK/ran/$AGENT_SCHEDULE_ID"
+sleep 0.2
+`
+
+// TestEveryTickRunsOnce has two daemons on one engine, and one of them killed again and again: each tick has one record,
+// what ran is what the records say, and nothing ran twice at once.
+func TestEveryTickRunsOnce(t *testing.T) {
+	plugtest.NeedTool(t, "flock")
+	r := newRig(t, time.Now())
+	for _, dir := range []string{"lock", "ran"} {
+		if err := os.MkdirAll(filepath.Join(r.home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var manifest strings.Builder
+	manifest.WriteString("[agent]\nname = \"many\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [1]\n")
+	for i := range schedules {
+		fmt.Fprintf(&manifest, "[[schedules]]\nid = \"s%03d\"\ntype = \"interval\"\ninterval_minutes = 1\n", i)
+	}
+	r.write("agents/many/agent.toml", manifest.String(), 0o644)
+	r.write("agents/many/agent.sh", onceAgent, 0o644)
+
+	since := time.Now().Unix()
+	start := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = []string{daemonEnv + "=" + r.home, "MARK=" + r.home, "PATH=" + os.Getenv("PATH"), "SINCE=" + strconv.FormatInt(since, 10)}
+		cmd.Stderr = testWriter{t}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	daemons := []*exec.Cmd{start(), start()}
+	for round := range rounds {
+		time.Sleep(4 * time.Second) // some ticks pass
+		victim := round % 2
+		_ = daemons[victim].Process.Kill() // it lives: nothing else ends it
+		_ = daemons[victim].Wait()
+		daemons[victim] = start()
+	}
+	time.Sleep(8*beat + 2*time.Second) // the last dead are found
+	for _, d := range daemons {
+		_ = d.Process.Signal(syscall.SIGTERM)
+		if err := d.Wait(); err != nil {
+			t.Errorf("a daemon that was told to end: %v", err)
+		}
+	}
+	r.audit()
+}
+
+// audit compares the records with what really ran.
+func (r *rig) audit() {
+	t := r.t
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(r.home, "engine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	runs, err := job.NewStore(e).Runs(t.Context(), "many", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type count struct{ ticks, whole, cut, open int }
+	counts := make(map[string]*count)
+	results := make(map[job.Result]int)
+	seen := make(map[string]bool)
+	for _, run := range runs {
+		c := counts[run.Schedule]
+		if c == nil {
+			c = &count{}
+			counts[run.Schedule] = c
+		}
+		tick := run.Schedule + run.Tick.String()
+		if seen[tick] {
+			t.Errorf("the tick %s has two records", tick)
+		}
+		seen[tick] = true
+		c.ticks++
+		for _, a := range run.Attempts {
+			results[a.Result]++
+			switch a.Result {
+			case job.CutOff:
+				c.cut++
+			case "":
+				c.open++
+			default:
+				c.whole++
+			}
+		}
+	}
+	for id, c := range counts {
+		ran := len(r.lines("ran/" + id))
+		if ran < c.whole || ran > c.whole+c.cut+c.open {
+			t.Errorf("%s ran %d times; the records have %d attempts that ended, %d that were cut off and %d under way", id, ran, c.whole, c.cut, c.open)
+		}
+	}
+	if twice := r.lines("twice"); twice != nil {
+		t.Errorf("ran twice at once: %v", twice)
+	}
+	if len(counts) != schedules || results[job.OK] < schedules || results[job.CutOff] == 0 {
+		t.Errorf("%d schedules have run, with these results: %v", len(counts), results)
+	}
+	t.Logf("%d runs of %d schedules: %v", len(runs), len(counts), results)
+}

@@ -1,0 +1,220 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	cron "github.com/netresearch/go-cron"
+
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+func readSchedules(tables []*tomlfile.Table, defaults Retry) []Schedule {
+	schedules := make([]Schedule, 0, len(tables))
+	ids := make(map[string]int, len(tables))
+	for i, t := range tables {
+		s := readSchedule(t, defaults)
+		if first, taken := ids[s.ID]; taken && s.ID != "" {
+			t.Bad("id", "", "%q is taken by schedules[%d]", tomlfile.Cut(s.ID), first)
+		} else {
+			ids[s.ID] = i
+		}
+		schedules = append(schedules, s)
+	}
+	return schedules
+}
+
+func readSchedule(t *tomlfile.Table, defaults Retry) Schedule {
+	s := Schedule{
+		ID:    readName(t, "id"),
+		Type:  ScheduleType(t.Required("type")),
+		Args:  readArgs(t, "args"),
+		Retry: readRetry(t, defaults),
+	}
+	switch s.Type {
+	case TypeCron:
+		s.readCron(t)
+	case TypeInterval:
+		s.readInterval(t)
+	case TypeExpression:
+		s.readExpression(t)
+	default:
+		if s.Type != "" {
+			tomlfile.OneOf(t, "type", "", TypeCron, TypeInterval, TypeExpression)
+		}
+		return s // which of its other keys are right is not known
+	}
+	t.End()
+	return s
+}
+
+// readCron: the rulings, "cron (weekdays 0=Sun, hours, minute)". Hours must be there: a schedule that runs every hour
+// because a line was forgotten is a surprise.
+func (s *Schedule) readCron(t *tomlfile.Table) {
+	s.Weekdays = numbers(t, "weekdays", span{0, 6})
+	s.Hours = numbers(t, "hours", span{0, 23})
+	s.Minute = number(t, "minute", 0, span{0, 59})
+	s.Zone = readZone(t)
+	for _, key := range []string{"weekdays", "hours"} {
+		if list, ok := t.Raw(key).([]any); ok && len(list) == 0 {
+			t.Bad(key, "", "an empty list means never")
+		}
+	}
+	if !t.Has("hours") {
+		t.Bad("hours", "write the hours from 0 to 23, as in hours = [8, 20]", "must be given")
+		return
+	}
+	if s.Hours != nil {
+		s.finish(t, "hours")
+	}
+}
+
+func (s *Schedule) readInterval(t *tomlfile.Table) {
+	const key = "interval_minutes"
+	if !t.Has(key) {
+		t.Bad(key, "", "must be given")
+	}
+	s.Interval = time.Duration(number(t, key, 1, span{1, maxMinutes})) * time.Minute
+	s.finish(t, key)
+}
+
+func (s *Schedule) readExpression(t *tomlfile.Table) {
+	s.Expression = t.Required("expression")
+	s.Zone = readZone(t)
+	if s.Expression != "" {
+		s.finish(t, "expression")
+	}
+}
+
+// finish works out the timing. Any date will do to see that there is a next tick.
+func (s *Schedule) finish(t *tomlfile.Table, key string) {
+	var err error
+	if s.timing, err = s.compile(); err != nil {
+		t.Bad(key, "", "%s", err)
+		return
+	}
+	if s.Next(time.Unix(0, 0)).IsZero() {
+		t.Bad(key, "", "there is no such day: it would never run")
+	}
+}
+
+// readZone is `timezone`, which the original does not have: there every time is the machine's own. nil where it is absent.
+func readZone(t *tomlfile.Table) *time.Location {
+	name := t.Text("timezone", "")
+	if name == "" {
+		return nil
+	}
+	zone, err := loadZone(name)
+	if err != nil {
+		t.Bad("timezone", `write a name as in "Europe/Berlin"`, "%s", err)
+	}
+	return zone
+}
+
+// loadZone keeps to names. What is wrong with them the library says with the places it searched.
+func loadZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if name == "" || err != nil {
+		return nil, fmt.Errorf("%q is no time zone known here", tomlfile.Cut(name))
+	}
+	return zone, nil
+}
+
+// compile turns what a schedule says into a timing.
+func (s *Schedule) compile() (timing, error) {
+	switch s.Type {
+	case TypeInterval:
+		if s.Interval < time.Second {
+			return nil, errors.New("an interval has at least a second")
+		}
+		return every(s.Interval), nil
+	case TypeCron:
+		return parseExpression(s.crontab(), s.Zone)
+	case TypeExpression:
+		return parseExpression(s.Expression, s.Zone)
+	}
+	return nil, fmt.Errorf("%q is no type of schedule", tomlfile.Cut(string(s.Type)))
+}
+
+// crontab is a schedule of type cron as an expression.
+func (s *Schedule) crontab() string {
+	return fmt.Sprintf("%d %s * * %s", s.Minute, join(s.Hours), join(s.Weekdays))
+}
+
+// join is a list in a field of an expression; an empty one is all there are.
+func join(numbers []int) string {
+	if len(numbers) == 0 {
+		return "*"
+	}
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
+// fields are what an expression has: the five of crontab(5), where a day matches if either of its two fields does, unless
+// one of them is a star; @daily and the like; and L, W and # for last days, nearest workdays and nth weekdays.
+const fields = cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
+	cron.DowOrDom | cron.Descriptor | cron.Extended
+
+// maxSearchYears is how far the next tick may be away: 29 February comes after eight years at the latest, from 1896 to 1904.
+const maxSearchYears = 8
+
+// parseExpression reads a cron string: with a zone before it, TZ=… or CRON_TZ=…, as crontabs have it, or without.
+func parseExpression(text string, zone *time.Location) (timing, error) {
+	text, zone, err := cutZone(strings.TrimSpace(text), zone)
+	if err != nil {
+		return nil, err
+	}
+	parser, err := cron.TryNewParser(fields)
+	if err != nil {
+		return nil, err
+	}
+	// In lower case, since the library takes the H of THU for something else.
+	parsed, err := parser.WithMaxSearchYears(maxSearchYears).WithMinEveryInterval(time.Minute).Parse(strings.ToLower(text))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a cron expression: %s", tomlfile.Cut(text), inOurWords(err))
+	}
+	switch p := parsed.(type) {
+	case *cron.SpecSchedule:
+		p.Location = time.UTC
+		return &clock{spec: p, zone: zone}, nil
+	case cron.ConstantDelaySchedule:
+		if p.Delay <= maxMinutes*time.Minute {
+			return every(p.Delay), nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not within a year", tomlfile.Cut(text))
+}
+
+// inOurWords is what the library says of an expression, without what it says of itself.
+func inOurWords(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ": strconv.")
+	text = strings.Replace(text, "failed to parse int from", "not a number:", 1)
+	text = strings.Replace(text, "failed to parse duration", "not a duration:", 1)
+	return tomlfile.Cut(text)
+}
+
+// cutZone takes the zone off an expression. given is the schedule's own; nil: none.
+func cutZone(text string, given *time.Location) (rest string, zone *time.Location, err error) {
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		after, ok := strings.CutPrefix(text, prefix)
+		if !ok {
+			continue
+		}
+		name, rest, _ := strings.Cut(after, " ")
+		if given != nil {
+			return "", nil, errors.New("a time zone in the expression and one in timezone: keep one of them")
+		}
+		zone, err := loadZone(name)
+		return strings.TrimSpace(rest), zone, err
+	}
+	if given == nil {
+		given = time.Local
+	}
+	return text, given, nil
+}

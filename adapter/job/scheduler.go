@@ -1,0 +1,361 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+const (
+	atOnce     = 32              // runs that one process makes side by side
+	sweepEvery = 5 * time.Second // how often the dead are looked for
+	farAway    = 24 * time.Hour  // how long the planner sleeps where nothing is due
+	takePause  = time.Second     // after a queue that did not answer
+)
+
+// A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any number of them, in any number
+// of processes, may share an engine: each tick and each attempt is one order, and one of them has it.
+//
+//	plan      ticks, next attempts, and what has gone stale      every process comes to the same answer
+//	take      one order after another → claim → make             one process has it
+//	sweep     runs whose process has died                        the first who finds one buries it
+type Scheduler struct {
+	Runner *Runner
+	Agents func() []*Manifest // as they are now
+
+	mu     sync.Mutex // protects the fields below
+	states map[string]State
+	put    map[string]time.Time // orders that are in the queue, as far as this process put them there
+	kick   chan struct{}        // has room for one: something has changed
+}
+
+// NewScheduler makes a scheduler, which [Scheduler.Run] sets to work.
+func NewScheduler(r *Runner, agents func() []*Manifest) *Scheduler {
+	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), put: make(map[string]time.Time), kick: make(chan struct{}, 1)}
+}
+
+// Changed says that the agents are others now.
+func (s *Scheduler) Changed() {
+	select {
+	case s.kick <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// Run works until ctx ends, and returns when no run of its own is under way. Agents that are running then are stopped, and
+// their attempts counted as failed.
+func (s *Scheduler) Run(ctx context.Context) error {
+	s.Runner.init()
+	p, err := s.Runner.Store.parts(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var work sync.WaitGroup
+	known := make(chan struct{})
+	var first sync.Once
+	work.Go(func() { s.follow(ctx, p, func() { first.Do(func() { close(known) }) }) })
+	select {
+	case <-known:
+	case <-ctx.Done():
+	}
+	work.Go(func() { s.planner(ctx, p) })
+	work.Go(func() { s.sweeper(ctx) })
+	s.takeAll(ctx, p)
+	cancel()
+	work.Wait()
+	return nil
+}
+
+// follow keeps the states of all schedules at hand.
+func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
+	for ctx.Err() == nil {
+		err := p.states.Watch(ctx, "", func(v *engine.Value) error {
+			if v == nil {
+				known()
+				return nil
+			}
+			s.learn(v)
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			s.Runner.Logger.Warn("the states of jobs are not followed", "err", err)
+			sleep(ctx, takePause)
+		}
+	}
+}
+
+func (s *Scheduler) learn(v *engine.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v.Deleted {
+		delete(s.states, v.Key)
+	} else if st, err := decodeState(v.Data); err == nil {
+		s.states[v.Key] = st
+	} else {
+		s.Runner.Logger.Warn("the state of a job is not readable", "schedule", v.Key, "err", err)
+	}
+	s.Changed()
+}
+
+func (s *Scheduler) state(agent, schedule string) (State, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, ok := s.states[stateKey(agent, schedule)]
+	return st, ok
+}
+
+// planner puts orders into the queue when they are due.
+func (s *Scheduler) planner(ctx context.Context, p *parts) {
+	for ctx.Err() == nil {
+		next := s.plan(ctx, p)
+		wait, cancel := context.WithCancel(ctx)
+		stop := make(chan struct{})
+		go func() { // a change ends the sleep
+			defer close(stop)
+			select {
+			case <-s.kick:
+				cancel()
+			case <-wait.Done():
+			}
+		}()
+		s.Runner.clock.Sleep(wait, next)
+		cancel()
+		<-stop
+	}
+}
+
+// plan does what is due, and says when to look again. An agent that is not monitored runs when a person asks.
+func (s *Scheduler) plan(ctx context.Context, p *parts) time.Time {
+	now := s.Runner.clock.Now()
+	next := soonest{now, now.Add(farAway)}
+	for _, m := range s.Agents() {
+		for i := range m.Schedules {
+			if !m.Agent.Monitor {
+				continue
+			}
+			l := look{s, p, m, &m.Schedules[i], now}
+			if err := l.plan(ctx, &next); err != nil && ctx.Err() == nil {
+				s.Runner.Logger.Warn("a job is not planned", "agent", m.Agent.Name, "schedule", m.Schedules[i].ID, "err", err)
+				next.of(now.Add(sweepEvery))
+			}
+		}
+	}
+	return next.at
+}
+
+// soonest is the soonest time to come.
+type soonest struct{ now, at time.Time }
+
+func (n *soonest) of(t time.Time) {
+	if t.After(n.now) && t.Before(n.at) {
+		n.at = t
+	}
+}
+
+// A look is the planner's at one schedule.
+type look struct {
+	*Scheduler
+	parts    *parts
+	manifest *Manifest
+	schedule *Schedule
+	now      time.Time
+}
+
+func (l *look) plan(ctx context.Context, next *soonest) error {
+	st, err := l.known(ctx)
+	if err != nil {
+		return err
+	}
+	next.of(l.schedule.Next(l.now))
+	next.of(st.NextAt)
+	overdue := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter)
+	next.of(overdue)
+	return errors.Join(l.tick(ctx, &st), l.again(ctx, &st), l.stale(ctx, overdue))
+}
+
+// known is the schedule's state. Ticks from before a schedule was first seen are nobody's.
+func (l *look) known(ctx context.Context) (State, error) {
+	if st, ok := l.state(l.manifest.Agent.Name, l.schedule.ID); ok {
+		return st, nil
+	}
+	st := State{Agent: l.manifest.Agent.Name, Schedule: l.schedule.ID, Since: l.now}
+	return st, updateState(ctx, l.parts.states, st.Agent, st.Schedule, l.now, func(*State) {})
+}
+
+// tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
+func (l *look) tick(ctx context.Context, st *State) error {
+	last := st.Since
+	if st.LastTick.After(last) {
+		last = st.LastTick
+	}
+	tick, due := l.schedule.Due(last, l.now)
+	if !due {
+		return nil
+	}
+	return l.order(ctx, l.parts, newOrder(l.manifest, l.schedule, tick, false))
+}
+
+// again orders the next attempt of a run that has waited long enough.
+func (l *look) again(ctx context.Context, st *State) error {
+	if st.Active == "" || st.NextAt.IsZero() || st.NextAt.After(l.now) {
+		return nil
+	}
+	return l.order(ctx, l.parts, Order{Agent: st.Agent, Schedule: st.Schedule, Run: st.Active, Attempt: st.Attempt + 1})
+}
+
+// order puts an order into the queue, once as far as this process knows. The queue knows better.
+func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
+	id := o.id()
+	s.mu.Lock()
+	_, there := s.put[id]
+	s.mu.Unlock()
+	if there {
+		return nil
+	}
+	data, err := encodeOrder(o)
+	if err != nil {
+		return err
+	}
+	if err := p.queue.Put(ctx, engine.Item{ID: id, Data: data}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put[id] = time.Now()
+	for old, at := range s.put { // the state has moved on long since
+		if time.Since(at) > time.Hour {
+			delete(s.put, old)
+		}
+	}
+	return nil
+}
+
+// stale tells that a schedule is overdue. Of several who notice, the one that writes it down tells.
+func (l *look) stale(ctx context.Context, at time.Time) error {
+	if at.IsZero() || at.After(l.now) {
+		return nil
+	}
+	key := stateKey(l.manifest.Agent.Name, l.schedule.ID)
+	st, revision, err := get[State](ctx, l.parts.states, key)
+	if err != nil || st.Stale {
+		return err
+	}
+	if at := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
+		return nil // it has succeeded meanwhile
+	}
+	st.Stale = true
+	if _, err := put(ctx, l.parts.states, key, &st, revision); err != nil {
+		if errors.Is(err, engine.ErrConflict) {
+			return nil
+		}
+		return err
+	}
+	last := "no run has succeeded yet"
+	if !st.Success.IsZero() {
+		last = "the last success was at " + st.Success.Format(time.RFC3339)
+	}
+	c := &claim{runner: l.Runner, parts: l.parts, manifest: l.manifest, schedule: l.schedule,
+		run: Run{ID: st.LastRun, Agent: st.Agent, Schedule: st.Schedule, Status: st.Last}}
+	c.tell([]Notice{{Event: GoneStale, At: l.now, Error: last}}, "")
+	return nil
+}
+
+// sweeper looks for runs whose process has died.
+func (s *Scheduler) sweeper(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.sweep(ctx)
+		sleep(ctx, sweepEvery)
+	}
+}
+
+func (s *Scheduler) sweep(ctx context.Context) {
+	for _, m := range s.Agents() {
+		for i := range m.Schedules {
+			st, ok := s.state(m.Agent.Name, m.Schedules[i].ID)
+			if !ok || st.Active == "" {
+				continue
+			}
+			if err := s.Runner.mend(ctx, m, &m.Schedules[i], st); err != nil && ctx.Err() == nil {
+				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
+			}
+		}
+	}
+}
+
+// takeAll takes orders, as long as there is a place for another run, until ctx ends and the last run has.
+func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
+	places := make(chan struct{}, atOnce)
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	for {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		job, err := p.queue.Take(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.Runner.Logger.Warn("no job can be taken", "err", err)
+			<-places
+			sleep(ctx, takePause)
+			continue
+		}
+		runs.Go(func() {
+			defer func() { <-places }()
+			s.work(ctx, job)
+		})
+	}
+}
+
+// work does one order. It is done for the queue as soon as its record is written: from then on the record says whose it is.
+func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
+	c, err := s.claim(ctx, job)
+	if err != nil {
+		s.Runner.Logger.Warn("a job is put back", "err", err)
+		if err := job.Nak(context.WithoutCancel(ctx), takePause); err != nil {
+			s.Runner.Logger.Warn("a job could not be put back; it comes back by itself", "err", err)
+		}
+		return
+	}
+	if err := job.Ack(context.WithoutCancel(ctx)); err != nil {
+		s.Runner.Logger.Warn("a job that was begun may come again, and will be refused", "err", err)
+	}
+	if c == nil {
+		return
+	}
+	if err := c.make(ctx, false); err != nil {
+		s.Runner.Logger.Warn("a run is not recorded", "run", c.run.ID, "err", err)
+	}
+}
+
+func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) {
+	o, err := decodeOrder(job.Data)
+	if err != nil {
+		s.Runner.Logger.Warn("an order is not readable", "err", err)
+		return nil, nil
+	}
+	for _, m := range s.Agents() {
+		for i := range m.Schedules {
+			if m.Agent.Name == o.Agent && m.Schedules[i].ID == o.Schedule {
+				return s.Runner.claim(ctx, o, m, &m.Schedules[i])
+			}
+		}
+	}
+	s.Runner.Logger.Warn("an order for an agent that is gone", "agent", o.Agent, "schedule", o.Schedule)
+	return nil, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,112 @@
+package job
+
+import (
+	"slices"
+	"time"
+)
+
+// An Event is something that happens to a job, as plugins and notifiers are told of it.
+type Event string
+
+// The events of the dotagent protocol.
+const (
+	Success        Event = "success"
+	AttemptFailed  Event = "attempt_failed"
+	AttemptTimeout Event = "timed_out"
+	RunGivenUp     Event = "given_up"
+	RunRecovered   Event = "recovered"
+	BeforeRun      Event = "preflight"
+	GoneStale      Event = "stale"
+)
+
+// A Notice is an event with what is to be told about it.
+type Notice struct {
+	Event   Event
+	At      time.Time
+	Attempt int
+	Most    int
+	Error   string
+	Suggest string
+	Exit    *int
+	NextAt  time.Time // of the attempt that follows; zero: none does
+}
+
+// settle records what an attempt came to, in the run and in the state of its schedule, and says what is to be told, in
+// order. The rulings: "The last failed attempt emits attempt_failed, then given_up. Success after a failure emits success,
+// then recovered. A failed sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
+// attempt_failed."
+func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
+	r.Attempts[len(r.Attempts)-1] = a
+	if a.Result == OK {
+		return succeed(r, s, a)
+	}
+	s.Failing = true
+	event := AttemptFailed
+	if a.Result == TimedOut {
+		event = AttemptTimeout
+	}
+	n := Notice{Event: event, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: a.Error, Suggest: a.Suggest, Exit: a.ExitCode}
+	if a.Number < r.Most {
+		r.Status, r.NextAt = Waiting, a.Ended.Add(pause(backoff, a.Number))
+		s.NextAt, n.NextAt = r.NextAt, r.NextAt
+		return []Notice{n}
+	}
+	over(r, s, GivenUp, a.Ended)
+	s.Streak = min(s.Streak, 0) - 1
+	up := n
+	up.Event = RunGivenUp
+	return []Notice{n, up}
+}
+
+func succeed(r *Run, s *State, a Attempt) []Notice {
+	notices := []Notice{{Event: Success, At: a.Ended, Attempt: a.Number, Most: r.Most, Exit: a.ExitCode}}
+	if s.Failing || s.Stale {
+		r.Recovered = true
+		notices = append(notices, Notice{Event: RunRecovered, At: a.Ended, Attempt: a.Number, Most: r.Most})
+	}
+	for _, fault := range a.Sinks {
+		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault})
+	}
+	over(r, s, Succeeded, a.Ended)
+	s.Failing, s.Stale, s.Success = false, false, a.Ended
+	s.Streak = max(s.Streak, 0) + 1
+	return notices
+}
+
+// over ends a run.
+func over(r *Run, s *State, status Status, at time.Time) {
+	r.Status, r.Ended, r.NextAt = status, at, time.Time{}
+	s.Active, s.NextAt, s.Attempt = "", time.Time{}, 0
+	s.LastRun, s.Last, s.Settled = r.ID, status, at
+}
+
+// pause is how long to wait after the nth attempt. The last of the list is for all that follow.
+func pause(backoff []time.Duration, n int) time.Duration {
+	if len(backoff) == 0 {
+		return 0
+	}
+	return backoff[min(n, len(backoff))-1]
+}
+
+// staleAt is when a schedule is overdue: its first tick after the last success, or since it was seen, and the time it may
+// take beyond that. Zero where it is not watched, or told already.
+func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time.Time {
+	if s.Stale || after <= 0 {
+		return time.Time{}
+	}
+	from := s.Since
+	if s.Success.After(from) {
+		from = s.Success
+	}
+	due := next(from)
+	if due.IsZero() {
+		return time.Time{}
+	}
+	return due.Add(after)
+}
+
+// wants: "events empty means all".
+func wants(events []Event, e Event) bool { return len(events) == 0 || slices.Contains(events, e) }
+
+// StaleAt is when a schedule in this state is told to be overdue; zero: it is not watched, or was told.
+func StaleAt(st State, s *Schedule) time.Time { return staleAt(&st, s.Next, s.Retry.StaleAfter) }

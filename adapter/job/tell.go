@@ -1,0 +1,164 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/notify"
+)
+
+const closeWait = 20 * time.Second // for what waits to be told when the process ends
+
+// A Teller tells people and plugins what happened to jobs: the plugins of on_failure, and the notifiers. Delivery is best
+// effort: what fails is logged, a run never waits for it. Each of them is told in order.
+type Teller struct {
+	host     Host
+	options  notify.Options
+	dispatch *notify.Dispatch
+	log      *slog.Logger
+}
+
+// TellerOptions are what a teller needs.
+type TellerOptions struct {
+	Host     Host
+	Notify   notify.Options
+	Dispatch notify.DispatchOptions
+	Logger   *slog.Logger // nil discards
+}
+
+// NewTeller makes a teller, which [Teller.Close] ends.
+func NewTeller(o TellerOptions) *Teller {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Teller{host: o.Host, options: o.Notify, dispatch: notify.NewDispatch(o.Dispatch), log: o.Logger}
+}
+
+// Close waits, within a bound, until what waits is told.
+func (t *Teller) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	return t.dispatch.Close(ctx)
+}
+
+// Tell takes a notice, and returns at once.
+func (t *Teller) Tell(n Telling) {
+	for _, r := range t.Routes(n.Manifest, n.Event) {
+		t.dispatch.Send(n.Message(), r)
+	}
+}
+
+// Routes are the ways in which a manifest wants to be told of an event.
+func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
+	var routes []notify.Route
+	for i := range m.OnFailure {
+		if h := &m.OnFailure[i]; toldOfFailure(h, e) {
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{t.host, h}})
+		}
+	}
+	for i := range m.Notifiers {
+		d := &m.Notifiers[i]
+		if !d.Wants(e) {
+			continue
+		}
+		sender, err := t.sender(d)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			t.log.Debug("a notifier is not for this system", "agent", m.Agent.Name, "notifier", d.String())
+		case err != nil:
+			t.log.Warn("a notifier cannot be used", "agent", m.Agent.Name, "notifier", d.String(), "err", err)
+		default:
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("notifiers[%d] %s", i, d.Driver), Sender: sender, Every: d.RateLimit})
+		}
+	}
+	// Plugins of other dialects that the configuration has connected to the point.
+	return append(routes, notify.Route{Name: ConnectedRoute, Sender: pluginSender{host: t.host}})
+}
+
+// ConnectedRoute is the name of the way to plugins that the configuration has connected.
+const ConnectedRoute = "connected plugins"
+
+// sender is who delivers for a notifier.
+func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
+	if d.Driver != DriverPlugin {
+		return notify.New(string(d.Driver), d.Settings, t.options)
+	}
+	h := &Hook{Config: json.RawMessage("{}")}
+	h.Plugin, _ = d.Settings["name"].(string) // the manifest was checked
+	if config, ok := d.Settings["config"]; ok {
+		raw, err := json.Marshal(config)
+		if err != nil {
+			return nil, err
+		}
+		h.Config = raw
+	}
+	return pluginSender{t.host, h}, nil
+}
+
+// toldOfFailure: the plugins of on_failure are told of failures, unless they list what they want.
+func toldOfFailure(h *Hook, e Event) bool {
+	if len(h.Events) > 0 {
+		return h.Wants(e)
+	}
+	return e != Success && e != RunRecovered
+}
+
+// A pluginSender tells a plugin that the manifest names, or, without one, those that are connected to the point.
+type pluginSender struct {
+	host Host
+	hook *Hook
+}
+
+// Send fires the point.
+func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
+	choice, config := hook.Choice{Dialect: pluginDialect}, json.RawMessage("{}")
+	if s.hook != nil {
+		choice = hook.Choice{Dialect: pluginDialect, Plugins: []string{s.hook.Plugin}, Only: true, Timeout: s.hook.Timeout}
+		if len(s.hook.Config) > 0 {
+			config = s.hook.Config
+		}
+	}
+	out, err := s.host.Fire(hook.WithChoice(ctx, choice), hook.JobNotify, map[string]any{"agent": m.Agent, "schedule": m.Schedule,
+		"event": m.Event, "message": text(m), "config": config})
+	if err != nil {
+		return err
+	}
+	if s.hook != nil && len(out.Steps) == 0 {
+		return fmt.Errorf("plugin not found: %s", s.hook.Plugin) // the text is the protocol's
+	}
+	return stepError(out)
+}
+
+// text is a notice in words. Seed 000: suggest is forwarded "into any failure notification so the user knows what to fix".
+func text(m notify.Message) string {
+	lines := []string{m.Headline()}
+	if m.Body != "" {
+		lines = append(lines, m.Body)
+	}
+	if m.Suggest != "" {
+		lines = append(lines, "Suggestion: "+m.Suggest)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Message is the notice as notifiers take it.
+func (n *Telling) Message() notify.Message {
+	m := notify.Message{Agent: n.Manifest.Agent.Name, Schedule: n.Run.Schedule, Event: string(n.Event), Suggest: n.Suggest,
+		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error}
+	if n.Event == Success {
+		m.Body = strings.TrimSpace(n.Output)
+	}
+	if n.Exit != nil {
+		m.ExitCode = *n.Exit
+	}
+	if !n.NextAt.IsZero() {
+		m.Body = strings.TrimSpace(m.Body + "\nThe next attempt is at " + n.NextAt.Format("15:04:05 MST"))
+	}
+	return m
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newJobCommand(a *app) *cobra.Command {
+	cmd := newGroupCommand("job", "Agents that run on schedules",
+		newJobListCommand(a), newJobRunCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
+	cmd.GroupID = groupAgent
+	cmd.Long = `Agents are programs that run on schedules, described by an agent.toml each: when they
+run, which plugins are asked before, given the output, and told what went wrong. They are
+looked for in the directories of [jobs] dirs. ` + "`patchbay serve`" + ` runs them when they are due.`
+	return cmd
+}
+
+// jobPoints are where plugins can take part in jobs.
+var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
+
+// withJobs opens what jobs need: the engine, and the plugins that take part in them.
+func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
+	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
+		func(core *daemon.Core) error { return use(core.Jobs) })
+}
+
+func newJobListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "list",
+		Short:       "List agents: next run, last result, streak",
+		Example:     "  patchbay job list\n  patchbay job list --json | jq '.[] | select(.stale)'",
+		Annotations: exits(exit{exitOK, "the list was printed"}),
+		Args:        arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.listJobs(cmd.Context(), j) })
+		},
+	}
+}
+
+func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
+	list, err := j.List(ctx)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(list)
+	}
+	if len(list) == 0 {
+		a.printf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
+		a.printf("An agent is a directory there with an agent.toml; `patchbay job import DIR` copies those of dotagent.\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("AGENT", "SCHEDULE", "NEXT", "LAST", "STREAK")}
+	for _, i := range list {
+		rows = append(rows, jobRow(i, time.Now()))
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
+	if i.Error != "" {
+		first, _, _ := strings.Cut(i.Error, "\n")
+		return []render.Cell{{Text: i.Agent}, {Text: "broken", Style: render.StyleRed}, {Text: first}}
+	}
+	next := render.Cell{Text: "by hand", Style: render.StyleDim}
+	switch {
+	case i.NextAttempt != nil:
+		next = render.Cell{Text: "again in " + span(i.NextAttempt.Sub(now)), Style: render.StyleYellow}
+	case i.Running != "":
+		next = render.Cell{Text: "running", Style: render.StyleCyan}
+	case i.Next != nil:
+		next = render.Cell{Text: "in " + span(i.Next.Sub(now))}
+	}
+	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: fmt.Sprintf("%+d", i.Streak)}}
+}
+
+func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
+	if i.Last == nil {
+		return render.Cell{Text: "never", Style: render.StyleDim}
+	}
+	c := render.Cell{Text: fmt.Sprintf("%s, %s ago", strings.ReplaceAll(string(i.Last.Status), "_", " "), span(now.Sub(i.Last.Ended)))}
+	switch {
+	case i.Stale:
+		c.Text += ", stale"
+		c.Style = render.StyleYellow
+	case i.Last.Status == job.Succeeded:
+		c.Style = render.StyleGreen
+	case i.Last.Status == job.GivenUp:
+		c.Style = render.StyleRed
+	}
+	return c
+}
+
+// span is a time that a person can take in at a glance.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+func newJobHistoryCommand(a *app) *cobra.Command {
+	limit := 20
+	cmd := &cobra.Command{
+		Use:         "history [AGENT]",
+		Short:       "List runs, the newest first",
+		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json",
+		Annotations: exits(exit{exitOK, "the list was printed"}),
+		Args:        cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agent := strings.Join(args, "")
+			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error {
+				runs, err := j.Store.Runs(cmd.Context(), agent, limit)
+				if err != nil {
+					return err
+				}
+				return a.showRuns(runs)
+			})
+		},
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "at most so many")
+	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
+	return cmd
+}
+
+func (a *app) showRuns(runs []job.Run) error {
+	if a.flags.json {
+		return a.printJSON(append([]job.Run{}, runs...))
+	}
+	if len(runs) == 0 {
+		a.printf("Nothing has run yet.\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("RUN", "STATUS", "ATTEMPTS", "TOOK", "ERROR")}
+	for _, r := range runs {
+		rows = append(rows, runRow(r))
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+func runRow(r job.Run) []render.Cell {
+	took := ""
+	if !r.Ended.IsZero() {
+		took = render.Duration(r.Ended.Sub(r.Began))
+	}
+	status := render.Cell{Text: string(r.Status)}
+	switch r.Status {
+	case job.Succeeded:
+		status.Style = render.StyleGreen
+	case job.GivenUp:
+		status.Style = render.StyleRed
+	case job.Running, job.Waiting:
+		status.Style = render.StyleCyan
+	}
+	reason := r.Reason
+	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded {
+		reason = r.Attempts[n-1].Error
+	}
+	return []render.Cell{{Text: r.ID}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
+}
+
+func newJobLogsCommand(a *app) *cobra.Command {
+	follow := false
+	cmd := &cobra.Command{
+		Use:   "logs RUN",
+		Short: "Show what a run has printed",
+		Long:  "Show what a run has printed. RUN is an id of `patchbay job history`, or an agent's name, which means its last run.",
+		Example: `  patchbay job logs disk-report
+  patchbay job logs -f disk-report/daily/20261115T060000.000Z`,
+		Annotations: exits(exit{exitOK, "the output was printed"}, exit{exitNotFound, "there is no such run"}),
+		Args:        arguments("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.showLogs(cmd.Context(), j, args[0], follow) })
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
+	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
+	return cmd
+}
+
+func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, follow bool) error {
+	if !strings.Contains(id, "/") {
+		runs, err := j.Store.Runs(ctx, id, 1)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			return &problem{kind: kindNotFound, err: fmt.Errorf("agent %s has not run", id), fix: "`patchbay job list` lists the agents"}
+		}
+		id = runs[0].ID
+	}
+	if _, err := j.Store.Run(ctx, id); err != nil {
+		return &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
+	}
+	if follow {
+		return j.Store.Follow(ctx, id, a.showLine)
+	}
+	return j.Store.Output(ctx, id, a.showLine)
+}
+
+// showLine prints a line of output, as JSON or as it is.
+func (a *app) showLine(l job.Line) error {
+	if a.flags.json {
+		return a.printJSON(l)
+	}
+	text := l.Text
+	if a.OutTTY {
+		text = render.Line(text)
+	}
+	switch l.Stream {
+	case "stderr":
+		a.printf("%s\n", a.screen().Paint(render.StyleYellow, text))
+	case "note":
+		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
+	default:
+		a.printf("%s\n", text)
+	}
+	return nil
+}
+
+// completeAgents reads the manifests alone.
+func (a *app) completeAgents(context.Context) []cobra.Completion {
+	dirs, err := a.jobDirs()
+	if err != nil {
+		return nil // a press of the tab key has nobody to complain to
+	}
+	var out []cobra.Completion
+	for _, m := range job.LoadDirs(dirs).Manifests {
+		out = append(out, cobra.CompletionWithDesc(m.Agent.Name, m.Agent.Description))
+	}
+	return out
+}
+
+// noJob is the error of an agent that is not there, with what was probably meant.
+func noJob(err error) error {
+	if n, ok := errors.AsType[*daemon.NoJobError](err); ok {
+		return &problem{kind: kindNotFound, err: err, fix: meant(cmp.Or(n.Schedule, n.Agent), n.Known, "`patchbay job list` lists them")}
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newJobDoctorCommand(a *app) *cobra.Command {
+	reach := false
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong with agents, and how to mend it",
+		Long: `Check every agent: its manifest, its program, whether its plugins are there, of the right
+kind and content with their configuration, and whether its notifiers can be used. Nothing is
+run but the plugins' own checks, and nothing is sent to anybody.`,
+		Example:     "  patchbay job doctor\n  patchbay job doctor --reach",
+		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"}, exit{exitFailed, "there are errors"}),
+		Args:        arguments(),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runJobDoctor(cmd.Context(), reach) },
+	}
+	cmd.Flags().BoolVar(&reach, "reach", false, "also ask whether the services of notifiers can be reached")
+	return cmd
+}
+
+func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
+	d := diagnosis{Findings: []patchbay.Finding{}}
+	agents := 0
+	err := a.withHost(ctx, needPoints(jobPoints...), func(host *patchbay.Host) error {
+		findings, n, err := a.examineJobs(ctx, host, reach)
+		d.Findings, agents = append(d.Findings, findings...), n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failed := len(findingsOf(d.Findings, patchbay.SeverityError))
+	d.OK = failed == 0
+	if a.flags.json {
+		if err := a.printJSON(d); err != nil {
+			return err
+		}
+	} else {
+		a.printf("%s: %s\n", render.Count(agents, "agent"), a.verdict(d.Findings))
+		a.printFindings(d.Findings)
+	}
+	if d.OK {
+		return nil
+	}
+	return told(kindFailed, "", "%s found", render.Count(failed, "error"))
+}
+
+// verdict is a diagnosis in a few words.
+func (a *app) verdict(findings []patchbay.Finding) string {
+	if len(findings) == 0 {
+		return a.screen().Paint(render.StyleGreen, "all is well")
+	}
+	return render.Count(len(findings), "finding")
+}
+
+// examineJobs looks at the agents there are, and counts them.
+func (a *app) examineJobs(ctx context.Context, host *patchbay.Host, reach bool) ([]patchbay.Finding, int, error) {
+	dirs, err := a.jobDirs()
+	if err != nil {
+		return nil, 0, err
+	}
+	located, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return nil, 0, err
+	}
+	secrets, err := config.LoadSecrets(located.SecretsFile)
+	if err != nil {
+		return nil, 0, err
+	}
+	procs := proc.NewGroup(a.logger())
+	defer procs.Close()
+	loaded := job.LoadDirs(dirs)
+	x := daemon.JobExam{Host: host, Environ: a.Environ, Secrets: secrets, Procs: procs, Reach: reach}
+	return x.Of(ctx, loaded), len(loaded.Manifests) + len(loaded.Broken), nil
+}
+
+// jobDirs are where agents are looked for.
+func (a *app) jobDirs() ([]string, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return nil, err
+	}
+	if a.flags.config != "" {
+		dirs.ConfigFile = a.path(a.flags.config)
+	}
+	c, err := config.Load(dirs.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	return dirs.JobDirs(c)
+}
+
+func newJobImportCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import [DIR]",
+		Short: "Take over the agents of a dotagent directory",
+		Long: `Copy the agents of a directory into Patchbay's own: each directory there with an
+agent.toml. DIR is ~/.config/dotagent/agents where it is left out. An agent whose name is taken is
+left alone. Agents in ~/.config/dotagent/agents also run where they are: it is one of the
+directories of [jobs] dirs.`,
+		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
+		Annotations: exits(exit{exitOK, "all were copied, or were there already"}, exit{exitFailed, "some manifests are broken"}),
+		Args:        cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			from := ""
+			if len(args) == 1 {
+				from = a.path(args[0])
+			}
+			return a.importJobs(from)
+		},
+	}
+}
+
+// An importedJob is what became of one agent.
+type importedJob struct {
+	Agent string `json:"agent"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	State string `json:"state"` // imported | present | broken
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) importJobs(from string) error {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		from = filepath.Join(dirs.Home, ".config", "dotagent", "agents")
+	}
+	if _, err := os.Stat(from); err != nil {
+		return &problem{kind: kindNotFound, err: err, fix: "name the directory that holds the agents"}
+	}
+	loaded := job.LoadDirs([]string{from})
+	list := []importedJob{}
+	broken := 0
+	for _, m := range loaded.Manifests {
+		one := importedJob{Agent: m.Agent.Name, From: m.Dir, To: filepath.Join(dirs.Config, "agents", filepath.Base(m.Dir)), State: "imported"}
+		if err := copyAgent(one.From, one.To); errors.Is(err, fs.ErrExist) {
+			one.State = "present"
+		} else if err != nil {
+			return err
+		}
+		list = append(list, one)
+	}
+	for _, b := range loaded.Broken {
+		broken++
+		list = append(list, importedJob{Agent: filepath.Base(filepath.Dir(b.Path)), From: b.Path, State: "broken", Error: b.Err.Error()})
+	}
+	return a.showImported(list, broken)
+}
+
+func (a *app) showImported(list []importedJob, broken int) error {
+	if a.flags.json {
+		if err := a.printJSON(list); err != nil {
+			return err
+		}
+	} else {
+		for _, i := range list {
+			a.printf("%-9s %s", i.State, i.Agent)
+			if i.State == "imported" {
+				a.printf(" → %s", i.To)
+			}
+			a.printf("\n")
+			if i.Error != "" {
+				a.printf("          %s\n", indentRest(render.Block(i.Error), "          "))
+			}
+		}
+		if len(list) == 0 {
+			a.printf("There are no agents there: an agent is a directory with an agent.toml.\n")
+		}
+	}
+	if broken > 0 {
+		return told(kindFailed, "", "%s broken", render.Count(broken, "manifest"))
+	}
+	return nil
+}
+
+// copyAgent copies a directory as a whole: beside its place first, then into it.
+func copyAgent(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), ".import-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	target := filepath.Join(tmp, "agent")
+	if err := os.CopyFS(target, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	return os.Rename(target, to)
+}

@@ -1,0 +1,195 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/notify"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// reachTime bounds how long a notifier's service may take to answer.
+const reachTime = 10 * time.Second
+
+// A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but the plugins' own checks.
+type JobExam struct {
+	Host    *patchbay.Host
+	Environ []string
+	Secrets *config.Secrets
+	Procs   *proc.Group
+	Reach   bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
+}
+
+// Of lists what is wrong with agents.
+func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding {
+	var findings []patchbay.Finding
+	for _, b := range loaded.Broken {
+		findings = append(findings, brokenManifest(b)...)
+	}
+	for _, m := range loaded.Manifests {
+		findings = append(findings, x.program(m)...)
+		for _, list := range []struct {
+			hooks []job.Hook
+			kind  string
+		}{{m.Preflight, "preflight"}, {m.OnSuccess, "sink"}, {m.OnFailure, "notify"}} {
+			for i := range list.hooks {
+				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.kind)...)
+			}
+		}
+		for i := range m.Notifiers {
+			findings = append(findings, x.notifier(ctx, m, &m.Notifiers[i])...)
+		}
+	}
+	return findings
+}
+
+func brokenManifest(b job.Broken) []patchbay.Finding {
+	bad, ok := errors.AsType[*tomlfile.Error](b.Err)
+	if !ok {
+		return []patchbay.Finding{{Severity: patchbay.SeverityError, Where: b.Path, Problem: b.Err.Error()}}
+	}
+	var findings []patchbay.Finding
+	for _, p := range bad.Problems {
+		findings = append(findings, asFinding(patchbay.SeverityError, agentOf(b.Path), p))
+	}
+	return findings
+}
+
+func asFinding(s patchbay.Severity, agent string, p tomlfile.Problem) patchbay.Finding {
+	where := p.File
+	if p.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+	return patchbay.Finding{Severity: s, Plugin: "agent " + agent, Where: where, Problem: p.Message, Fix: p.Fix}
+}
+
+// complain is a finding about something in a manifest.
+func complain(s patchbay.Severity, m *job.Manifest, at job.Place, problem, fix string) []patchbay.Finding {
+	return []patchbay.Finding{asFinding(s, m.Agent.Name, m.Problem(at, problem, fix))}
+}
+
+// program sees whether the agent's own program is there.
+func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
+	at := job.Place{Key: "run.command"}
+	command := m.Run.Command
+	if !filepath.IsAbs(command) {
+		path := dialect.Env{Vars: x.Environ}.Get("PATH")
+		for _, dir := range filepath.SplitList(path) {
+			if dialect.Executable(filepath.Join(dir, command)) {
+				return nil
+			}
+		}
+		return complain(patchbay.SeverityError, m, at, fmt.Sprintf("no program %s in $PATH", command), "install it, or write its whole path")
+	}
+	if _, err := os.Stat(command); err != nil {
+		return complain(patchbay.SeverityError, m, at, err.Error(), "")
+	}
+	if !dialect.Executable(command) {
+		return complain(patchbay.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)
+	}
+	return nil
+}
+
+// hook sees whether a plugin is there, is of the right kind, and likes its configuration.
+func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, kind string) []patchbay.Finding {
+	name := "dotagent:" + h.Plugin
+	p, err := x.Host.Plugin(name)
+	switch {
+	case errors.Is(err, patchbay.ErrNotFound):
+		return complain(patchbay.SeverityError, m, h.At, "plugin not found: "+h.Plugin,
+			"put dotagent-plugin-"+h.Plugin+" into a directory that is searched (patchbay plugin list shows them)")
+	case err != nil:
+		return complain(patchbay.SeverityError, m, h.At, err.Error(), "")
+	case p.State == dialect.Unsupported:
+		return complain(patchbay.SeverityWarning, m, h.At, fmt.Sprintf("plugin %s is not for this system", h.Plugin), "")
+	case p.State != dialect.Ready:
+		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is %s: %s", h.Plugin, p.State, text(p.Error)), "")
+	case len(p.Kinds) > 0 && !slices.Contains(p.Kinds, kind):
+		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is no %s plugin, but %s", h.Plugin, kind, strings.Join(p.Kinds, ", ")), "")
+	}
+	if err := x.Host.CheckConfig(ctx, name, h.Config); err != nil {
+		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
+	}
+	return nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return "no reason is known"
+	}
+	return *s
+}
+
+// notifier sees whether a notifier can be used and, on request, reached.
+func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []patchbay.Finding {
+	if n.Driver == job.DriverPlugin {
+		name, _ := n.Settings["name"].(string) // the manifest was checked
+		return x.hook(ctx, m, &job.Hook{Plugin: name, Config: []byte("{}"), At: n.At}, "notify")
+	}
+	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return complain(patchbay.SeverityInfo, m, n.At, err.Error(), "")
+	case err != nil:
+		return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
+	case !x.Reach:
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	if err := made.Reach(ctx); err != nil {
+		return complain(patchbay.SeverityWarning, m, n.At, err.Error(), "")
+	}
+	return nil
+}
+
+// Preview is what a run of an agent would tell, and to whom.
+type Preview struct {
+	Event  job.Event       `json:"event"`
+	To     string          `json:"to"`
+	Plugin string          `json:"plugin,omitempty"`
+	Sent   *notify.Preview `json:"sent,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// DryRun makes an attempt with AGENT_DRY_RUN set and lists what would be handed to sinks and told to people. Nothing of it is
+// recorded, and nobody is told.
+func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (job.Attempt, []Preview) {
+	attempt, tellings := j.Runner.DryRun(ctx, m, s)
+	var previews []Preview
+	if attempt.Result == job.OK {
+		for i := range m.OnSuccess {
+			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: m.OnSuccess[i].Plugin})
+		}
+	}
+	for _, t := range tellings {
+		previews = append(previews, j.previews(t)...)
+	}
+	return attempt, previews
+}
+
+func (j *Jobs) previews(t job.Telling) []Preview {
+	var previews []Preview
+	for _, r := range j.teller.Routes(t.Manifest, t.Event) {
+		p := Preview{Event: t.Event, To: r.Name}
+		if n, ok := r.Sender.(notify.Notifier); ok {
+			sent := n.Describe(t.Message())
+			p.Sent = &sent
+		}
+		if r.Name != job.ConnectedRoute {
+			previews = append(previews, p)
+		}
+	}
+	return previews
+}

@@ -1,0 +1,134 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// The names are the Desktop Notifications Specification's, version 1.2.
+const (
+	busName   = "org.freedesktop.Notifications"
+	busPath   = "/org/freedesktop/Notifications"
+	busNotify = busName + ".Notify"
+	busAbout  = busName + ".GetServerInformation"
+	busCan    = busName + ".GetCapabilities"
+)
+
+// busTimeout is for a desktop that does not answer. What it has to do takes milliseconds.
+const busTimeout = 5 * time.Second
+
+// appName is who a desktop says it is from.
+const appName = "patchbay"
+
+// sessionBus asks the desktop itself. No process is started, and every setting has its place there.
+func sessionBus(p programs) way {
+	return way{
+		name: "D-Bus", address: busName,
+		show: func(ctx context.Context, c card) error {
+			return onBus(ctx, p, func(ctx context.Context, desktop dbus.BusObject) error { return notifyOnBus(ctx, desktop, c) })
+		},
+		reach: func(ctx context.Context) error {
+			return onBus(ctx, p, func(ctx context.Context, desktop dbus.BusObject) error {
+				return desktop.CallWithContext(ctx, busAbout, 0).Err
+			})
+		},
+	}
+}
+
+// onBus connects for one conversation. The connection is ours alone and ends with it: an idle host keeps none.
+func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusObject) error) error {
+	address, err := busAddress(p)
+	if err != nil {
+		return fmt.Errorf("session bus: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	conn, err := dbus.Connect(address, dbus.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("session bus: %w", err)
+	}
+	err = talk(ctx, conn.Object(busName, busPath))
+	if closed := conn.Close(); err == nil && closed != nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("session bus: %s", p.secrets.scrub(err.Error()))
+	}
+	return nil
+}
+
+// busAddress is where the session bus is. Only sockets of this machine are taken: the other transports block without
+// end or start programs.
+func busAddress(p programs) (string, error) {
+	for address := range strings.SplitSeq(p.getenv("DBUS_SESSION_BUS_ADDRESS"), ";") {
+		if strings.HasPrefix(address, "unix:") {
+			return address, nil
+		}
+	}
+	dir := p.getenv("XDG_RUNTIME_DIR")
+	if dir == "" {
+		return "", errors.New("neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set")
+	}
+	path := filepath.Join(dir, "bus") // where systemd puts it
+	if _, err := os.Stat(path); err != nil {
+		return "", err
+	}
+	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
+}
+
+func notifyOnBus(ctx context.Context, desktop dbus.BusObject, c card) error {
+	var can []string
+	if err := desktop.CallWithContext(ctx, busCan, 0).Store(&can); err != nil {
+		return err
+	}
+	body := c.underSubtitle()
+	if slices.Contains(can, "body-markup") {
+		body = html.EscapeString(body)
+	}
+	expire := int32(-1) // as the desktop likes
+	if c.expireMS != nil {
+		expire = int32(*c.expireMS)
+	}
+	return desktop.CallWithContext(ctx, busNotify, 0,
+		appName, uint32(0), c.icon, c.title, body, []string{}, c.hints(), expire).Err
+}
+
+// hints are what the specification has beside the text.
+func (c card) hints() map[string]dbus.Variant {
+	hints := map[string]dbus.Variant{}
+	if i := slices.Index([]string{"low", "normal", "critical"}, c.urgency); i >= 0 {
+		hints["urgency"] = dbus.MakeVariant(byte(i))
+	}
+	switch {
+	case c.soundName() != "":
+		hints["sound-name"] = dbus.MakeVariant(c.soundName())
+	case c.loud != nil: // false: else it has a name
+		hints["suppress-sound"] = dbus.MakeVariant(true)
+	}
+	return hints
+}
+
+// soundName is the sound asked for, in the names of the freedesktop sound theme; "" where none is.
+func (c card) soundName() string {
+	if c.sound == "" && c.loud != nil && *c.loud {
+		return "message-new-instant"
+	}
+	return c.sound
+}
+
+// underSubtitle is the body below the subtitle, for desktops that know of none.
+func (c card) underSubtitle() string {
+	if c.subtitle == "" {
+		return c.body
+	}
+	return strings.TrimSuffix(c.subtitle+"\n"+c.body, "\n")
+}

@@ -1,0 +1,286 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Route is one [[notifiers]] entry of an agent.
+type Route struct {
+	Name   string // tells it from the agent's other ones, for ever: rate limits are remembered by it
+	Sender Sender
+	Events []string      // empty: all
+	Every  time.Duration // rate_limit_minutes; 0: no limit
+}
+
+// A Fate is what became of a message.
+type Fate string
+
+// The fates.
+const (
+	Sent       Fate = "sent"
+	Failed     Fate = "failed"
+	Suppressed Fate = "suppressed" // by its rate limit
+	Dropped    Fate = "dropped"    // too many were waiting, or the host ended first
+)
+
+// A Delivery is a message at the end of its way.
+type Delivery struct {
+	Route    string
+	Message  Message
+	Fate     Fate
+	Err      error // why it failed or was dropped
+	Duration time.Duration
+}
+
+// Counts are how many messages met which fate. Waiting are those that have none yet.
+type Counts struct {
+	Sent       int `json:"sent"`
+	Failed     int `json:"failed"`
+	Suppressed int `json:"suppressed"`
+	Dropped    int `json:"dropped"`
+	Waiting    int `json:"waiting"`
+}
+
+// DispatchOptions are for [NewDispatch]. The zero value works.
+type DispatchOptions struct {
+	Limiter  *Limiter       // nil: one in memory
+	Waiting  int            // messages that may wait, being sent included; 0: 256
+	Parallel int            // messages being sent at once; 0: 8
+	Timeout  time.Duration  // for one message with all its tries; 0: a minute, which is enough for three
+	Observe  func(Delivery) // told of every fate, on the goroutine that sends; must be quick; nil: nobody
+	Logger   *slog.Logger   // nil discards
+}
+
+// A Dispatch sends messages in the background, as well as it can. Seed 000: "Best-effort — dotagent does not retry
+// notifications". Nobody waits for it, and no failure reaches a run; failures are logged and counted.
+//
+// The messages of one agent through one route are sent one after another: "given up" does not overtake "attempt 3
+// failed". It is safe for concurrent use.
+type Dispatch struct {
+	o      DispatchOptions
+	ctx    context.Context // of every sending; ends when Close loses patience
+	cancel context.CancelFunc
+	slots  chan struct{}  // has a place for each message that may be sent at once
+	lines  sync.WaitGroup // the goroutines of serve
+
+	mu     sync.Mutex          // protects the fields below
+	queues map[string][]parcel // what waits, by line; a line has a goroutine while its key is there
+	counts Counts
+	closed bool
+}
+
+// A parcel is a message and where it goes.
+type parcel struct {
+	route Route
+	m     Message
+}
+
+// line is what is sent one after another, and what a rate limit is for.
+func (p parcel) line() string {
+	return strings.Join([]string{p.m.Agent, p.m.Schedule, p.route.Name}, "\x00")
+}
+
+// NewDispatch starts nothing yet: goroutines come with messages and go with them.
+func NewDispatch(o DispatchOptions) *Dispatch {
+	if o.Limiter == nil {
+		o.Limiter = NewLimiter(InMemory(), nil)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Waiting = cmp.Or(o.Waiting, 256)
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	d := &Dispatch{o: o, slots: make(chan struct{}, cmp.Or(o.Parallel, 8)), queues: make(map[string][]parcel)}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// The reasons for which a message is dropped.
+var (
+	errFull   = errors.New("too many notifications are waiting")
+	errClosed = errors.New("the host ended before it was sent")
+)
+
+// Send takes a message for each of the routes that want its event, and returns at once.
+func (d *Dispatch) Send(m Message, routes ...Route) {
+	for _, r := range routes {
+		if !Wants(r.Events, m.Event) {
+			continue
+		}
+		p := parcel{r, m}
+		if err := d.enqueue(p); err != nil {
+			d.report(p, p.ended(Dropped, err))
+		}
+	}
+}
+
+// enqueue puts a message at the end of its line. One that cannot wait is counted here.
+func (d *Dispatch) enqueue(p parcel) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refusal(); err != nil {
+		d.counts.Dropped++
+		return err
+	}
+	line := p.line()
+	waiting, served := d.queues[line]
+	d.queues[line] = append(waiting, p)
+	d.counts.Waiting++
+	if !served {
+		d.lines.Go(func() { d.serve(line) })
+	}
+	return nil
+}
+
+// refusal is why no message can be taken now; nil where one can. d.mu is held.
+func (d *Dispatch) refusal() error {
+	switch {
+	case d.closed:
+		return errClosed
+	case d.counts.Waiting >= d.o.Waiting:
+		return errFull
+	}
+	return nil
+}
+
+// serve sends what waits in a line until nothing does.
+func (d *Dispatch) serve(line string) {
+	for {
+		p, ok := d.next(line)
+		if !ok {
+			return
+		}
+		d.slots <- struct{}{}
+		end := d.deliver(p)
+		<-d.slots
+		d.count(end.Fate)
+		d.report(p, end)
+	}
+}
+
+// next takes the first message of a line, and the line away where there is none.
+func (d *Dispatch) next(line string) (parcel, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waiting := d.queues[line]
+	if len(waiting) == 0 {
+		delete(d.queues, line)
+		return parcel{}, false
+	}
+	d.queues[line] = waiting[1:]
+	return waiting[0], true
+}
+
+// deliver sends one message, if its rate limit allows.
+func (d *Dispatch) deliver(p parcel) Delivery {
+	if d.ctx.Err() != nil {
+		return p.ended(Dropped, errClosed)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, d.o.Timeout)
+	defer cancel()
+	q := Question{Key: p.line(), Event: p.m.Event, Every: p.route.Every}
+	answer, err := d.o.Limiter.Ask(ctx, q)
+	if err != nil {
+		d.log(p).Warn("rate limit unknown", "err", err)
+	}
+	if !answer.Tell {
+		return p.ended(Suppressed, nil)
+	}
+	p.m.Suppressed, p.m.Since = answer.Suppressed, answer.Since
+	end := d.send(ctx, p)
+	if end.Fate != Sent {
+		return end
+	}
+	if err := d.o.Limiter.Told(ctx, q, answer); err != nil {
+		d.log(p).Warn("rate limit not kept", "err", err)
+	}
+	return end
+}
+
+func (d *Dispatch) send(ctx context.Context, p parcel) Delivery {
+	start := time.Now()
+	err := p.route.Sender.Send(ctx, p.m)
+	end := p.ended(Sent, nil)
+	if err != nil {
+		end = p.ended(Failed, err)
+	}
+	end.Duration = time.Since(start)
+	return end
+}
+
+func (p parcel) ended(fate Fate, err error) Delivery {
+	return Delivery{Route: p.route.Name, Message: p.m, Fate: fate, Err: err}
+}
+
+// count gives a message that had been waiting its fate.
+func (d *Dispatch) count(fate Fate) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.counts.Waiting--
+	switch fate {
+	case Sent:
+		d.counts.Sent++
+	case Failed:
+		d.counts.Failed++
+	case Suppressed:
+		d.counts.Suppressed++
+	case Dropped:
+		d.counts.Dropped++
+	}
+}
+
+// report logs a failure and tells the observer.
+func (d *Dispatch) report(p parcel, end Delivery) {
+	if end.Err != nil {
+		d.log(p).Warn("notification not sent", "dur", end.Duration, "err", end.Err)
+	}
+	if d.o.Observe != nil {
+		d.o.Observe(end)
+	}
+}
+
+func (d *Dispatch) log(p parcel) *slog.Logger {
+	return d.o.Logger.With("agent", p.m.Agent, "notifier", p.route.Name, "event", p.m.Event)
+}
+
+// Counts are the fates so far.
+func (d *Dispatch) Counts() Counts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.counts
+}
+
+// Close takes no further messages and waits for those that it has, until ctx ends; then it breaks off the sending and
+// drops the rest. The error says how many were lost then. A second Close waits for the same.
+func (d *Dispatch) Close(ctx context.Context) error {
+	d.mu.Lock()
+	d.closed = true
+	before := d.counts
+	d.mu.Unlock()
+
+	drained := make(chan struct{})
+	go func() { // ends with the last line, which both branches below wait for
+		defer close(drained)
+		d.lines.Wait()
+	}()
+	select {
+	case <-drained:
+		d.cancel()
+		return nil
+	case <-ctx.Done():
+	}
+	d.cancel()
+	<-drained // every Sender ends with its context
+	after := d.Counts()
+	if lost := after.Dropped + after.Failed - before.Dropped - before.Failed; lost > 0 {
+		return fmt.Errorf("%d notifications were not sent: %w", lost, errClosed)
+	}
+	return nil
+}

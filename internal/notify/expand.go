@@ -1,0 +1,72 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// maxExpanded bounds a setting with its variables in place. No address, token or title comes near it.
+const maxExpanded = 8 << 10
+
+// expand replaces ${NAME} by the value of the variable and $${ by ${ itself. Every other dollar sign stands for itself,
+// and values are not looked into again. Together with the text it returns what may be shown of it, with *** for each
+// value, and the values. An error names the variable, never its value.
+func expand(s string, lookup func(string) (string, bool)) (t text, values []string, err error) {
+	var value, shown strings.Builder
+	for rest := s; rest != ""; {
+		at := strings.Index(rest, "${")
+		if at < 0 {
+			at = len(rest)
+		}
+		plain := rest[:at]
+		rest = rest[at:]
+		if escaped := strings.TrimSuffix(plain, "$"); rest != "" && escaped != plain {
+			plain, rest = escaped+"${", rest[len("${"):]
+		}
+		value.WriteString(plain)
+		shown.WriteString(plain)
+		if !strings.HasPrefix(rest, "${") {
+			continue
+		}
+		var name string
+		if name, rest, err = variable(rest); err != nil {
+			return text{}, nil, err
+		}
+		v, ok := lookup(name)
+		if !ok {
+			return text{}, nil, fmt.Errorf("the variable %s is neither in the secrets file nor in the environment", name)
+		}
+		value.WriteString(v)
+		shown.WriteString(mask)
+		values = append(values, v)
+	}
+	if value.Len() > maxExpanded {
+		return text{}, nil, fmt.Errorf("is longer than %d bytes", maxExpanded)
+	}
+	return text{value: value.String(), shown: shown.String()}, values, nil
+}
+
+// variable splits "${NAME}rest". What stands between the braces is not quoted unless it is a name: somebody may have put
+// the secret itself there.
+func variable(s string) (name, rest string, err error) {
+	name, rest, ok := strings.Cut(s[len("${"):], "}")
+	switch {
+	case !ok:
+		return "", "", errors.New("has a ${ without a } (write $${ for the characters themselves)")
+	case !isName(name):
+		return "", "", errors.New("has a ${…} that is no variable's name (write $${ for the characters themselves)")
+	}
+	return name, rest, nil
+}
+
+// isName tells whether a text is a name as shells and the secrets file know them.
+func isName(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 128
+}

@@ -1,0 +1,142 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// toEndpoint is a notifier whose service is an endpoint.
+func toEndpoint(t *testing.T, s *stage, e *endpoint) Notifier {
+	t.Helper()
+	return s.notifier(t, Slack, map[string]any{"webhook_url": e.URL + "/hook/hush-hush"})
+}
+
+func TestRetries(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		answers []answer
+		taken   bool
+		waits   []time.Duration
+	}{
+		{"429 and 5xx are tried again, after growing waits", []answer{{status: 429}, {status: 503}}, true, []time.Duration{time.Second, 2 * time.Second}},
+		{"three tries are all", []answer{{status: 500}, {status: 500}, {status: 500}, {status: 200}}, false, []time.Duration{time.Second, 2 * time.Second}},
+		{"Retry-After is honoured", []answer{{status: 429, header: map[string]string{"Retry-After": "7"}}}, true, []time.Duration{7 * time.Second}},
+		{"a service that wants more than 10 s is left alone", []answer{{status: 429, header: map[string]string{"Retry-After": "11"}}}, false, nil},
+		{"a huge Retry-After does not overflow", []answer{{status: 429, header: map[string]string{"Retry-After": "9223372036854775807"}}}, false, nil},
+		{"Telegram's retry_after counts too", []answer{{status: 429, body: `{"ok":false,"parameters":{"retry_after":3}}`}}, true, []time.Duration{3 * time.Second}},
+		{"a Retry-After that is past or nonsense is none", []answer{{status: 503, header: map[string]string{"Retry-After": "Mon, 01 Jan 1990 15:04:05 GMT"}}, {status: 503, header: map[string]string{"Retry-After": "soon"}}}, true, []time.Duration{time.Second, 2 * time.Second}},
+		{"4xx is final", []answer{{status: 404}}, false, nil},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			e, s := serve(t, c.answers...), newStage(nil)
+			err := toEndpoint(t, s, e).Send(t.Context(), failed())
+			if (err == nil) != c.taken || !slices.Equal(s.waits, c.waits) {
+				t.Errorf("got %v after waits %v", err, s.waits)
+			}
+			if got := len(e.requests()); got != len(c.waits)+1 {
+				t.Errorf("got %d requests", got)
+			}
+		})
+	}
+	t.Run("a service that is not there is tried again", func(t *testing.T) {
+		e, s := serve(t), newStage(nil)
+		n := toEndpoint(t, s, e)
+		e.Close()
+		err := n.Send(t.Context(), failed())
+		if err == nil || len(s.waits) != 2 || !strings.Contains(err.Error(), "tried 3 times") {
+			t.Errorf("got %v after %v", err, s.waits)
+		}
+		hasNone(t, "the error", err.Error(), "hush-hush")
+	})
+	t.Run("a connection that breaks after the request is not: the message may have arrived", func(t *testing.T) {
+		s := newStage(nil)
+		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+		defer srv.Close()
+		n := s.notifier(t, Slack, map[string]any{"webhook_url": srv.URL + "/hook/hush-hush"})
+		if err := n.Send(t.Context(), failed()); err == nil || len(s.waits) != 0 {
+			t.Errorf("got %v after %v", err, s.waits)
+		}
+	})
+	t.Run("the caller's context ends the sending", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newStage(nil)
+		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
+			cancel()
+			<-r.Context().Done()
+		}))
+		defer srv.Close()
+		n := s.notifier(t, Slack, map[string]any{"webhook_url": srv.URL + "/hook/hush-hush"})
+		if err := n.Send(ctx, failed()); !errors.Is(err, context.Canceled) || len(s.waits) != 0 {
+			t.Errorf("got %v after %v", err, s.waits)
+		}
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	elsewhere := serve(t)
+	for _, c := range []struct {
+		rule, to string
+		status   int
+		taken    bool
+	}{
+		{"the same request to the same host is followed", "/moved", 307, true},
+		{"another host is not followed", elsewhere.URL + "/stolen", 307, false},
+		{"a POST that would become a GET is not followed", "/moved", 302, false},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			e, s := serve(t, answer{status: c.status, header: map[string]string{"Location": c.to}}), newStage(nil)
+			err := toEndpoint(t, s, e).Send(t.Context(), failed())
+			if (err == nil) != c.taken {
+				t.Errorf("got %v", err)
+			}
+			if err != nil {
+				hasNone(t, "the error", err.Error(), "hush-hush", "stolen")
+			}
+			if got := len(e.requests()); (got == 2) != c.taken {
+				t.Errorf("got %d requests", got)
+			}
+		})
+	}
+	if got := elsewhere.requests(); len(got) != 0 {
+		t.Errorf("another host got %+v", got)
+	}
+}
+
+func TestServiceErrors(t *testing.T) {
+	for _, c := range []struct{ rule, body, want string }{
+		{"plain words are quoted", "no_service", `notifier slack: 403 forbidden: "no_service"`},
+		{"JSON is read for them", `{"code":40301,"http":403,"error":"forbidden"}`, `notifier slack: 403 forbidden: "forbidden"`},
+		{"no words are none", "", `notifier slack: 403 forbidden`},
+		{"secrets are taken out", "no hook at /hook/hush-hush", `notifier slack: 403 forbidden: "no hook at ***"`},
+		{"escape sequences are taken out before", "/hook/hush\x1b[0m-hush\x07", `notifier slack: 403 forbidden: "***"`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			e, s := serve(t, answer{status: 403, body: c.body}), newStage(nil)
+			err := toEndpoint(t, s, e).Send(t.Context(), failed())
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	t.Run("a flood of words is read and shown in part", func(t *testing.T) {
+		e, s := serve(t, answer{status: 400, body: strings.Repeat("x", 1<<20)}), newStage(nil)
+		if err := toEndpoint(t, s, e).Send(t.Context(), failed()); err == nil || len(err.Error()) > 400 {
+			t.Errorf("got %.500v", err)
+		}
+	})
+	t.Run("a setting too short to be found silences the service", func(t *testing.T) {
+		e, s := serve(t, answer{status: 400, body: "no bot abc"}), newStage(map[string]string{"T": "abc"})
+		n := s.notifier(t, Telegram, map[string]any{"bot_token": "${T}", "chat_id": "1", "base_url": e.URL})
+		if err := n.Send(t.Context(), failed()); err == nil || strings.Contains(err.Error(), "abc") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

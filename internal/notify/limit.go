@@ -1,0 +1,175 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Limiter keeps one notifier from telling the same thing again and again (rate_limit_minutes). Its rules, for one
+// agent, schedule and notifier:
+//
+//   - An event that was told is not told again before the time is up. Each event has a time of its own: that an attempt
+//     failed does not hold back that the run was given up.
+//   - What is held back is counted, and the next message of that event tells how many there were.
+//   - given_up and recovered are ends. One that contradicts what was told last is told whatever the time: nobody is left
+//     to believe that something works, or is broken, when it is not so any more.
+//   - So a recovery is told if its failure was, and a flapping agent whose failures are held back is quiet altogether.
+//   - What could not be sent was not told.
+//
+// It is safe for concurrent use, and by several machines on the same marks: at worst both of them tell.
+type Limiter struct {
+	marks Marks
+	now   func() time.Time
+}
+
+// NewLimiter keeps its marks in m. now is the clock; nil: the system's.
+func NewLimiter(m Marks, now func() time.Time) *Limiter {
+	if now == nil {
+		now = time.Now
+	}
+	return &Limiter{marks: m, now: now}
+}
+
+// A Question is whether an event may be told.
+type Question struct {
+	Key   string        // of agent, schedule and notifier
+	Event string        // each has its own time
+	Every time.Duration // 0: always
+}
+
+// An Answer says whether it may, and what was held back before.
+type Answer struct {
+	Tell       bool
+	Suppressed int
+	Since      time.Time // when the event was told last; zero: never
+}
+
+// Ask decides. An event that may not be told is counted as held back. Where the marks cannot be read or written the
+// answer is to tell, together with the error: rather twice than never.
+func (l *Limiter) Ask(ctx context.Context, q Question) (Answer, error) {
+	answer := Answer{Tell: true}
+	if q.Every <= 0 {
+		return answer, nil
+	}
+	err := l.change(ctx, q.Key, func(m *mark) bool {
+		answer = m.answer(q, l.now())
+		if answer.Tell {
+			return false
+		}
+		told := m.Events[q.Event]
+		told.Suppressed++
+		m.Events[q.Event] = told
+		return true
+	})
+	if err != nil {
+		return Answer{Tell: true}, err
+	}
+	return answer, nil
+}
+
+// Told notes that an event was told after Ask allowed it.
+func (l *Limiter) Told(ctx context.Context, q Question, a Answer) error {
+	if q.Every <= 0 {
+		return nil
+	}
+	return l.change(ctx, q.Key, func(m *mark) bool {
+		// What was held back since Ask, by another machine, is left for the next message.
+		m.Events[q.Event] = told{At: l.now(), Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
+		if s := stateAfter(q.Event); s != "" {
+			m.Last = s
+		}
+		return true
+	})
+}
+
+// change applies f to the mark under a key, and keeps it where f says that it changed.
+func (l *Limiter) change(ctx context.Context, key string, f func(*mark) bool) error {
+	err := l.marks.Change(ctx, key, func(old []byte) ([]byte, error) {
+		m := readMark(old)
+		if !f(&m) {
+			return nil, nil
+		}
+		return json.Marshal(m)
+	})
+	if err != nil {
+		return fmt.Errorf("rate limit of notifications: %w", err)
+	}
+	return nil
+}
+
+// A mark is what is remembered for one key.
+type mark struct {
+	Last   state           `json:"last,omitempty"` // what a person believes
+	Events map[string]told `json:"events"`
+}
+
+// told is what is remembered of one event.
+type told struct {
+	At         time.Time `json:"at"` // zero: held back before it was ever told
+	Suppressed int       `json:"suppressed,omitempty"`
+}
+
+// readMark is a mark as it was kept. One that cannot be read is taken for none: it is only good for holding back.
+func readMark(data []byte) mark {
+	var m mark
+	if json.Unmarshal(data, &m) != nil || len(m.Events) > maxEvents {
+		m = mark{}
+	}
+	if m.Events == nil {
+		m.Events = make(map[string]told)
+	}
+	return m
+}
+
+// maxEvents bounds a mark. There are seven events.
+const maxEvents = 32
+
+// A state is what a person believes about a schedule after the last message.
+type state string
+
+const (
+	failing state = "failing" // being tried again
+	broken  state = "broken"  // given up
+	fine    state = "fine"
+)
+
+// stateAfter is what an event makes a person believe; "" where it says nothing about it.
+func stateAfter(event string) state {
+	switch event {
+	case AttemptFailed, TimedOut, Stale:
+		return failing
+	case GivenUp:
+		return broken
+	case Recovered:
+		return fine
+	}
+	return ""
+}
+
+// answer applies the rules of [Limiter].
+func (m *mark) answer(q Question, now time.Time) Answer {
+	last := m.Events[q.Event]
+	a := Answer{Suppressed: last.Suppressed, Since: last.At}
+	a.Tell = passed(last.At, now, q.Every) || m.contradicts(q.Event)
+	return a
+}
+
+// contradicts tells whether an event is the end of what was told last.
+func (m *mark) contradicts(event string) bool {
+	switch event {
+	case GivenUp:
+		return m.Last == failing || m.Last == fine
+	case Recovered:
+		return m.Last == failing || m.Last == broken
+	}
+	return false
+}
+
+// passed tells whether a time is up. A clock that was set back must not silence anybody. And a schedule that fires every
+// hour is not exact to the second: where the limit is an hour too, each of its messages is meant to pass.
+func passed(last, now time.Time, every time.Duration) bool {
+	slack := min(every/20, time.Minute)
+	return last.IsZero() || now.Before(last) || now.Sub(last) >= every-slack
+}

@@ -1,0 +1,180 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// A clock is set by hand.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+// at sets the clock to a time of day.
+func (c *clock) set(t *testing.T, day string) {
+	t.Helper()
+	at, err := time.Parse("15:04:05", day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.at = at.AddDate(2026, 0, 0)
+}
+
+// A happening is an event at a time of day, and what the limiter must say.
+type happening struct {
+	at, event  string
+	tell       bool
+	suppressed int
+}
+
+func TestLimiter(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		every time.Duration
+		story []happening
+	}{
+		{"without a limit everything is told", 0, []happening{
+			{"10:00:00", AttemptFailed, true, 0}, {"10:00:01", AttemptFailed, true, 0},
+		}},
+		{"within the time an event is held back, and then counted", time.Hour, []happening{
+			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", AttemptFailed, false, 0}, {"10:50:00", AttemptFailed, false, 1},
+			{"11:00:00", AttemptFailed, true, 2}, {"12:00:00", AttemptFailed, true, 0},
+		}},
+		{"each event has its own time", time.Hour, []happening{
+			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", TimedOut, true, 0}, {"10:06:00", GivenUp, true, 0}, {"10:07:00", AttemptFailed, false, 0},
+		}},
+		{"a recovery is told if its failure was", time.Hour, []happening{
+			{"10:00:00", AttemptFailed, true, 0}, {"10:05:00", Recovered, true, 0},
+			{"11:05:00", AttemptFailed, true, 0}, {"11:06:00", Recovered, true, 0},
+			{"11:10:00", AttemptFailed, false, 0}, {"11:11:00", Recovered, false, 0},
+		}},
+		{"a failure that ends what was told is told whatever the time", time.Hour, []happening{
+			{"10:00:00", GivenUp, true, 0}, {"10:05:00", Recovered, true, 0}, {"10:10:00", GivenUp, true, 0},
+			{"10:15:00", GivenUp, false, 0}, {"10:20:00", Recovered, true, 0},
+		}},
+		{"that it is given up is told after a failure that was", time.Hour, []happening{
+			{"10:00:00", GivenUp, true, 0}, {"10:10:00", AttemptFailed, true, 0}, {"10:20:00", GivenUp, true, 0},
+		}},
+		{"recoveries alone are limited like anything", time.Hour, []happening{
+			{"10:00:00", Recovered, true, 0}, {"10:30:00", Recovered, false, 0}, {"11:30:00", Recovered, true, 1},
+		}},
+		{"a schedule as long as the limit is not swallowed by a second", time.Hour, []happening{
+			{"10:00:02", Success, true, 0}, {"11:00:00", Success, true, 0}, {"11:58:59", Success, false, 0},
+		}},
+		{"a clock that was set back silences nobody", time.Hour, []happening{
+			{"10:00:00", Success, true, 0}, {"09:00:00", Success, true, 0},
+		}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			clock := &clock{}
+			play(t, NewLimiter(InMemory(), clock.now), clock, c.every, c.story)
+		})
+	}
+	t.Run("what could not be sent was not told", func(t *testing.T) {
+		l := NewLimiter(InMemory(), nil)
+		for range 2 {
+			if a, err := l.Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour}); !a.Tell || err != nil {
+				t.Errorf("got %+v, %v", a, err)
+			}
+		}
+	})
+	t.Run("agents do not hold each other back", func(t *testing.T) {
+		l := NewLimiter(InMemory(), nil)
+		for _, key := range []string{"a", "b"} {
+			q := Question{Key: key, Event: Success, Every: time.Hour}
+			a, err := l.Ask(t.Context(), q)
+			if err := errors.Join(err, l.Told(t.Context(), q, a)); err != nil || !a.Tell {
+				t.Errorf("got %+v, %v", a, err)
+			}
+		}
+	})
+	t.Run("a mark that cannot be read is none", func(t *testing.T) {
+		m := &memory{kept: map[string][]byte{"k": []byte(`{"events":`)}}
+		if a, err := NewLimiter(m, nil).Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour}); !a.Tell || err != nil {
+			t.Errorf("got %+v, %v", a, err)
+		}
+	})
+	t.Run("without marks it is told, with the error", func(t *testing.T) {
+		a, err := NewLimiter(lost{}, nil).Ask(t.Context(), Question{Key: "k", Event: Success, Every: time.Hour})
+		if !a.Tell || !errors.Is(err, errLost) {
+			t.Errorf("got %+v, %v", a, err)
+		}
+	})
+}
+
+// play takes a limiter through a story.
+func play(t *testing.T, l *Limiter, c *clock, every time.Duration, story []happening) {
+	t.Helper()
+	for _, h := range story {
+		c.set(t, h.at)
+		q := Question{Key: "agent", Event: h.event, Every: every}
+		a, err := l.Ask(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Tell != h.tell || a.Suppressed != h.suppressed {
+			t.Errorf("%s %s: got %+v, want %v and %d", h.at, h.event, a, h.tell, h.suppressed)
+		}
+		if !a.Tell {
+			continue
+		}
+		if err := l.Told(t.Context(), q, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var errLost = errors.New("lost")
+
+// lost are marks that are not to be had.
+type lost struct{}
+
+func (lost) Change(context.Context, string, func([]byte) ([]byte, error)) error { return errLost }
+
+func TestMarksInABucket(t *testing.T) {
+	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b, err := e.Bucket(t.Context(), engine.BucketConfig{Name: "marks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("another limiter on the same bucket remembers", func(t *testing.T) {
+		clock := &clock{}
+		story := []happening{{"10:00:00", Success, true, 0}, {"10:30:00", Success, false, 0}, {"11:00:00", Success, true, 1}}
+		for i := range story {
+			play(t, NewLimiter(InBucket(b), clock.now), clock, time.Hour, story[i:i+1])
+		}
+	})
+	t.Run("changes at the same time are all kept", func(t *testing.T) {
+		const many = 4
+		l := NewLimiter(InBucket(b), nil)
+		q := Question{Key: "crowd", Event: Success, Every: time.Hour}
+		if err := l.Told(t.Context(), q, Answer{}); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range many {
+			all.Go(func() {
+				if a, err := l.Ask(t.Context(), q); a.Tell || err != nil {
+					t.Errorf("got %+v, %v", a, err)
+				}
+			})
+		}
+		all.Wait()
+		if a, err := l.Ask(t.Context(), q); a.Suppressed != many || err != nil {
+			t.Errorf("got %+v, %v", a, err)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The events of a scheduled agent, as the rulings name them.
+const (
+	Success       = "success"
+	AttemptFailed = "attempt_failed"
+	TimedOut      = "timed_out"
+	GivenUp       = "given_up"
+	Recovered     = "recovered"
+	Preflight     = "preflight"
+	Stale         = "stale"
+)
+
+// A Message is what happened, before any service's limits and markup. Its texts may be foreign.
+type Message struct {
+	Agent    string
+	Schedule string
+	Event    string
+	Title    string // "": Headline makes one
+	Body     string
+	Suggest  string // what a person could do; shown, never executed
+	Attempt  int    // from 1; 0: the event is about no attempt
+	Attempts int    // how many there can be; 0: not known
+	ExitCode int    // of the attempt; shown with AttemptFailed where it is not 0
+	Time     time.Time
+	URL      string // where there is more to see
+
+	// Suppressed is how many messages like this one were held back since Since. [Dispatch] fills both in.
+	Suppressed int
+	Since      time.Time
+}
+
+// Headline is the message in one line: its title, or what can be said of the event.
+func (m Message) Headline() string {
+	if m.Title != "" {
+		return oneLine(m.Title)
+	}
+	return oneLine(m.name() + m.happened())
+}
+
+// name is the agent, with the schedule where there is one. An agent can have several.
+func (m Message) name() string {
+	switch {
+	case m.Agent == "":
+		return "an agent"
+	case m.Schedule == "":
+		return m.Agent
+	}
+	return m.Agent + " (" + m.Schedule + ")"
+}
+
+func (m Message) happened() string {
+	switch m.Event {
+	case Success:
+		return " succeeded"
+	case AttemptFailed:
+		return ": " + m.attempt() + " failed" + m.exit()
+	case TimedOut:
+		return ": " + m.attempt() + " timed out"
+	case GivenUp:
+		return m.givenUp()
+	case Recovered:
+		return " has recovered"
+	case Preflight:
+		return ": a preflight check stopped the run"
+	case Stale:
+		return " has not run for too long"
+	case "":
+		return ""
+	}
+	return ": " + m.Event
+}
+
+func (m Message) attempt() string {
+	switch {
+	case m.Attempt > 0 && m.Attempts > 0:
+		return fmt.Sprintf("attempt %d of %d", m.Attempt, m.Attempts)
+	case m.Attempt > 0:
+		return fmt.Sprintf("attempt %d", m.Attempt)
+	}
+	return "the run"
+}
+
+func (m Message) exit() string {
+	if m.ExitCode == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (exit code %d)", m.ExitCode)
+}
+
+func (m Message) givenUp() string {
+	switch m.Attempts {
+	case 0:
+		return ": given up"
+	case 1:
+		return ": given up after 1 attempt"
+	}
+	return fmt.Sprintf(": given up after %d attempts", m.Attempts)
+}
+
+// maxSuggest bounds a suggestion, which must leave room for the message itself. Ours; a command with its reason fits.
+const maxSuggest = 300
+
+// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it: what to do, what was
+// held back and where to look stand at the end and must not be lost.
+func (m Message) paragraphs(limit int, cost unit) string {
+	tail := m.tail()
+	room := limit - cost(tail)
+	if tail != "" {
+		room -= cost("\n\n")
+	}
+	body := cut(clean(m.Body), room, cost)
+	switch {
+	case body == "":
+		return cut(tail, limit, cost)
+	case tail == "":
+		return body
+	}
+	return body + "\n\n" + tail
+}
+
+func (m Message) tail() string {
+	var lines []string
+	if s := oneLine(m.Suggest); s != "" {
+		lines = append(lines, "Suggestion: "+cut(s, maxSuggest, characters))
+	}
+	if m.Suppressed > 0 {
+		lines = append(lines, m.heldBack())
+	}
+	if u := oneLine(m.URL); u != "" && len(u) <= maxURL {
+		lines = append(lines, u)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxURL is Pushover's limit for one, and enough for any of ours. A URL that was cut would lead nowhere.
+const maxURL = 512
+
+func (m Message) heldBack() string {
+	text := fmt.Sprintf("%d similar suppressed", m.Suppressed)
+	if m.Since.IsZero() {
+		return text
+	}
+	return text + " since " + m.Since.Format("2006-01-02 15:04 MST")
+}
+
+// underTitle is the message for a service whose title is set in the manifest: the headline moves into the body.
+func (m Message) underTitle(title string) (string, Message) {
+	if title == "" {
+		return m.Headline(), m
+	}
+	if body := clean(m.Body); body != "" {
+		m.Body = m.Headline() + "\n" + body
+	} else {
+		m.Body = m.Headline()
+	}
+	return oneLine(title), m
+}

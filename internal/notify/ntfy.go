@@ -1,0 +1,76 @@
+package notify
+
+import (
+	"net/http"
+	"slices"
+)
+
+const (
+	// ntfyLimit is what ntfy takes for a message; more would become an attachment.
+	ntfyLimit = 4096 // bytes
+	// titleLimit is Pushover's, for titles everywhere.
+	titleLimit = 250 // characters
+)
+
+// ntfyPost is a message published as JSON, to the server's root. In the other form the title and the tags are headers,
+// where a line end in a foreign text would be one too many.
+type ntfyPost struct {
+	Topic    string   `json:"topic"`
+	Title    string   `json:"title"`
+	Message  string   `json:"message,omitempty"`
+	Priority int64    `json:"priority,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Click    string   `json:"click,omitempty"`
+}
+
+// newNtfy publishes to a topic of ntfy.sh or of one's own server. The topic is shown nowhere: whoever knows it can read
+// and write. Reach asks for the server's health, which proves neither topic nor token.
+func newNtfy(s *settings, o Options) (Notifier, error) {
+	base := s.address("base_url", "https://ntfy.sh")
+	topic, token := s.required("topic", s.secret("topic")), s.secret("token")
+	title, tags, priority := s.text("title"), s.list("tags"), ntfyPriority(s)
+	r := newRemote(s, o)
+	r.message = func(m Message, v view) request {
+		headline, m := m.underTitle(title.in(v))
+		post := ntfyPost{
+			Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: m.paragraphs(ntfyLimit, utf8Bytes),
+			Priority: priority, Tags: texts(tags, v), Click: link(m.URL),
+		}
+		req := jsonPost(base.in(v)+"/", post)
+		req.bearer = token.in(v)
+		return req
+	}
+	r.probe = request{method: http.MethodGet, url: base.value + "/v1/health"}
+	r.alive = func(status int) bool { return status == http.StatusNotFound } // servers before 1.30 have no such page
+	return r, nil
+}
+
+// ntfyNames are the names of the priorities, from 1.
+var ntfyNames = []string{"min", "low", "default", "high", "max"}
+
+// ntfyPriority is a number from 1 to 5 or its name; 0 where it is absent.
+func ntfyPriority(s *settings) int64 {
+	if _, named := s.values["priority"].(string); named {
+		return int64(slices.Index(ntfyNames, s.oneOf("priority", ntfyNames...)) + 1)
+	}
+	if n := s.number("priority", 1, 5); n != nil {
+		return *n
+	}
+	return 0
+}
+
+func texts(all []text, v view) []string {
+	var out []string
+	for _, t := range all {
+		out = append(out, t.in(v))
+	}
+	return out
+}
+
+// link is a URL that a service opens on a click; "" where it is none.
+func link(u string) string {
+	if u = oneLine(u); len(u) > maxURL {
+		return ""
+	}
+	return u
+}

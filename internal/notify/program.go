@@ -1,0 +1,83 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// programs runs what a system has for telling people things.
+type programs struct {
+	group   *proc.Group
+	environ []string // what a program gets, and no more
+	secrets scrubber
+}
+
+// A program is one run of one.
+type program struct {
+	name  string
+	args  []string
+	stdin string
+	env   []string // beside what all get
+}
+
+// environment are the variables that a program needs to find the desktop, and Windows to start any program at all. It
+// gets no others: not the host's secrets, and not those of its user.
+var environment = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR",
+	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC",
+}
+
+func newPrograms(s *settings, o Options) (programs, error) {
+	if o.Procs == nil {
+		return programs{}, errors.New("needs to start programs, and was given nothing to start them with")
+	}
+	all := o.Environ
+	if all == nil {
+		all = os.Environ()
+	}
+	environ := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return !slices.Contains(environment, strings.ToUpper(name)) // Windows does not tell cases apart
+	})
+	return programs{group: o.Procs, environ: environ, secrets: s.scrubber()}, nil
+}
+
+// getenv is a variable of the environment that programs get.
+func (p programs) getenv(name string) string {
+	for _, v := range p.environ {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+const (
+	// programTimeout is as for a service. A program that asks for permission in a window is not waited for.
+	programTimeout = 10 * time.Second
+	programGrace   = time.Second
+	maxStdout      = 4 << 10 // nothing of it is used
+)
+
+// run runs a program to its end. An exit code other than 0 is an error with what it said.
+func (p programs) run(ctx context.Context, prog program) error {
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
+	defer cancel()
+	spec := proc.Spec{Path: prog.name, Args: prog.args, Env: append(slices.Clip(p.environ), prog.env...)}
+	result, err := p.group.Run(ctx, spec, proc.Call{Stdin: []byte(prog.stdin), MaxStdout: maxStdout, Grace: programGrace})
+	if err != nil {
+		return fmt.Errorf("%s: %w", prog.name, err)
+	}
+	if result.Exit.Code != 0 {
+		return fmt.Errorf("%s: %s: %s", prog.name, result.Exit, p.secrets.scrub(result.Stderr))
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package notify
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// pushoverLimit is Pushover's for a message, in characters.
+const pushoverLimit = 1024
+
+// Pushover repeats an emergency until somebody confirms it, and wants to know how often and for how long, in seconds.
+// The manifest has no keys for that; these are ours. Pushover takes 30 at the least and 10,800 at the most.
+const (
+	pushoverEmergency = 2
+	pushoverRetry     = "60"
+	pushoverExpire    = "3600"
+)
+
+// newPushover posts a form, which is how Pushover documents its parameters. Reach has the token and the user checked,
+// for which Pushover has an address of its own.
+func newPushover(s *settings, o Options) (Notifier, error) {
+	base := s.address("base_url", "https://api.pushover.net")
+	token, user := s.required("token", s.secret("token")), s.required("user", s.secret("user"))
+	title, priority := s.text("title"), s.number("priority", -2, pushoverEmergency)
+	r := newRemote(s, o)
+	r.message = func(m Message, v view) request {
+		form := url.Values{"token": {token.in(v)}, "user": {user.in(v)}}
+		headline, m := m.underTitle(title.in(v))
+		pushoverText(form, headline, m)
+		pushoverUrgency(form, priority)
+		return formPost(base.in(v)+"/1/messages.json", form)
+	}
+	r.probe = formPost(base.value+"/1/users/validate.json", url.Values{"token": {token.value}, "user": {user.value}})
+	return r, nil
+}
+
+func pushoverText(form url.Values, headline string, m Message) {
+	form.Set("title", cut(headline, titleLimit, characters))
+	message := m.paragraphs(pushoverLimit, characters)
+	if message == "" {
+		message = cut(headline, pushoverLimit, characters) // it must not be empty
+	}
+	form.Set("message", message)
+	if u := link(m.URL); u != "" {
+		form.Set("url", u)
+	}
+	if !m.Time.IsZero() {
+		form.Set("timestamp", strconv.FormatInt(m.Time.Unix(), 10))
+	}
+}
+
+func pushoverUrgency(form url.Values, priority *int64) {
+	if priority == nil {
+		return
+	}
+	form.Set("priority", strconv.FormatInt(*priority, 10))
+	if *priority == pushoverEmergency {
+		form.Set("retry", pushoverRetry)
+		form.Set("expire", pushoverExpire)
+	}
+}
+
+func formPost(address string, form url.Values) request {
+	return request{method: http.MethodPost, url: address, kind: kindForm, body: form.Encode()}
+}

@@ -1,0 +1,160 @@
+package notify
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestExpand(t *testing.T) {
+	variables := map[string]string{"A": "alpha", "B_2": "${A}", "EMPTY": "", "LONG": strings.Repeat("x", maxExpanded+1)}
+	lookup := func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
+	for _, c := range []struct{ rule, in, value, shown string }{
+		{"a plain text stays", "abc", "abc", "abc"},
+		{"variables are replaced", "x-${A}-${A}", "x-alpha-alpha", "x-***-***"},
+		{"values are not looked into", "${B_2}", "${A}", "***"},
+		{"an empty variable is there", "a${EMPTY}b", "ab", "a***b"},
+		{"other dollars stand for themselves", "$A $ $$ {A} 5$", "$A $ $$ {A} 5$", "$A $ $$ {A} 5$"},
+		{"$${ is ${ itself", "$${A} ${A}", "${A} alpha", "${A} ***"},
+		{"an escape need not be closed", "a$${", "a${", "a${"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			got, _, err := expand(c.in, lookup)
+			if err != nil || got.value != c.value || got.shown != c.shown {
+				t.Errorf("got %q, shown %q, %v", got.value, got.shown, err)
+			}
+		})
+	}
+	for _, c := range []struct{ rule, in, want string }{
+		{"an unknown variable is named", "${NOPE}", "NOPE"},
+		{"an open brace is an error", "${A", "without a }"},
+		{"no name is an error", "${}", "no variable's name"},
+		{"what is no name is not repeated", "${hush hush}", "no variable's name"},
+		{"a huge value is an error", "${LONG}", "longer than"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			_, _, err := expand(c.in, lookup)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") || len(err.Error()) > 200 {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func FuzzExpand(f *testing.F) {
+	for _, s := range []string{"", "${A}", "$${A}", "${", "${A}${B}$", "$$${A}", "a}b${A}", "${é}"} {
+		f.Add(s)
+	}
+	const secret = "\x00secret\x00"
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.Contains(s, "\x00") {
+			return
+		}
+		got, values, err := expand(s, func(name string) (string, bool) { return secret, isName(name) })
+		if err != nil {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error shows the value: %v", err)
+			}
+			return
+		}
+		if strings.Contains(got.shown, secret) || strings.ReplaceAll(got.value, secret, mask) != got.shown {
+			t.Errorf("%q became %q, shown as %q", s, got.value, got.shown)
+		}
+		if strings.Count(got.value, secret) != len(values) {
+			t.Errorf("%q has %d values, told of %d", s, strings.Count(got.value, secret), len(values))
+		}
+		if !strings.Contains(s, "${") && got.value != s {
+			t.Errorf("%q became %q", s, got.value)
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	slack := map[string]any{"webhook_url": "https://hooks.example/x"}
+	with := func(settings map[string]any, key string, value any) map[string]any {
+		out := maps.Clone(settings)
+		out[key] = value
+		return out
+	}
+	ntfy := map[string]any{"topic": "x-y"}
+	telegram := map[string]any{"bot_token": "12345:token", "chat_id": "1"}
+	desktop := map[string]any{}
+	for _, c := range []struct {
+		rule, driver string
+		settings     map[string]any
+		want         string
+	}{
+		{"what is required is missed", Slack, nil, "webhook_url is missing or empty"},
+		{"all complaints come at once", Pushover, nil, "notifier pushover: token is missing or empty; user is missing or empty"},
+		{"an empty one is missing", Slack, map[string]any{"webhook_url": " "}, "webhook_url is missing or empty"},
+		{"an unknown key is refused, with what was meant", Slack, with(slack, "chanel", "x"), `"chanel" is unknown (did you mean "channel"?)`},
+		{"another driver's key is unknown", Slack, with(slack, "topic", "x"), `"topic" is unknown`},
+		{"a number is no string", Slack, with(slack, "channel", int64(5)), "channel wants a string, not a whole number"},
+		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, "priority wants a whole number"},
+		{"a fraction is no whole number", Ntfy, with(ntfy, "priority", 1.5), "priority wants a whole number, not a number"},
+		{"a number has its range", Ntfy, with(ntfy, "priority", int64(6)), "priority wants a number from 1 to 5, not 6"},
+		{"a name is one of a few", Ntfy, with(ntfy, "priority", "hihg"), `priority cannot be "hihg" (did you mean "high"?)`},
+		{"a mode is one of a few", Telegram, with(telegram, "parse_mode", "html"), `parse_mode cannot be "html" (did you mean "HTML"?)`},
+		{"a string is no flag", Telegram, with(telegram, "disable_notification", "yes"), "disable_notification wants true or false, not a string"},
+		{"tags are an array", Ntfy, with(ntfy, "tags", "a,b"), "tags wants an array of strings, not a string"},
+		{"tags are strings", Ntfy, with(ntfy, "tags", []any{"a", int64(1)}), "tags wants strings, but item 2 is a whole number"},
+		{"an unknown variable is named", Slack, map[string]any{"webhook_url": "${NO_HOOK}"}, "NO_HOOK"},
+		{"in arrays too", Ntfy, with(ntfy, "tags", []any{"${NO_TAG}"}), "NO_TAG"},
+		{"a webhook is a URL, and not repeated", Slack, map[string]any{"webhook_url": "hush-hush"}, "webhook_url wants http://HOST… or https://HOST…"},
+		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url must be a plain URL"},
+		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token has characters that it cannot have"},
+		{"an urgency is one of three", Desktop, with(desktop, "urgency", "high"), `urgency cannot be "high" (known here: low, normal, critical)`},
+		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms wants a number from 0"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := newStage(nil)
+			s.Procs, s.System = newGroup(t), "linux"
+			_, err := New(c.driver, c.settings, s.Options)
+			if _, ok := errors.AsType[*SettingsError](err); !ok || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got  %v\nwant %s", err, c.want)
+			}
+			hasNone(t, "the error", err.Error(), "hush-hush")
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Run("an unknown driver is refused, with what was meant", func(t *testing.T) {
+		if _, err := New("slak", nil, Options{}); err == nil || !strings.Contains(err.Error(), `did you mean "slack"?`) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("plugins are not ours", func(t *testing.T) {
+		if _, err := New("plugin", nil, Options{}); err == nil || !strings.Contains(err.Error(), "hub") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("iMessage is unsupported elsewhere than on macOS, not broken", func(t *testing.T) {
+		_, err := New(IMessage, map[string]any{"to": "me"}, Options{System: "linux"})
+		if !errors.Is(err, errors.ErrUnsupported) || err.Error() != "notifier imessage: only on macOS, and this is linux: unsupported operation" {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("so is a desktop where none is known", func(t *testing.T) {
+		if _, err := New(Desktop, nil, Options{System: "plan9", Procs: newGroup(t)}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("every driver is listed and built", func(t *testing.T) {
+		for _, driver := range Drivers() {
+			if builders()[driver] == nil {
+				t.Errorf("%s is not built", driver)
+			}
+		}
+		if len(Drivers()) != len(builders()) {
+			t.Errorf("got %d drivers, built %d", len(Drivers()), len(builders()))
+		}
+	})
+}
+
+func TestWants(t *testing.T) {
+	if !Wants(nil, Success) || !Wants([]string{Success, GivenUp}, GivenUp) || Wants([]string{GivenUp}, Success) {
+		t.Error("an empty list wants all, another one what it has")
+	}
+}

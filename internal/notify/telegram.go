@@ -1,0 +1,69 @@
+package notify
+
+import (
+	"net/http"
+	"strings"
+)
+
+// telegramLimit is Telegram's for a message, in UTF-16 units "after entities parsing": escapes and tags do not count.
+const telegramLimit = 4096
+
+type telegramPost struct {
+	ChatID    string `json:"chat_id"`
+	Text      string `json:"text"`
+	ParseMode string `json:"parse_mode,omitempty"`
+	Silent    bool   `json:"disable_notification,omitempty"`
+}
+
+// newTelegram sends as a bot. Reach calls getMe, which Telegram has for testing a token; the chat stays unproven.
+func newTelegram(s *settings, o Options) (Notifier, error) {
+	base := s.address("base_url", "https://api.telegram.org")
+	token, chat := s.required("bot_token", s.secret("bot_token")), s.required("chat_id", s.word("chat_id"))
+	if strings.ContainsAny(token.value, "/?#%") { // it becomes part of the path
+		s.bad("bot_token", "", "has characters that it cannot have")
+	}
+	mode := s.oneOf("parse_mode", "HTML", "MarkdownV2", "Markdown")
+	silent := s.flag("disable_notification")
+	r := newRemote(s, o)
+	r.message = func(m Message, v view) request {
+		return jsonPost(base.in(v)+"/bot"+token.in(v)+"/sendMessage", telegramPost{
+			ChatID: chat.in(v), Text: telegramText(m, telegramModes[mode]), ParseMode: mode,
+			Silent: silent != nil && *silent,
+		})
+	}
+	r.probe = request{method: http.MethodGet, url: base.value + "/bot" + token.value + "/getMe"}
+	return r, nil
+}
+
+// A telegramMode is how a text is written for one parse_mode.
+type telegramMode struct {
+	escape     *strings.Replacer
+	bold, thin string // around the headline
+}
+
+// telegramModes are the modes and, under "", plain text. An agent's words are never markup, whatever the mode: one
+// stray bracket and Telegram would refuse the message.
+var telegramModes = map[string]telegramMode{
+	"":           {escape: strings.NewReplacer()},
+	"HTML":       {strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), "<b>", "</b>"},
+	"Markdown":   {escape: backslashed("_*`[")}, // where nothing can be escaped inside of bold
+	"MarkdownV2": {backslashed("\\_*[]()~`>#+-=|{}.!"), "*", "*"},
+}
+
+// backslashed puts a backslash before each of some characters.
+func backslashed(special string) *strings.Replacer {
+	var pairs []string
+	for _, c := range special {
+		pairs = append(pairs, string(c), `\`+string(c))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func telegramText(m Message, mode telegramMode) string {
+	headline := cut(m.Headline(), telegramLimit/4, utf16Units)
+	out := mode.bold + mode.escape.Replace(headline) + mode.thin
+	if rest := m.paragraphs(telegramLimit-utf16Units(headline+"\n"), utf16Units); rest != "" {
+		out += "\n" + mode.escape.Replace(rest)
+	}
+	return out
+}

@@ -1,0 +1,297 @@
+package tui
+
+import (
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A face is how text looks.
+type face struct {
+	color                                render.Style
+	bold, dim, italic, underline, strike bool
+}
+
+// style is a face as package render takes it: the parameters of one sequence.
+func (f face) style() render.Style {
+	var params []string
+	for _, p := range []struct {
+		on    bool
+		param render.Style
+	}{
+		{f.bold, render.StyleBold}, {f.dim, render.StyleDim}, {f.italic, "3"}, {f.underline, "4"},
+		{f.strike, "9"}, {f.color != render.StylePlain, f.color},
+	} {
+		if p.on {
+			params = append(params, string(p.param))
+		}
+	}
+	return render.Style(strings.Join(params, ";"))
+}
+
+// A run is text in one face: fit to be shown, or lineBreak.
+type run struct {
+	text string
+	face face
+}
+
+// lineBreak is the text of a run that ends a line. No other text has one in it.
+const lineBreak = "\n"
+
+func (l look) paintRuns(runs []run) string {
+	var b strings.Builder
+	for _, r := range runs {
+		b.WriteString(l.paint(r.face.style(), r.text))
+	}
+	return b.String()
+}
+
+// An inline collects the text of a block as runs.
+type inline struct {
+	source []byte
+	color  bool // faces tell what is emphasised; without them, the marks stay
+	cell   bool // the block is a cell of a table
+	face   face // of what is added
+	runs   []run
+
+	text     strings.Builder // of the run under way
+	textFace face            // its face
+}
+
+// inline is the text of a block, in a face.
+func (d *drawing) inline(block ast.Node, f face) []run {
+	_, cell := block.(*extast.TableCell)
+	w := inline{source: d.source, color: d.look.color, cell: cell, face: f}
+	w.children(block)
+	w.end()
+	return w.runs
+}
+
+// add adds foreign text. What has the same face becomes one run, for characters
+// at its ends may join.
+func (w *inline) add(text string) {
+	f := w.face
+	if !w.color {
+		f = face{}
+	}
+	if f != w.textFace {
+		w.end()
+		w.textFace = f
+	}
+	w.text.WriteString(render.Line(text))
+}
+
+// end ends the run under way.
+func (w *inline) end() {
+	if w.text.Len() > 0 {
+		w.runs = append(w.runs, run{w.text.String(), w.textFace})
+		w.text.Reset()
+	}
+}
+
+func (w *inline) lineBreak() {
+	w.end()
+	w.runs = append(w.runs, run{text: lineBreak})
+}
+
+func (w *inline) children(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		w.node(n)
+	}
+}
+
+func (w *inline) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Text:
+		w.prose(n)
+	case *ast.CodeSpan:
+		w.code(n)
+	case *ast.Emphasis:
+		f := w.face
+		f.bold, f.italic = f.bold || n.Level == 2, f.italic || n.Level == 1
+		w.marked(n, strings.Repeat("*", n.Level), f)
+	case *extast.Strikethrough:
+		f := w.face
+		f.strike = true
+		w.marked(n, "~~", f)
+	case *ast.Link:
+		w.link(n)
+	case *ast.Image:
+		w.image(n)
+	case *ast.AutoLink:
+		w.in(linkFace(w.face), func() { w.add(string(n.Label(w.source))) })
+	case *ast.RawHTML:
+		w.html(n)
+	case *extast.TaskCheckBox: // is the mark of its item
+	default:
+		w.children(n)
+	}
+}
+
+// in adds in another face.
+func (w *inline) in(f face, add func()) {
+	saved := w.face
+	w.face = f
+	add()
+	w.face = saved
+}
+
+// marked is what stands between marks, in a face where there are faces.
+func (w *inline) marked(n ast.Node, mark string, f face) {
+	if w.color {
+		w.in(f, func() { w.children(n) })
+		return
+	}
+	w.add(mark)
+	w.children(n)
+	w.add(mark)
+}
+
+func (w *inline) prose(n *ast.Text) {
+	w.add(w.value(n))
+	switch {
+	case n.HardLineBreak():
+		w.lineBreak()
+	case n.SoftLineBreak():
+		w.add(" ")
+	}
+}
+
+// value is the text of a node without escapes, if it may have any.
+func (w *inline) value(n *ast.Text) string {
+	if n.IsRaw() {
+		return string(n.Value(w.source))
+	}
+	return unescape(string(n.Value(w.source)))
+}
+
+func (w *inline) code(n *ast.CodeSpan) {
+	code := strings.ReplaceAll(w.plain(n), "\n", " ")
+	if w.cell {
+		code = strings.ReplaceAll(code, `\|`, "|") // could not be written otherwise there
+	}
+	f := w.face
+	f.color = render.StyleCyan
+	if !w.color {
+		code = "`" + code + "`"
+	}
+	w.in(f, func() { w.add(code) })
+}
+
+// link is its text, and its address unless that is the text.
+func (w *inline) link(n *ast.Link) {
+	text, address := w.plain(n), unescape(string(n.Destination))
+	f := linkFace(w.face)
+	if text == "" {
+		w.in(f, func() { w.add(address) })
+		return
+	}
+	w.in(f, func() { w.children(n) })
+	if address == "" || address == text || address == "mailto:"+text {
+		return
+	}
+	w.add(" ")
+	w.in(face{dim: true}, func() { w.add("(" + address + ")") })
+}
+
+func linkFace(f face) face {
+	f.color = render.StyleBlue
+	return f
+}
+
+// image is the text in its place, or else its address.
+func (w *inline) image(n *ast.Image) {
+	text := w.plain(n)
+	if text == "" {
+		text = unescape(string(n.Destination))
+	}
+	w.add(text)
+}
+
+// html is shown as it was written (see drawing.html), but for the tag that ends
+// a line, which in a cell of a table nothing else does.
+func (w *inline) html(n *ast.RawHTML) {
+	tag := w.segments(n.Segments)
+	if slices.Contains([]string{"<br>", "<br/>", "<br />"}, strings.ToLower(tag)) {
+		w.lineBreak()
+		return
+	}
+	w.add(strings.ReplaceAll(tag, "\n", " "))
+}
+
+func (w *inline) segments(segments *text.Segments) string {
+	var b strings.Builder
+	for i := range segments.Len() {
+		segment := segments.At(i)
+		b.Write(segment.Value(w.source))
+	}
+	return b.String()
+}
+
+// plain is the text in a node without faces and marks.
+func (w *inline) plain(parent ast.Node) string {
+	var b strings.Builder
+	// The walk ends with the first error, and there is none.
+	_ = ast.Walk(parent, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(w.value(n))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteString(" ")
+			}
+		case *ast.AutoLink:
+			b.Write(n.Label(w.source))
+		case *ast.RawHTML:
+			b.WriteString(w.segments(n.Segments))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// unescape resolves backslashes and references in one pass, so that what one of
+// them yields is not taken for the start of another.
+func unescape(s string) string {
+	if !strings.ContainsAny(s, `\&`) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		part, n := s[:1], 1
+		switch {
+		case s[0] == '\\' && len(s) > 1 && util.IsPunct(s[1]):
+			part, n = s[1:2], 2
+		case s[0] == '&':
+			part, n = reference(s)
+		}
+		b.WriteString(part)
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// reference resolves a reference that s begins with, and says how long it is;
+// what is none stays. Names without a semicolon, which old pages have, are none
+// in markdown: then what is left over ends in the semicolon.
+func reference(s string) (string, int) {
+	const longest = len("&CounterClockwiseContourIntegral;")
+	end := strings.IndexByte(s[:min(len(s), longest)], ';')
+	if end < 0 || strings.Trim(s[:end], "&#xX") == "" {
+		return s[:1], 1
+	}
+	resolved := html.UnescapeString(s[:end+1])
+	if resolved != ";" && strings.HasSuffix(resolved, ";") {
+		return s[:1], 1
+	}
+	return resolved, end + 1
+}
