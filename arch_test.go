@@ -41,6 +41,7 @@ var leaves = map[string]struct {
 	"internal/localsock": {nil, "sockets know not what is said over them"},
 	"internal/engine":    {[]string{"internal/config", "internal/localsock"}, "it keeps bytes, and knows not whose"},
 	"internal/model":     {[]string{"internal/config", "internal/rawjson", "internal/nearest"}, "a model knows messages, not who sends them"},
+	"internal/notify":    {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/session":   {[]string{"internal/engine", "internal/model"}, "a transcript knows not what runs its turns"},
 	"internal/feature":   {[]string{"internal/engine"}, "a flag knows not what it switches"},
 	"internal/journal":   {[]string{"internal/engine", "internal/rawjson"}, "it keeps events, and knows not what they say"},

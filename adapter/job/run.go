@@ -366,7 +366,7 @@ func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule, st State) e
 	if err != nil {
 		return err
 	}
-	run, _, err := get[Run](ctx, p.runs, st.Active)
+	run, revision, err := get[Run](ctx, p.runs, st.Active)
 	if errors.Is(err, engine.ErrNotFound) { // it died before the record was there, or the record is too old
 		run, err = Run{ID: st.Active, Status: GivenUp, Ended: r.clock.Now()}, nil
 	}
@@ -382,17 +382,32 @@ func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule, st State) e
 		return r.bury(ctx, m, s, run.ID)
 	case run.Status == Waiting && !run.Manual && !st.NextAt.IsZero():
 		return nil // as it should be
+	case run.Status == Waiting && run.Manual:
+		if err := r.abandon(ctx, p, &run, revision); err != nil {
+			return err
+		}
 	}
 	return updateState(ctx, p.states, m.Agent.Name, s.ID, r.clock.Now(), func(st *State) {
 		if st.Active != run.ID {
 			return
 		}
-		if run.Status == Waiting { // from here on it is the schedule's to go on with
+		if run.Status == Waiting {
 			st.NextAt, st.Attempt = run.NextAt, len(run.Attempts)
 			return
 		}
 		over(&run, st, run.Status, run.Ended)
 	})
+}
+
+// abandon ends a run that a person asked for and that nobody waits with any more: the person has seen that it failed, and left.
+func (r *Runner) abandon(ctx context.Context, p *parts, run *Run, revision uint64) error {
+	run.Status, run.Ended, run.NextAt = GivenUp, r.clock.Now(), time.Time{}
+	run.Reason = "abandoned: the command that made it ended"
+	_, err := put(ctx, p.runs, run.ID, run, revision)
+	if errors.Is(err, engine.ErrConflict) {
+		return nil // somebody else did
+	}
+	return err
 }
 
 // alive tells whether a run has given a sign of life of late.
@@ -414,6 +429,9 @@ type RunOptions struct {
 // RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
+	if err := r.mendFirst(ctx, m, s); err != nil {
+		return Run{}, err
+	}
 	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
 	if o.Once {
 		once := *s
@@ -475,6 +493,22 @@ func (c *claim) waitAlive(ctx context.Context) error {
 	defer c.keepAlive(ctx, cancel)()
 	c.runner.clock.Sleep(ctx, c.run.NextAt)
 	return context.Cause(ctx)
+}
+
+// mendFirst looks after a run of the schedule whose process has died, so that it does not stand in the way.
+func (r *Runner) mendFirst(ctx context.Context, m *Manifest, s *Schedule) error {
+	p, err := r.Store.parts(ctx)
+	if err != nil {
+		return err
+	}
+	st, _, err := get[State](ctx, p.states, stateKey(m.Agent.Name, s.ID))
+	if errors.Is(err, engine.ErrNotFound) || err == nil && st.Active == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.mend(ctx, m, s, st)
 }
 
 // whyNot says why a run could not be claimed.

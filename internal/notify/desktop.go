@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// appName is who a desktop says it is from.
+const appName = "patchbay"
+
 // desktopLimit is ours. Desktops show a few lines.
 const desktopLimit = 1000 // characters
 
@@ -69,7 +72,7 @@ func (d *desktop) readSound(s *settings) {
 func (d *desktop) choose(s *settings, system string, p programs) error {
 	switch system {
 	case "linux", "freebsd", "netbsd", "openbsd", "dragonfly", "illumos", "solaris":
-		d.ways = []way{sessionBus(p), notifySend(p)}
+		d.ways = append(buses(p), notifySend(p))
 	case "darwin":
 		d.ways = []way{appleScript(p)}
 		d.notes = without(s, "macOS", "urgency", "icon", "expire_ms")
@@ -150,4 +153,20 @@ func (d *desktop) card(m Message, v view) card {
 		body:  m.paragraphs(desktopLimit, characters),
 		sound: oneLine(d.sound.in(v)), loud: d.loud, urgency: d.urgency, icon: d.icon.in(v), expireMS: d.expireMS,
 	}
+}
+
+// soundName is the sound asked for, in the names of the freedesktop sound theme; "" where none is.
+func (c card) soundName() string {
+	if c.sound == "" && c.loud != nil && *c.loud {
+		return "message-new-instant"
+	}
+	return c.sound
+}
+
+// underSubtitle is the body below the subtitle, for desktops that know of none.
+func (c card) underSubtitle() string {
+	if c.subtitle == "" {
+		return c.body
+	}
+	return strings.TrimSuffix(c.subtitle+"\n"+c.body, "\n")
 }

@@ -54,7 +54,7 @@ type DispatchOptions struct {
 	Waiting  int            // messages that may wait, being sent included; 0: 256
 	Parallel int            // messages being sent at once; 0: 8
 	Timeout  time.Duration  // for one message with all its tries; 0: a minute, which is enough for three
-	Observe  func(Delivery) // told of every fate, on the goroutine that sends; must be quick; nil: nobody
+	Observe  func(Delivery) // told of every fate, by several goroutines; must be quick; nil: nobody
 	Logger   *slog.Logger   // nil discards
 }
 

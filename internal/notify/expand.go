@@ -13,44 +13,45 @@ const maxExpanded = 8 << 10
 // and values are not looked into again. Together with the text it returns what may be shown of it, with *** for each
 // value, and the values. An error names the variable, never its value.
 func expand(s string, lookup func(string) (string, bool)) (t text, values []string, err error) {
-	var value, shown strings.Builder
-	for rest := s; rest != ""; {
-		at := strings.Index(rest, "${")
-		if at < 0 {
-			at = len(rest)
+	for rest := s; rest != "" && len(t.value) <= maxExpanded; {
+		before, after, found := strings.Cut(rest, "${")
+		if !found {
+			t.add(before, before)
+			break
 		}
-		plain := rest[:at]
-		rest = rest[at:]
-		if escaped := strings.TrimSuffix(plain, "$"); rest != "" && escaped != plain {
-			plain, rest = escaped+"${", rest[len("${"):]
-		}
-		value.WriteString(plain)
-		shown.WriteString(plain)
-		if !strings.HasPrefix(rest, "${") {
+		if literal, escaped := strings.CutSuffix(before, "$"); escaped {
+			t.add(literal+"${", literal+"${")
+			rest = after
 			continue
 		}
+		t.add(before, before)
 		var name string
-		if name, rest, err = variable(rest); err != nil {
+		if name, rest, err = variable(after); err != nil {
 			return text{}, nil, err
 		}
-		v, ok := lookup(name)
+		value, ok := lookup(name)
 		if !ok {
 			return text{}, nil, fmt.Errorf("the variable %s is neither in the secrets file nor in the environment", name)
 		}
-		value.WriteString(v)
-		shown.WriteString(mask)
-		values = append(values, v)
+		t.add(value, mask)
+		values = append(values, value)
 	}
-	if value.Len() > maxExpanded {
+	if len(t.value) > maxExpanded {
 		return text{}, nil, fmt.Errorf("is longer than %d bytes", maxExpanded)
 	}
-	return text{value: value.String(), shown: shown.String()}, values, nil
+	return t, values, nil
 }
 
-// variable splits "${NAME}rest". What stands between the braces is not quoted unless it is a name: somebody may have put
-// the secret itself there.
+// add puts something at the end of a text.
+func (t *text) add(value, shown string) {
+	t.value += value
+	t.shown += shown
+}
+
+// variable splits "NAME}rest". What stands before the brace is not quoted unless it is a name: somebody may have put the
+// secret itself there.
 func variable(s string) (name, rest string, err error) {
-	name, rest, ok := strings.Cut(s[len("${"):], "}")
+	name, rest, ok := strings.Cut(s, "}")
 	switch {
 	case !ok:
 		return "", "", errors.New("has a ${ without a } (write $${ for the characters themselves)")

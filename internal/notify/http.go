@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -103,6 +104,7 @@ type remote struct {
 	secrets scrubber
 	log     *slog.Logger
 	wait    func(ctx context.Context, d time.Duration) error
+	warned  sync.Once // of what can be read on the way
 
 	message func(m Message, v view) request // the one thing that drivers differ in
 	probe   request                         // asks for nothing to be sent
@@ -116,7 +118,7 @@ func newRemote(s *settings, o Options) *remote {
 func (r *remote) Send(ctx context.Context, m Message) error {
 	req := r.message(m, revealed)
 	if unencrypted(req.url) {
-		r.log.WarnContext(ctx, "notification sent unencrypted", "notifier", r.driver)
+		r.warned.Do(func() { r.log.WarnContext(ctx, "notifications are sent unencrypted", "notifier", r.driver) })
 	}
 	for try := 1; ; try++ {
 		e := r.try(ctx, req)
@@ -143,7 +145,11 @@ func (r *remote) Describe(m Message) Preview {
 	if req.kind == kindForm {
 		body = readable(body)
 	}
-	return Preview{Driver: r.driver, Method: req.method, Address: req.url, Body: body}
+	p := Preview{Driver: r.driver, Method: req.method, Address: req.url, Body: body}
+	if unencrypted(r.message(m, revealed).url) {
+		p.Notes = []string{"sent unencrypted: the address is http"}
+	}
+	return p
 }
 
 func (r *remote) Reach(ctx context.Context) error {
@@ -291,6 +297,8 @@ func client(c *http.Client) *http.Client {
 	own.CheckRedirect = func(to *http.Request, via []*http.Request) error {
 		from := via[0]
 		switch {
+		case from.Method == http.MethodHead: // asked whether somebody is there: somebody is
+			return http.ErrUseLastResponse
 		case to.URL.Host != from.URL.Host:
 			return fmt.Errorf("redirected to another host, %.100q, which is not followed", to.URL.Host)
 		case from.URL.Scheme == "https" && to.URL.Scheme != "https":

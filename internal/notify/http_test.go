@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -105,6 +106,12 @@ func TestRedirects(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a front page that is elsewhere is one", func(t *testing.T) {
+		e, s := serve(t, answer{status: 302, header: map[string]string{"Location": elsewhere.URL}}), newStage(nil)
+		if err := toEndpoint(t, s, e).Reach(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 	if got := elsewhere.requests(); len(got) != 0 {
 		t.Errorf("another host got %+v", got)
 	}
@@ -137,6 +144,35 @@ func TestServiceErrors(t *testing.T) {
 		n := s.notifier(t, Telegram, map[string]any{"bot_token": "${T}", "chat_id": "1", "base_url": e.URL})
 		if err := n.Send(t.Context(), failed()); err == nil || strings.Contains(err.Error(), "abc") {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUnencrypted(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://ntfy.sh/": false, "http://127.0.0.1:80/": false, "http://[::1]/": false, "http://localhost/": false,
+		"http://ntfy.example/": true, "http://192.0.2.1/": true,
+	} {
+		if got := unencrypted(address); got != want {
+			t.Errorf("%s: got %v", address, got)
+		}
+	}
+	n := newStage(nil).notifier(t, Ntfy, map[string]any{"topic": "abcd", "base_url": "http://ntfy.example"})
+	if notes := n.Describe(failed()).Notes; len(notes) != 1 {
+		t.Errorf("a preview does not say so: %q", notes)
+	}
+}
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := wait(t.Context(), time.Second); err != nil || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := wait(ctx, time.Second); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
 }

@@ -160,7 +160,7 @@ func TestMarksInABucket(t *testing.T) {
 	t.Run("changes at the same time are all kept", func(t *testing.T) {
 		const many = 4
 		l := NewLimiter(InBucket(b), nil)
-		q := Question{Key: "crowd", Event: Success, Every: time.Hour}
+		q := Question{Key: parcel{Route{Name: "r"}, Message{Agent: "a", Schedule: "s"}}.line(), Event: Success, Every: time.Hour}
 		if err := l.Told(t.Context(), q, Answer{}); err != nil {
 			t.Fatal(err)
 		}

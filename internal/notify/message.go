@@ -147,7 +147,7 @@ func (m Message) heldBack() string {
 	if m.Since.IsZero() {
 		return text
 	}
-	return text + " since " + m.Since.Format("2006-01-02 15:04 MST")
+	return text + " since " + m.Since.Local().Format("2006-01-02 15:04 MST")
 }
 
 // underTitle is the message for a service whose title is set in the manifest: the headline moves into the body.

@@ -81,3 +81,16 @@ func echo(e *endpoint, n Notifier, status int) {
 		e.answers = append(e.answers, answer{status: status, body: all + string(quoted)})
 	}
 }
+
+func TestScrubber(t *testing.T) {
+	for _, c := range []struct{ rule, secrets, in, want string }{
+		{"a secret that begins like another leaves nothing", "hush hush-hush", "is hush-hush", `"is ***"`},
+		{"an escaped one is found", "a/b&c", "a%2Fb%26c", `"***"`},
+		{"the path of a webhook is found", "https://x.example/hush", "no /hush here", `"no *** here"`},
+		{"an empty one is none", "", "words", `"words"`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			same(t, newScrubber(strings.Split(c.secrets, " ")).scrub(c.in), c.want)
+		})
+	}
+}

@@ -32,7 +32,7 @@ func TestHeadline(t *testing.T) {
 func TestParagraphs(t *testing.T) {
 	since := time.Date(2026, 11, 15, 10, 2, 0, 0, time.UTC)
 	m := Message{Body: "one two three", Suggest: "do\nthis", Suppressed: 3, Since: since, URL: "http://x/"}
-	const tail = "Suggestion: do this\n3 similar suppressed since 2026-11-15 10:02 UTC\nhttp://x/"
+	tail := "Suggestion: do this\n3 similar suppressed since " + since.Local().Format("2006-01-02 15:04 MST") + "\nhttp://x/"
 	t.Run("what belongs below the body stands there", func(t *testing.T) {
 		same(t, m.paragraphs(1000, characters), "one two three\n\n"+tail)
 	})
@@ -41,6 +41,9 @@ func TestParagraphs(t *testing.T) {
 	})
 	t.Run("without room for a body the rest remains", func(t *testing.T) {
 		same(t, m.paragraphs(len(tail), characters), tail)
+	})
+	t.Run("what was held back before anything was told has no beginning", func(t *testing.T) {
+		same(t, Message{Suppressed: 1}.paragraphs(100, characters), "1 similar suppressed")
 	})
 	t.Run("without anything there is nothing", func(t *testing.T) {
 		same(t, Message{}.paragraphs(10, characters), "")

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ const (
 // busTimeout is for a desktop that does not answer. What it has to do takes milliseconds.
 const busTimeout = 5 * time.Second
 
-// appName is who a desktop says it is from.
-const appName = "patchbay"
+// buses are the ways over a bus.
+func buses(p programs) []way { return []way{sessionBus(p)} }
 
 // sessionBus asks the desktop itself. No process is started, and every setting has its place there.
 func sessionBus(p programs) way {
@@ -54,14 +55,17 @@ func onBus(ctx context.Context, p programs, talk func(context.Context, dbus.BusO
 	defer cancel()
 	conn, err := dbus.Connect(address, dbus.WithContext(ctx))
 	if err != nil {
-		return fmt.Errorf("session bus: %w", err)
+		return fmt.Errorf("session bus: %w", cmp.Or(ctx.Err(), err)) // a broken connection is but a consequence
 	}
 	err = talk(ctx, conn.Object(busName, busPath))
-	if closed := conn.Close(); err == nil && closed != nil {
-		err = closed
-	}
-	if err != nil {
+	closed := conn.Close()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("session bus: %w", ctx.Err())
+	case err != nil:
 		return fmt.Errorf("session bus: %s", p.secrets.scrub(err.Error()))
+	case closed != nil:
+		return fmt.Errorf("session bus: %w", closed)
 	}
 	return nil
 }
@@ -115,20 +119,4 @@ func (c card) hints() map[string]dbus.Variant {
 		hints["suppress-sound"] = dbus.MakeVariant(true)
 	}
 	return hints
-}
-
-// soundName is the sound asked for, in the names of the freedesktop sound theme; "" where none is.
-func (c card) soundName() string {
-	if c.sound == "" && c.loud != nil && *c.loud {
-		return "message-new-instant"
-	}
-	return c.sound
-}
-
-// underSubtitle is the body below the subtitle, for desktops that know of none.
-func (c card) underSubtitle() string {
-	if c.subtitle == "" {
-		return c.body
-	}
-	return strings.TrimSuffix(c.subtitle+"\n"+c.body, "\n")
 }

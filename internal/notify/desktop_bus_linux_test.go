@@ -1,9 +1,10 @@
-//go:build unix
-
 package notify
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -191,4 +193,47 @@ func TestDesktopOnTheBus(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	})
+}
+
+func TestSilentBus(t *testing.T) {
+	dir, err := os.MkdirTemp("", "bus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "bus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	m := newMachine(t, "linux", "notify-send")
+	m.Environ = append(m.Environ, "XDG_RUNTIME_DIR="+dir)
+	n := m.notifier(t, Desktop, nil)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Send(ctx, evil()) }()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("a bus that says nothing holds up the sender")
+	}
+}
+
+func TestNoDesktopTellsEveryReason(t *testing.T) {
+	n := newMachine(t, "linux").notifier(t, Desktop, nil)
+	for _, err := range []error{n.Send(t.Context(), evil()), n.Reach(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "DBUS_SESSION_BUS_ADDRESS") || !strings.Contains(err.Error(), "notify-send") {
+			t.Errorf("got %v", err)
+		}
+	}
 }
