@@ -15,6 +15,8 @@ const (
 	sectionTurns    = "turns"
 	sectionTurnRate = "turn-rate"
 	sectionTurnHeap = "turn-heap"
+	sectionJobs     = "jobs"
+	sectionJobHeap  = "job-heap"
 )
 
 // section is one question and how it is measured.
@@ -52,6 +54,8 @@ func sections() []section {
 		{sectionTurns, "One turn of the agent: 16 plugins asked 48 times, the offline model, the transcript on disk", "ms", 0, nameTurn, measureTurns},
 		{sectionTurnRate, "Such turns a second, one after another", "turns/s", 0, "", measureTurnRate},
 		{sectionTurnHeap, "Live heap of the daemon during 1,000 such turns", "MB", 0, nameHeapEarly, measureTurnHeap},
+		{sectionJobs, "A scheduled run of true: queue, record, output, state, all on disk; 32 at once", "ms", 0, nameBareTrue, measureJobs},
+		{sectionJobHeap, "Live heap of the scheduler during 10,000 queued runs of true", "MB", 0, nameRunsEarly, measureJobHeap},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	runsKept  = 90 * 24 * time.Hour // how long the record of a run is kept
 	beatEvery = 10 * time.Second    // how often a run says that it is alive; after three times that of silence it is taken for dead
-	tickDedup = 24 * time.Hour      // how long a tick is remembered by the queue; after that the state knows
+	tickDedup = 5 * time.Minute     // how long the queue remembers an order; after that the record of its run does
 	ackWait   = 30 * time.Second    // for who took a tick to begin its run
 
 	outputAge   = 30 * 24 * time.Hour

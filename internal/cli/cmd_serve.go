@@ -12,6 +12,7 @@ import (
 
 func newServeCommand(a *app) *cobra.Command {
 	var listen string
+	var install bool
 	var m modelFlags
 	cmd := &cobra.Command{
 		Use:     "serve",
@@ -23,17 +24,26 @@ It keeps the plugins running and answers HTTP on 127.0.0.1:8000, or where
 [server] listen or --listen says, and on a socket for programs of yours. Any address
 but a loopback one needs [server] token. Web pages of other sites cannot use it.
 
+It also runs the agents of ` + "`patchbay job list`" + ` when they are due.
+
 When it ends, turns get ten seconds to finish; those that do not are kept as
 interrupted.`,
 		Example: `  patchbay serve
   patchbay serve --listen 127.0.0.1:9000
+  patchbay serve --install
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
 		Annotations: exits(exit{exitOK, "it was told to end"}, exit{exitFailed, "it could not listen"},
 			exit{exitConfig, "the configuration is at fault"}),
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), listen, m) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if install {
+				return a.install(listen)
+			}
+			return a.runServe(cmd.Context(), listen, m)
+		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "listen on this `ADDRESS` (host:port)")
+	cmd.Flags().BoolVar(&install, "install", false, "write the file that keeps the daemon running (systemd, launchd), and start nothing")
 	m.add(cmd.Flags())
 	return cmd
 }

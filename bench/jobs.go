@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+const manyRuns = 10_000
+
+// The series of the sections about jobs.
+const (
+	nameRunOfTrue  = "a run of true"
+	nameBareTrue   = "bare spawn of true"
+	nameRunsEarly  = "after 2,500 runs and a pause"
+	nameRunsLate   = "after 10,000 runs and a pause"
+	trueProgram    = "/bin/true"
+	jobsInterval   = time.Hour
+	jobsAtOnceWait = 10 * time.Minute // bounds a section that hangs
+)
+
+// noHost is a host without plugins.
+type noHost struct{}
+
+func (noHost) Fire(_ context.Context, p hook.Point, _ any) (*hook.Outcome, error) {
+	return &hook.Outcome{Point: p, Verdict: hook.Continue}, nil
+}
+
+// A works is a scheduler with one agent that has very many schedules, all due at once.
+type works struct {
+	dir    string
+	engine *engine.Engine
+	procs  *proc.Group
+	store  *job.Store
+	total  int
+
+	mu    sync.Mutex // protects the fields below
+	done  int
+	marks map[int]chan struct{} // closed when so many runs are done
+}
+
+func openWorks(ctx context.Context, total int) (*works, error) {
+	dir, err := os.MkdirTemp("", "bench-jobs-")
+	if err != nil {
+		return nil, err
+	}
+	w := &works{dir: dir, total: total, procs: proc.NewGroup(slog.New(slog.DiscardHandler)), marks: make(map[int]chan struct{})}
+	if w.engine, err = engine.Open(ctx, engine.Options{Dir: filepath.Join(dir, "engine")}); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	w.store = job.NewStore(w.engine)
+	return w, nil
+}
+
+func (w *works) close() error {
+	errs := []error{w.procs.Close()}
+	if w.engine != nil {
+		errs = append(errs, w.engine.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
+}
+
+// mark is closed when so many runs are done.
+func (w *works) mark(n int) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.marks[n] == nil {
+		w.marks[n] = make(chan struct{})
+	}
+	return w.marks[n]
+}
+
+func (w *works) tell(t job.Telling) {
+	if t.Event != job.Success {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done++
+	if c := w.marks[w.done]; c != nil {
+		close(c)
+	}
+}
+
+// An aheadClock is ahead of the world's.
+type aheadClock struct{ by time.Duration }
+
+func (c aheadClock) Now() time.Time { return time.Now().Add(c.by) }
+
+func (aheadClock) Sleep(ctx context.Context, _ time.Time) {
+	timer := time.NewTimer(200 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// run lets the scheduler make all runs, and calls at each mark.
+func (w *works) run(ctx context.Context, at func(n int), marks ...int) error {
+	m := &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: trueProgram, WorkingDir: w.dir}, Dir: w.dir}
+	for i := range w.total {
+		m.Schedules = append(m.Schedules, job.Schedule{ID: fmt.Sprintf("s%05d", i), Type: job.TypeInterval, Interval: jobsInterval, Retry: job.Retry{MaxRetries: 1}})
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
+	defer cancel()
+	if err := w.see(ctx, w.scheduler(m, 0)); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	inner, stop := context.WithCancel(ctx)
+	go func() { ended <- w.scheduler(m, jobsInterval).Run(inner) }() // for which every schedule is due
+	for _, n := range marks {
+		select {
+		case <-w.mark(n):
+			at(n)
+		case <-ctx.Done():
+			stop()
+			return errors.Join(fmt.Errorf("%d of %d runs were made", w.done, w.total), <-ended)
+		}
+	}
+	stop()
+	return <-ended
+}
+
+func (w *works) scheduler(m *job.Manifest, ahead time.Duration) *job.Scheduler {
+	r := &job.Runner{Host: noHost{}, Store: w.store, Procs: w.procs, Environ: os.Environ(), Tell: w.tell, Clock: aheadClock{ahead}}
+	return job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{m} })
+}
+
+// see makes every schedule known: only what comes after that is due.
+func (w *works) see(ctx context.Context, s *job.Scheduler) error {
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(inner) }()
+	for ctx.Err() == nil {
+		states, err := w.store.States(ctx)
+		if err != nil {
+			return err
+		}
+		if len(states) == w.total {
+			stop()
+			return <-ended
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// measureJobs times runs of true, from the queue to the record, and bare spawns of it beside.
+func measureJobs(ctx context.Context, e effort) ([]Series, error) {
+	total := manyRuns / 10
+	w, err := openWorks(ctx, total)
+	if err != nil {
+		return nil, err
+	}
+	runs, bare := Series{Name: nameRunOfTrue}, Series{Name: nameBareTrue}
+	var marks []int
+	for n := total / 10; n <= total; n += total / 10 {
+		marks = append(marks, n)
+	}
+	last := time.Now()
+	err = w.run(ctx, func(int) {
+		now := time.Now()
+		runs.Rounds = append(runs.Rounds, []float64{millis(now.Sub(last)) / float64(total/10)})
+		last = now
+	}, marks...)
+	for range marks {
+		start := time.Now()
+		for range 20 {
+			if err := exec.Command(trueProgram).Run(); err != nil {
+				return nil, errors.Join(err, w.close())
+			}
+		}
+		bare.Rounds = append(bare.Rounds, []float64{millis(time.Since(start)) / 20})
+	}
+	return []Series{bare, runs}, errors.Join(err, w.close())
+}
+
+// measureJobHeap looks at the live heap after 2,500 queued runs and after 10,000, each time in a pause, long enough for the
+// engine to let go of what it has just written. What is left of more runs is the index of their records.
+func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
+	early, late := Series{Name: nameRunsEarly}, Series{Name: nameRunsLate}
+	for total, s := range map[int]*Series{manyRuns / 4: &early, manyRuns: &late} {
+		w, err := openWorks(ctx, total)
+		if err != nil {
+			return nil, err
+		}
+		err = w.run(ctx, func(int) {}, total)
+		time.Sleep(cachesExpire)
+		s.Rounds = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
+		if err := errors.Join(err, w.close()); err != nil {
+			return nil, err
+		}
+	}
+	return []Series{early, late}, nil
+}

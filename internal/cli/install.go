@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/template"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// A unit is how a system is told to keep the daemon running for a user.
+type unit struct {
+	path  string // of the file
+	text  string
+	begin string // the command that starts it, now and at every login
+	end   string // the command that takes it back
+}
+
+// installed marks a file as ours: what somebody else wrote is not overwritten.
+const installed = "written by patchbay serve, with its install flag"
+
+var unitFile = template.Must(template.New("unit").Parse(`# {{.Mark}}
+[Unit]
+Description=Patchbay, plugins and scheduled agents
+After=network-online.target
+
+[Service]
+ExecStart={{range .Command}}{{.}} {{end}}
+Restart=on-failure
+RestartSec=5
+KillMode=mixed
+TimeoutStopSec=60
+
+[Install]
+WantedBy=default.target
+`))
+
+var plistFile = template.Must(template.New("plist").Parse(`<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- {{.Mark}} -->
+<plist version="1.0">
+<dict>
+	<key>Label</key><string>dev.patchbay.patchbay</string>
+	<key>ProgramArguments</key>
+	<array>{{range .Command}}
+		<string>{{.}}</string>{{end}}
+	</array>
+	<key>RunAtLoad</key><true/>
+	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+	<key>ExitTimeOut</key><integer>60</integer>
+</dict>
+</plist>
+`))
+
+// install writes the file that keeps the daemon running. It starts nothing.
+func (a *app) install(listen string) error {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if strings.Contains(self, "go-build") {
+		return usage("build or install the command first: go install ./cmd/patchbay", "--install: %s is gone when go run ends", self)
+	}
+	u, err := a.unit(runtime.GOOS, dirs, serveCommand(self, a.path(a.flags.config), listen))
+	if err != nil {
+		return err
+	}
+	if err := writeUnit(u); err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]string{"path": u.path, "start": u.begin, "remove": u.end})
+	}
+	a.printf("wrote %s\n\nStart it, now and at every login:\n  %s\nTake it back:\n  %s\n", u.path, u.begin, u.end)
+	return nil
+}
+
+func serveCommand(self, configFile, listen string) []string {
+	command := []string{self, "serve"}
+	if configFile != "" {
+		command = append(command, "--config", configFile)
+	}
+	if listen != "" {
+		command = append(command, "--listen", listen)
+	}
+	return command
+}
+
+// unit is the file for a system.
+func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error) {
+	u := unit{}
+	file, quote := unitFile, systemdQuote
+	switch goos {
+	case "linux":
+		base := a.getenv("XDG_CONFIG_HOME")
+		if !filepath.IsAbs(base) {
+			base = filepath.Join(dirs.Home, ".config")
+		}
+		u.path = filepath.Join(base, "systemd", "user", "patchbay.service")
+		u.begin = "systemctl --user daemon-reload && systemctl --user enable --now patchbay"
+		u.end = "systemctl --user disable --now patchbay && rm " + u.path
+	case "darwin":
+		file, quote = plistFile, xmlQuote
+		u.path = filepath.Join(dirs.Home, "Library", "LaunchAgents", "dev.patchbay.patchbay.plist")
+		u.begin = "launchctl load -w " + u.path
+		u.end = "launchctl unload -w " + u.path + " && rm " + u.path
+	default:
+		return u, usage("run `patchbay serve` from a service manager of your own", "--install knows systemd and launchd, not %s", goos)
+	}
+	for i := range command {
+		command[i] = quote(command[i])
+	}
+	var text bytes.Buffer
+	err := file.Execute(&text, map[string]any{"Mark": installed, "Command": command})
+	u.text = text.String()
+	return u, err
+}
+
+// systemdQuote makes a word safe in ExecStart, where % and $ have a meaning and quotes group.
+func systemdQuote(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`).Replace(s)
+	if strings.ContainsAny(s, " \t'") {
+		return `"` + s + `"`
+	}
+	return s
+}
+
+func xmlQuote(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// writeUnit writes the file as a whole, unless there is one of somebody else's.
+func writeUnit(u unit) error {
+	old, err := os.ReadFile(u.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil && !bytes.Contains(old, []byte(installed)) {
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s is there already, and not ours", u.path), fix: "move it away, and try again"}
+	}
+	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
+		return err
+	}
+	tmp := u.path + ".new"
+	if err := os.WriteFile(tmp, []byte(u.text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, u.path)
+}
