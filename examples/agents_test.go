@@ -99,7 +99,8 @@ func repository(t *testing.T, name, subject string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	git(t, "init", "--quiet", dir)
-	git(t, "-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--allow-empty", "-m", subject)
+	git(t, "-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false",
+		"commit", "--quiet", "--allow-empty", "-m", subject)
 	return dir
 }
 
@@ -177,4 +178,35 @@ func websiteText(t *testing.T, home *agentHome) {
 	if err == nil || !strings.Contains(out, `does not have the text "good bye"`) {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+// TestAgentPlugins asks the plugins what their agents never make them say.
+func TestAgentPlugins(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	empty := t.TempDir()
+	for _, c := range []struct{ rule, plugin, verb, stdin, want string }{
+		{"a path that depends on where a daemon was started is refused", "path-ready", "validate", `{"path":"disk"}`, `{"ok": false, "error": "path must begin with`},
+		{"so is a sink's", "markdown-file", "validate", `{"path":"a.md"}`, `{"ok": false, "error": "path must begin with`},
+		{"and a notifier's", "note-file", "validate", `{"path":"a.log"}`, `{"ok": false, "error": "path must begin with`},
+		{"a path below the home is fine", "note-file", "validate", `{"path":"~/a.log"}`, `{"ok": true}`},
+		{"a directory that is not there", "path-ready", "invoke", preflight(`{"path":"/nowhere/at/all"}`), `{"ok": false, "error": "/nowhere/at/all is not a directory", "suggest": `},
+		{"a directory that is no mount point", "path-ready", "invoke", preflight(`{"path":"` + empty + `","mounted":true}`), `"suggest": "mount it: mount `},
+		{"a directory that can be written to", "path-ready", "invoke", preflight(`{"path":"` + empty + `","writable":true}`), `{"ok": true}`},
+		{"a program that is not installed", "have-program", "invoke", preflight(`{"program":"no-such-program"}`), `{"ok":false,"error":"no-such-program is not installed","suggest":`},
+		{"a command is no program's name", "have-program", "invoke", preflight(`{"program":"git; reboot"}`), `{"ok":false,"error":"program must be a name`},
+		{"a file that cannot be made", "markdown-file", "invoke", `{"kind":"sink","agent":"x","schedule":"y","event":"success","message":"hi","config":{"path":"/dev/null/a.md"}}`, `{"ok": false, "error": "`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			cmd := exec.Command("agents/plugins/dotagent-plugin-"+c.plugin, c.verb)
+			cmd.Stdin = strings.NewReader(c.stdin)
+			if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v: %s; want %s", err, out, c.want)
+			}
+		})
+	}
+}
+
+// preflight is what a plugin of this kind is given.
+func preflight(config string) string {
+	return `{"kind":"preflight","agent":"x","schedule":"y","event":"preflight","message":null,"config":` + config + `}`
 }

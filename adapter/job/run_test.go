@@ -1,0 +1,182 @@
+package job_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// agent installs an agent whose program is a shell script.
+func (r *rig) agent(name, script, more string) {
+	r.write("agents/"+name+"/agent.toml", "[agent]\nname = \""+name+"\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n"+more, 0o644)
+	r.write("agents/"+name+"/agent.sh", script, 0o644)
+}
+
+// now runs an agent's first schedule.
+func (r *rig) now(name string, o job.RunOptions) (job.Run, error) {
+	r.t.Helper()
+	for _, m := range r.loaded.Manifests {
+		if m.Agent.Name == name {
+			return r.runner.RunNow(r.t.Context(), m, &m.Schedules[0], o)
+		}
+	}
+	r.t.Fatalf("no agent %s", name)
+	return job.Run{}, nil
+}
+
+// printed are the lines of a run's stdout.
+func (r *rig) printed(id string) []string {
+	r.t.Helper()
+	var lines []string
+	must(r.t, r.store.Output(r.t.Context(), id, func(l job.Line) error {
+		if l.Stream == "stdout" {
+			lines = append(lines, l.Text)
+		}
+		return nil
+	}))
+	return lines
+}
+
+const hourly = "[[schedules]]\nid = \"hourly\"\ntype = \"interval\"\ninterval_minutes = 60\nargs = [\"--period\", \"last-day\"]\n"
+
+func TestAgentEnvironment(t *testing.T) {
+	r := newRig(t, time.Now())
+	script := `env | sort; echo "args $*"; pwd; ls -d "$AGENT_TMPDIR"; echo x > "$AGENT_HEARTBEAT_FILE"`
+	r.agent("free", script, "[env]\nextra = { COLOUR = \"blue\" }\n"+hourly)
+	r.agent("bound", script, "[security]\nenv_passthrough = [\"MAR*\"]\n"+hourly)
+	r.open()
+	r.runner.Environ = append(r.runner.Environ, "OTHER=1", "OPENAI_API_KEY=hush", "PATCHBAY_HOME=/x", "AGENT_NAME=liar")
+
+	run, err := r.now("free", job.RunOptions{})
+	if err != nil || run.Status != job.Succeeded {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	lines := r.printed(run.ID)
+	has := func(want string) bool { return slices.Contains(lines, want) }
+	for _, want := range []string{"AGENT_NAME=free", "AGENT_HOME=" + filepath.Join(r.home, "agents/free"), "AGENT_DRY_RUN=false", "AGENT_SCHEDULE_ID=hourly",
+		`AGENT_ARGV=["--period","last-day"]`, "COLOUR=blue", "OTHER=1", "args --period last-day", filepath.Join(r.home, "agents/free")} {
+		if !has(want) {
+			t.Errorf("no %q in %q", want, lines)
+		}
+	}
+	for _, line := range lines {
+		if strings.Contains(line, "hush") || strings.HasPrefix(line, "PATCHBAY_") || strings.Contains(line, "liar") {
+			t.Errorf("the agent saw %q", line)
+		}
+		if dir, ok := strings.CutPrefix(line, "AGENT_TMPDIR="); ok {
+			if !has(dir) {
+				t.Errorf("its temporary directory was not there")
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("its temporary directory is left")
+			}
+		}
+	}
+	run, err = r.now("bound", job.RunOptions{})
+	if lines = r.printed(run.ID); err != nil || !has("MARK="+r.home) || has("OTHER=1") {
+		t.Errorf("env_passthrough: %q, %v", lines, err)
+	}
+}
+
+func TestRunNow(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("fails", "echo bad >&2; exit 7", hourly)
+	r.agent("sinks", "seq 600", "[[on_success]]\nplugin = \"broken\"\n[[on_success]]\nplugin = \"nowhere\"\n"+hourly)
+	r.agent("missing", "", "[[preflight]]\nplugin = \"nowhere\"\n"+hourly)
+	r.agent("slow", "echo began; exec sleep 60", hourly)
+	r.plugin("broken", "sink", `printf '%s' "$payload" > "$MARK/sunk"; echo '{"ok":false,"error":"disk full"}'`)
+	r.open()
+
+	t.Run("a failed attempt, once", func(t *testing.T) {
+		run, err := r.now("fails", job.RunOptions{Once: true})
+		if err != nil || run.Status != job.GivenUp || len(run.Attempts) != 1 || run.Attempts[0].Error != "exit code 7: bad" || *run.Attempts[0].ExitCode != 7 {
+			t.Errorf("%+v, %v", run, err)
+		}
+		equal(t, "told", r.told, []string{r.told[0][:6] + "attempt_failed", r.told[0][:6] + "given_up"})
+	})
+	t.Run("a failed sink does not undo the run", func(t *testing.T) {
+		r.told = nil
+		run, err := r.now("sinks", job.RunOptions{})
+		if err != nil || run.Status != job.Succeeded || len(run.Attempts[0].Sinks) != 2 {
+			t.Fatalf("%+v, %v", run, err)
+		}
+		if faults := run.Attempts[0].Sinks; !strings.Contains(faults[0], "disk full") || !strings.Contains(faults[1], "plugin not found: nowhere") {
+			t.Errorf("%q", faults)
+		}
+		if len(r.told) != 3 || !strings.HasSuffix(r.told[0], "success") || !strings.HasSuffix(r.told[2], "attempt_failed") {
+			t.Errorf("told %q", r.told)
+		}
+		var sunk struct{ Message string }
+		data, err := os.ReadFile(filepath.Join(r.home, "sunk"))
+		must(t, err)
+		must(t, json.Unmarshal(data, &sunk))
+		if !strings.HasPrefix(sunk.Message, "101\n102\n") || !strings.HasSuffix(sunk.Message, "\n600\n") {
+			t.Errorf("a sink gets the last 500 lines, not %.40q…", sunk.Message)
+		}
+		if n := len(r.printed(run.ID)); n != 600 {
+			t.Errorf("%d lines are kept, want all 600", n)
+		}
+	})
+	t.Run("a preflight that is not there refuses", func(t *testing.T) {
+		run, err := r.now("missing", job.RunOptions{Once: true})
+		if err != nil || run.Attempts[0].Result != job.Refused || !strings.Contains(run.Attempts[0].Error, "plugin not found: nowhere") {
+			t.Errorf("%+v, %v", run, err)
+		}
+	})
+	t.Run("a schedule has one run at a time", func(t *testing.T) {
+		began := make(chan struct{})
+		r.runner.Watch = func(_ string, l job.Line) {
+			if l.Text == "began" {
+				close(began)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan job.Run, 1)
+		go func() {
+			m := r.loaded.Manifests[slices.IndexFunc(r.loaded.Manifests, func(m *job.Manifest) bool { return m.Agent.Name == "slow" })]
+			run, _ := r.runner.RunNow(ctx, m, &m.Schedules[0], job.RunOptions{})
+			ended <- run
+		}()
+		<-began
+		r.clock.set(r.clock.Now().Add(time.Second)) // ids have the time in them
+		if run, err := r.now("slow", job.RunOptions{}); !errors.Is(err, job.ErrBusy) || run.Status != job.Skipped {
+			t.Errorf("a second run: %+v, %v", run, err)
+		}
+		cancel()
+		if run := <-ended; run.Attempts[0].Result != job.CutOff {
+			t.Errorf("an interrupted run: %+v", run)
+		}
+		r.runner.Watch = nil
+	})
+}
+
+func TestDryRun(t *testing.T) {
+	r := newRig(t, time.Now())
+	r.agent("dry", `echo "dry: $AGENT_DRY_RUN, [$AGENT_HEARTBEAT_FILE]"`, "[[on_success]]\nplugin = \"keep\"\n[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\n"+hourly)
+	r.plugin("keep", "sink", `touch "$MARK/kept"; echo '{"ok":true}'`)
+	r.open()
+	var lines []string
+	r.runner.Watch = func(_ string, l job.Line) { lines = append(lines, l.Text) }
+	m := r.loaded.Manifests[0]
+	attempt, tellings := r.runner.DryRun(t.Context(), m, &m.Schedules[0])
+	if attempt.Result != job.OK || len(tellings) != 1 || tellings[0].Event != job.Success {
+		t.Errorf("%+v, %+v", attempt, tellings)
+	}
+	if !slices.Contains(lines, "dry: true, []") {
+		t.Errorf("%q", lines)
+	}
+	if _, err := os.Stat(filepath.Join(r.home, "kept")); err == nil {
+		t.Error("a sink was used")
+	}
+	if runs, err := r.store.Runs(t.Context(), "", 0); err != nil || len(runs) != 0 || len(r.told) != 0 {
+		t.Errorf("something was recorded or told: %v, %v, %v", runs, r.told, err)
+	}
+}

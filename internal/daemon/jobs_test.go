@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+)
+
+const greeter = `
+[agent]
+name = "greeter"
+[run]
+command = "/bin/sh"
+args = ["-c", "echo hello; sleep 0.2; echo bye"]
+[[schedules]]
+id = "daily"
+type = "cron"
+hours = [6]
+minute = 0
+[[notifiers]]
+driver = "ntfy"
+topic = "${TOPIC}"
+`
+
+func TestJobsOverHTTP(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
+	h.write(".config/patchbay/agents/broken/agent.toml", "[agent]\nnam = 1\n")
+	c := h.open("")
+	j := jobs{c.Jobs}
+	if _, err := j.Start(t.Context(), "nobody", "", false); !errors.Is(err, httpapi.ErrNoJob) {
+		t.Errorf("an agent that is not there: %v", err)
+	}
+	started, err := j.Start(t.Context(), "greeter", "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := started.(job.Run).ID
+	if _, err := j.Start(t.Context(), "greeter", "daily", true); !errors.Is(err, httpapi.ErrJobBusy) {
+		t.Errorf("a second run: %v", err)
+	}
+	var lines []string
+	if err := j.Follow(t.Context(), id, func(raw json.RawMessage) error { lines = append(lines, string(raw)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, `"text":"hello"`) || !strings.Contains(text, `"text":"bye"`) {
+		t.Errorf("followed %s", text)
+	}
+	run, err := j.Run(t.Context(), id)
+	if err != nil || run.(job.Run).Status != job.Succeeded {
+		t.Errorf("%+v, %v", run, err)
+	}
+	list, err := c.Jobs.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Last == nil || list[0].Streak != 1 || list[0].Next == nil || list[1].Error == "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	eventually(t, "the journal tells of the run", func() bool {
+		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Kinds: []string{"job.success"}}, 0)
+		return err == nil && len(kept) == 1 && strings.Contains(string(kept[0].Data), id)
+	})
+}
+
+// eventually waits for something that happens in the background.
+func eventually(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if happened() {
+			return
+		}
+	}
+	t.Errorf("never: %s", what)
+}
+
+func TestJobExam(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/agents/greeter/agent.toml", greeter+"[[preflight]]\nplugin = \"nowhere\"\n")
+	h.write(".config/patchbay/agents/broken/agent.toml", "[agent]\nnam = 1\n")
+	h.write(".config/patchbay/agents/lost/agent.toml", "[agent]\nname = \"lost\"\n[run]\ncommand = \"no-such-program\"\n")
+	c := h.open("")
+	x := JobExam{Host: c.Host, Environ: h.options().Host.Environ, Procs: c.procs}
+	findings := x.Of(t.Context(), c.Jobs.Loaded())
+	for _, want := range []struct{ where, problem string }{
+		{"broken/agent.toml:2:1", "unknown key"},
+		{"greeter/agent.toml:", "plugin not found: nowhere"},
+		{"greeter/agent.toml:", "TOPIC"},
+		{"lost/agent.toml", "no program no-such-program in $PATH"},
+	} {
+		if !slices.ContainsFunc(findings, func(f patchbay.Finding) bool {
+			return strings.Contains(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == patchbay.SeverityError
+		}) {
+			t.Errorf("no finding %+v in %+v", want, findings)
+		}
+	}
+}
