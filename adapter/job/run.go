@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,6 +153,9 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 		return err
 	}
 	revision, err := put(ctx, c.parts.runs, o.Run, &c.run, 0)
+	if errors.Is(err, engine.ErrExists) {
+		return cmp.Or(c.remember(ctx, o), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -178,6 +182,23 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 	}
 	c.revision = revision
 	return nil
+}
+
+// remember sees to it that a run which somebody else has begun is known as the schedule's active one: its process may have
+// died between the two. The sweep does the rest.
+func (c *claim) remember(ctx context.Context, o Order) error {
+	run, _, err := get[Run](ctx, c.parts.runs, o.Run)
+	if err != nil || run.Status.Over() {
+		return err
+	}
+	return c.updateState(ctx, func(s *State) {
+		if s.Active == "" && s.LastRun != o.Run {
+			s.Active, s.Attempt, s.NextAt = o.Run, len(run.Attempts), run.NextAt
+		}
+		if o.Tick.After(s.LastTick) && !o.Manual {
+			s.LastTick = o.Tick
+		}
+	})
 }
 
 // goOn records the next attempt of a run that waits.
@@ -396,6 +417,11 @@ func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule, st State) e
 			return
 		}
 		over(&run, st, run.Status, run.Ended)
+		if st.Failing = run.Status != Succeeded; !st.Failing {
+			st.Stale, st.Success, st.Streak = false, run.Ended, max(st.Streak, 0)+1
+		} else {
+			st.Streak = min(st.Streak, 0) - 1
+		}
 	})
 }
 

@@ -1,0 +1,50 @@
+package job
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSettle is the order of events, rule by rule.
+func TestSettle(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	backoff := []time.Duration{5 * time.Minute, 15 * time.Minute}
+	for _, c := range []struct {
+		rule   string
+		state  State
+		number int
+		result Result
+		sinks  []string
+		want   []Event
+		status Status
+		next   time.Duration
+	}{
+		{rule: "a success", number: 1, result: OK, want: []Event{Success}, status: Succeeded},
+		{rule: "success after a failure emits success, then recovered", state: State{Failing: true}, number: 2, result: OK,
+			want: []Event{Success, RunRecovered}, status: Succeeded},
+		{rule: "and after it had gone stale", state: State{Stale: true}, number: 1, result: OK, want: []Event{Success, RunRecovered}, status: Succeeded},
+		{rule: "a failed sink does not undo the run", number: 1, result: OK, sinks: []string{"full"}, want: []Event{Success, AttemptFailed}, status: Succeeded},
+		{rule: "a failed attempt", number: 1, result: Failed, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
+		{rule: "a refused one counts as an attempt", number: 2, result: Refused, want: []Event{AttemptFailed}, status: Waiting, next: 15 * time.Minute},
+		{rule: "a time-out emits timed_out in place of attempt_failed", number: 1, result: TimedOut, want: []Event{AttemptTimeout}, status: Waiting, next: 5 * time.Minute},
+		{rule: "one that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
+		{rule: "the last failed attempt emits attempt_failed, then given_up", number: 3, result: Failed, want: []Event{AttemptFailed, RunGivenUp}, status: GivenUp},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := Run{ID: "a/b/c", Most: 3, Attempts: make([]Attempt, c.number)}
+			s := c.state
+			notices := settle(&r, &s, Attempt{Number: c.number, Result: c.result, Ended: at, Sinks: c.sinks}, backoff)
+			if len(notices) != len(c.want) {
+				t.Fatalf("told %+v, want %v", notices, c.want)
+			}
+			for i, n := range notices {
+				if n.Event != c.want[i] {
+					t.Errorf("told %+v, want %v", notices, c.want)
+				}
+			}
+			if r.Status != c.status || c.next > 0 && !r.NextAt.Equal(at.Add(c.next)) || s.Failing != (c.result != OK) {
+				t.Errorf("run %+v, state %+v", r, s)
+			}
+		})
+	}
+}
