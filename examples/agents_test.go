@@ -184,17 +184,27 @@ func websiteText(t *testing.T, home *agentHome) {
 func TestAgentPlugins(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	empty := t.TempDir()
+	const (
+		no       = `{"ok": false, "error": "`
+		relative = no + "path must begin with"
+		keepHi   = `{"kind":"sink","agent":"x","schedule":"y","event":"success","message":"hi","config":{"path":"/dev/null/a.md"}}`
+	)
 	for _, c := range []struct{ rule, plugin, verb, stdin, want string }{
-		{"a path that depends on where a daemon was started is refused", "path-ready", "validate", `{"path":"disk"}`, `{"ok": false, "error": "path must begin with`},
-		{"so is a sink's", "markdown-file", "validate", `{"path":"a.md"}`, `{"ok": false, "error": "path must begin with`},
-		{"and a notifier's", "note-file", "validate", `{"path":"a.log"}`, `{"ok": false, "error": "path must begin with`},
+		{"a path that depends on where a daemon was started is refused", "path-ready", "validate", `{"path":"disk"}`, relative},
+		{"so is a sink's", "markdown-file", "validate", `{"path":"a.md"}`, relative},
+		{"and a notifier's", "note-file", "validate", `{"path":"a.log"}`, relative},
 		{"a path below the home is fine", "note-file", "validate", `{"path":"~/a.log"}`, `{"ok": true}`},
-		{"a directory that is not there", "path-ready", "invoke", preflight(`{"path":"/nowhere/at/all"}`), `{"ok": false, "error": "/nowhere/at/all is not a directory", "suggest": `},
-		{"a directory that is no mount point", "path-ready", "invoke", preflight(`{"path":"` + empty + `","mounted":true}`), `"suggest": "mount it: mount `},
-		{"a directory that can be written to", "path-ready", "invoke", preflight(`{"path":"` + empty + `","writable":true}`), `{"ok": true}`},
-		{"a program that is not installed", "have-program", "invoke", preflight(`{"program":"no-such-program"}`), `{"ok":false,"error":"no-such-program is not installed","suggest":`},
-		{"a command is no program's name", "have-program", "invoke", preflight(`{"program":"git; reboot"}`), `{"ok":false,"error":"program must be a name`},
-		{"a file that cannot be made", "markdown-file", "invoke", `{"kind":"sink","agent":"x","schedule":"y","event":"success","message":"hi","config":{"path":"/dev/null/a.md"}}`, `{"ok": false, "error": "`},
+		{"a directory that is not there is refused, with a suggestion", "path-ready", "invoke",
+			preflight(`{"path":"/nowhere/at/all"}`), no + `/nowhere/at/all is not a directory", "suggest": `},
+		{"so is one that nothing is mounted on", "path-ready", "invoke",
+			preflight(`{"path":"` + empty + `","mounted":true}`), `"suggest": "mount it: mount `},
+		{"a directory that can be written to is fine", "path-ready", "invoke",
+			preflight(`{"path":"` + empty + `","writable":true}`), `{"ok": true}`},
+		{"a program that is not installed is refused, with a suggestion", "have-program", "invoke",
+			preflight(`{"program":"no-such-program"}`), `{"ok":false,"error":"no-such-program is not installed","suggest":`},
+		{"a command is no program's name", "have-program", "invoke",
+			preflight(`{"program":"git; reboot"}`), `{"ok":false,"error":"program must be a name`},
+		{"a file that cannot be made is an answer, not a crash", "markdown-file", "invoke", keepHi, no},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			cmd := exec.Command("agents/plugins/dotagent-plugin-"+c.plugin, c.verb)

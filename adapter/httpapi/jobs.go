@@ -32,8 +32,8 @@ type agentName struct {
 }
 
 type startJob struct {
-	agentName
-	Body *struct {
+	Agent string `path:"agent" maxLength:"256" doc:"The agent's name."`
+	Body  *struct {
 		Schedule string `json:"schedule,omitempty" doc:"The id of one of its schedules; the first where it is left out."`
 		Once     bool   `json:"once,omitempty" doc:"A single attempt."`
 	}

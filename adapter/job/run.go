@@ -47,6 +47,9 @@ type Telling struct {
 	Output   string // the end of what the agent printed
 }
 
+// ByHand is the schedule of runs that a person asks for where the agent has no other.
+func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
+
 // A Clock tells the time. Days pass in seconds where a test says so.
 type Clock interface {
 	Now() time.Time

@@ -275,12 +275,12 @@ func (s *Scheduler) sweeper(ctx context.Context) {
 
 func (s *Scheduler) sweep(ctx context.Context) {
 	for _, m := range s.Agents() {
-		for i := range m.Schedules {
-			st, ok := s.state(m.Agent.Name, m.Schedules[i].ID)
+		for _, sc := range append([]Schedule{m.ByHand()}, m.Schedules...) {
+			st, ok := s.state(m.Agent.Name, sc.ID)
 			if !ok || st.Active == "" {
 				continue
 			}
-			if err := s.Runner.mend(ctx, m, &m.Schedules[i], st); err != nil && ctx.Err() == nil {
+			if err := s.Runner.mend(ctx, m, &sc, st); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
 			}
 		}

@@ -190,8 +190,8 @@ func decodeState(data []byte) (s State, err error) {
 	return s, err
 }
 
-// marksKept is longer than any rate limit.
-const marksKept = 30 * 24 * time.Hour
+// marksKept is longer than any rate limit that a manifest may have.
+const marksKept = 400 * 24 * time.Hour
 
 // Marks remember what notifiers have told, across restarts and machines.
 func (s *Store) Marks() notify.Marks { return marks{s} }

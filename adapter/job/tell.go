@@ -89,7 +89,13 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 	if d.Driver != DriverPlugin {
 		return notify.New(string(d.Driver), d.Settings, t.options)
 	}
-	h := &Hook{Config: json.RawMessage("{}")}
+	h, err := d.Hook()
+	return pluginSender{t.host, h}, err
+}
+
+// Hook is a notifier that is a plugin, as the plugins of other lists are.
+func (d *Notifier) Hook() (*Hook, error) {
+	h := &Hook{Config: json.RawMessage("{}"), Events: d.Events, At: d.At}
 	h.Plugin, _ = d.Settings["name"].(string) // the manifest was checked
 	if config, ok := d.Settings["config"]; ok {
 		raw, err := json.Marshal(config)
@@ -98,7 +104,7 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 		}
 		h.Config = raw
 	}
-	return pluginSender{t.host, h}, nil
+	return h, nil
 }
 
 // toldOfFailure: the plugins of on_failure are told of failures, unless they list what they want.

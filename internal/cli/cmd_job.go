@@ -58,7 +58,7 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 	}
 	if len(list) == 0 {
 		a.printf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
-		a.printf("An agent is a directory there with an agent.toml; `patchbay job import DIR` copies those of dotagent.\n")
+		a.printf("An agent is a directory there with an agent.toml; `patchbay job import` copies those of dotagent.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("AGENT", "SCHEDULE", "NEXT", "LAST", "STREAK")}
@@ -70,8 +70,7 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 
 func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	if i.Error != "" {
-		first, _, _ := strings.Cut(i.Error, "\n")
-		return []render.Cell{{Text: i.Agent}, {Text: "broken", Style: render.StyleRed}, {Text: first}}
+		return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: "broken", Style: render.StyleRed}, {Text: "patchbay job doctor says why"}}
 	}
 	next := render.Cell{Text: "by hand", Style: render.StyleDim}
 	switch {

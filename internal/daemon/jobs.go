@@ -155,14 +155,11 @@ func scheduleOf(m *job.Manifest, id string) (*job.Schedule, error) {
 		}
 		known = append(known, m.Schedules[i].ID)
 	}
-	if id == "" || id == byHand {
-		return &job.Schedule{ID: byHand, Retry: m.Defaults}, nil
+	if byHand := m.ByHand(); id == "" || id == byHand.ID {
+		return &byHand, nil
 	}
 	return nil, &NoJobError{Agent: m.Agent.Name, Schedule: id, Known: known}
 }
-
-// byHand is the schedule of an agent that has none.
-const byHand = "manual"
 
 // A NoJobError says that an agent, or a schedule of one, is not there.
 type NoJobError struct {
@@ -208,7 +205,7 @@ func (j *Jobs) List(ctx context.Context) ([]JobInfo, error) {
 	for _, m := range loaded.Manifests {
 		schedules := m.Schedules
 		if len(schedules) == 0 {
-			schedules = []job.Schedule{{ID: byHand}}
+			schedules = []job.Schedule{m.ByHand()}
 		}
 		for i := range schedules {
 			info, err := j.info(ctx, m, &schedules[i], states[m.Agent.Name+"/"+schedules[i].ID])

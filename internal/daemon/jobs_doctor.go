@@ -39,6 +39,10 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 	}
 	for _, m := range loaded.Manifests {
 		findings = append(findings, x.program(m)...)
+		if m.Security.Network.Restricted || len(m.Security.FilesystemWritable) > 0 {
+			findings = append(findings, complain(patchbay.SeverityInfo, m, job.Place{Key: "security"},
+				"network and filesystem_writable are read, and not enforced yet", "")...)
+		}
 		for _, list := range []struct {
 			hooks []job.Hook
 			kind  string
@@ -134,8 +138,11 @@ func text(s *string) string {
 // notifier sees whether a notifier can be used and, on request, reached.
 func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []patchbay.Finding {
 	if n.Driver == job.DriverPlugin {
-		name, _ := n.Settings["name"].(string) // the manifest was checked
-		return x.hook(ctx, m, &job.Hook{Plugin: name, Config: []byte("{}"), At: n.At}, "notify")
+		h, err := n.Hook()
+		if err != nil {
+			return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
+		}
+		return x.hook(ctx, m, h, "notify")
 	}
 	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
 	switch {
@@ -170,6 +177,9 @@ func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (jo
 	var previews []Preview
 	if attempt.Result == job.OK {
 		for i := range m.OnSuccess {
+			if !m.OnSuccess[i].Wants(job.Success) {
+				continue
+			}
 			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: m.OnSuccess[i].Plugin})
 		}
 	}

@@ -3,6 +3,9 @@ package daemon
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +69,42 @@ func TestJobsOverHTTP(t *testing.T) {
 		kept, err := c.Journal.Read(t.Context(), 0, journal.Filter{Kinds: []string{"job.success"}}, 0)
 		return err == nil && len(kept) == 1 && strings.Contains(string(kept[0].Data), id)
 	})
+}
+
+// TestJobsOverARealConnection goes through the routes, as a client does.
+func TestJobsOverARealConnection(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/agents/greeter/agent.toml", greeter)
+	c := h.open("")
+	routes, err := httpapi.New(httpapi.Options{Backend: c.backend()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(routes)
+	defer server.Close()
+	resp, err := server.Client().Post(server.URL+"/v1/jobs/greeter/run", "application/json", strings.NewReader(`{"once":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var run job.Run
+	if err := json.NewDecoder(resp.Body).Decode(&run); err != nil || resp.StatusCode != http.StatusOK || run.Agent != "greeter" {
+		t.Fatalf("status %d: %+v, %v", resp.StatusCode, run, err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/v1/runs/"+run.ID+"/output", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	live, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Body.Close()
+	text, err := io.ReadAll(live.Body)
+	if err != nil || !strings.Contains(string(text), `"text":"bye"`) || !strings.Contains(string(text), "event: result") {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 // eventually waits for something that happens in the background.
