@@ -109,7 +109,8 @@ func gitDigest(t *testing.T, home *agentHome) {
 	if out, err := home.job([]string{repos}, "run", "git-digest", "--schedule", "monday"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := regexp.MustCompile(`\A## Commits, .*\n\n### site\n\n- [0-9a-f]+ Say "hello" \(Ada\)\n\n### my notes\n\n- [0-9a-f]+ A star \* \(Ada\)\n\n\z`)
+	want := regexp.MustCompile(`\A## Commits, .*\n\n### site\n\n- [0-9a-f]+ Say "hello" \(Ada\)\n\n` +
+		`### my notes\n\n- [0-9a-f]+ A star \* \(Ada\)\n\n\z`)
 	if got := home.file("reports/git.md"); !want.MatchString(got) {
 		t.Errorf("the file has %q", got)
 	}

@@ -336,6 +336,7 @@ events = ["timed_out"]
 [[notifiers]]
 driver = "plugin"
 name = "relay"
+config = { key = "${TOKEN}", list = ["$${x}"] }
 events = ["success", "recovered"]
 `
 
@@ -360,7 +361,7 @@ func TestADay(t *testing.T) {
 	r.plugin("vpn", "preflight", `if rm "$MARK/refuse" 2>/dev/null; then echo '{"ok":false,"error":"the VPN is down","suggest":"run: vpn up"}'; else echo '{"ok":true}'; fi`)
 	r.plugin("store", "sink", `printf '%s\n' "$payload" >> "$MARK/stored"; echo '{"ok":true}'`)
 	r.plugin("pager", "notify", `printf '%s\n' "$payload" | sed 's/.*"event":"\([a-z_]*\)".*/\1/' >> "$MARK/paged"; echo '{"ok":true}'`)
-	r.plugin("relay", "notify", `printf '%s\n' "$payload" | sed 's/.*"event":"\([a-z_]*\)".*/\1/' >> "$MARK/relayed"; echo '{"ok":true}'`)
+	r.plugin("relay", "notify", `printf '%s\n' "$payload" | sed 's/.*"config"://' >> "$MARK/given"; printf '%s\n' "$payload" | sed 's/.*"event":"\([a-z_]*\)".*/\1/' >> "$MARK/relayed"; echo '{"ok":true}'`)
 	r.open()
 	r.schedule()
 
@@ -382,6 +383,9 @@ func TestADay(t *testing.T) {
 	equal(t, "the day", r.told, want)
 	equal(t, "on_failure", r.lines("paged"), []string{"attempt_failed", "attempt_failed", "attempt_failed", "given_up", "stale", "attempt_failed", "timed_out"})
 	equal(t, "driver plugin", r.lines("relayed"), []string{"success", "success", "recovered", "success", "recovered"})
+	if given := r.lines("given"); len(given) == 0 || given[0] != `{"key":"hush","list":["${x}"]}}` {
+		t.Errorf("the plugin's config: %q", given)
+	}
 	if stored := r.lines("stored"); len(stored) != 3 || !strings.HasPrefix(stored[0],
 		`{"kind":"sink","agent":"report","schedule":"quarterly","event":"success","message":"report of minute 0\n","config":{"page":"today"}}`) {
 		t.Errorf("sink: %q", stored)

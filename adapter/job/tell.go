@@ -90,7 +90,14 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 		return notify.New(string(d.Driver), d.Settings, t.options)
 	}
 	h, err := d.Hook()
-	return pluginSender{t.host, h}, err
+	if err != nil {
+		return nil, err
+	}
+	// The rulings: "${VAR} in a notifier's strings comes from the secrets file, then the environment".
+	if h.Config, err = notify.ExpandJSON(h.Config, t.options.Lookup); err != nil {
+		return nil, err
+	}
+	return pluginSender{t.host, h}, nil
 }
 
 // Hook is a notifier that is a plugin, as the plugins of other lists are.
@@ -160,7 +167,7 @@ func (n *Telling) Message() notify.Message {
 	if n.Event == Success {
 		m.Body = strings.TrimSpace(n.Output)
 	}
-	if n.Exit != nil {
+	if n.Exit != nil && !strings.HasPrefix(n.Error, "exit code") { // once is enough
 		m.ExitCode = *n.Exit
 	}
 	if !n.NextAt.IsZero() {

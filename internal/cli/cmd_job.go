@@ -81,7 +81,15 @@ func jobRow(i daemon.JobInfo, now time.Time) []render.Cell {
 	case i.Next != nil:
 		next = render.Cell{Text: "in " + span(i.Next.Sub(now))}
 	}
-	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: fmt.Sprintf("%+d", i.Streak)}}
+	return []render.Cell{{Text: i.Agent, Style: render.StyleBold}, {Text: i.Schedule}, next, lastCell(i, now), {Text: streak(i.Streak)}}
+}
+
+// streak is how many runs in a row had the same result.
+func streak(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+d", n)
 }
 
 func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
@@ -128,6 +136,9 @@ func newJobHistoryCommand(a *app) *cobra.Command {
 				runs, err := j.Store.Runs(cmd.Context(), agent, limit)
 				if err != nil {
 					return err
+				}
+				if _, _, err := j.Find(agent, ""); len(runs) == 0 && agent != "" && err != nil {
+					return noJob(err)
 				}
 				return a.showRuns(runs)
 			})
@@ -200,7 +211,10 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, follow bo
 			return err
 		}
 		if len(runs) == 0 {
-			return &problem{kind: kindNotFound, err: fmt.Errorf("agent %s has not run", id), fix: "`patchbay job list` lists the agents"}
+			if _, _, err := j.Find(id, ""); err != nil {
+				return noJob(err)
+			}
+			return &problem{kind: kindNotFound, err: fmt.Errorf("agent %s has not run", id), fix: "`patchbay job run " + id + "` runs it"}
 		}
 		id = runs[0].ID
 	}

@@ -1,6 +1,8 @@
 package notify
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -70,4 +72,43 @@ func isName(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 128
+}
+
+// ExpandJSON replaces ${NAME} in every string of a JSON value, for notifiers that are plugins. What comes out holds secrets.
+func ExpandJSON(raw json.RawMessage, lookup func(string) (string, bool)) (json.RawMessage, error) {
+	if lookup == nil || !bytes.Contains(raw, []byte("${")) {
+		return raw, nil
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, err
+	}
+	v, err := expandIn(v, lookup)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// expandIn goes as deep as the value, which came from a file that bounds it.
+func expandIn(v any, lookup func(string) (string, bool)) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case string:
+		t, _, err := expand(v, lookup)
+		return t.value, err
+	case []any:
+		for i := range v {
+			if v[i], err = expandIn(v[i], lookup); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for name := range v {
+			if v[name], err = expandIn(v[name], lookup); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
 }
