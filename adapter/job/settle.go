@@ -1,7 +1,6 @@
 package job
 
 import (
-	"slices"
 	"time"
 )
 
@@ -104,9 +103,6 @@ func staleAt(s *State, next func(time.Time) time.Time, after time.Duration) time
 	}
 	return due.Add(after)
 }
-
-// wants: "events empty means all".
-func wants(events []Event, e Event) bool { return len(events) == 0 || slices.Contains(events, e) }
 
 // StaleAt is when a schedule in this state is told to be overdue; zero: it is not watched, or was told.
 func StaleAt(st State, s *Schedule) time.Time { return staleAt(&st, s.Next, s.Retry.StaleAfter) }

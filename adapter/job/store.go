@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -181,9 +180,6 @@ func runID(agent, schedule string, at time.Time, manual bool) string {
 	}
 	return id
 }
-
-// shortID is the last part of a run's id, which is enough to know it by among those of its schedule.
-func shortID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 func decodeState(data []byte) (s State, err error) {
 	err = json.Unmarshal(data, &s)
