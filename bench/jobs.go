@@ -107,20 +107,27 @@ func (aheadClock) Sleep(ctx context.Context, _ time.Time) {
 	}
 }
 
-// run lets the scheduler make all runs, and calls at each mark.
-func (w *works) run(ctx context.Context, at func(n int), marks ...int) error {
+// agent is one with as many schedules as there are runs to be made at once.
+func (w *works) agent() *job.Manifest {
 	m := &job.Manifest{Agent: job.Agent{Name: "many", Monitor: true}, Run: job.Program{Command: trueProgram, WorkingDir: w.dir}, Dir: w.dir}
 	for i := range w.total {
 		m.Schedules = append(m.Schedules, job.Schedule{ID: fmt.Sprintf("s%05d", i), Type: job.TypeInterval, Interval: jobsInterval, Retry: job.Retry{MaxRetries: 1}})
 	}
+	return m
+}
+
+// run lets the scheduler make a run of every schedule, and calls at each mark of all runs so far. tick counts from 1.
+func (w *works) run(ctx context.Context, m *job.Manifest, tick int, at func(n int), marks ...int) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsAtOnceWait)
 	defer cancel()
-	if err := w.see(ctx, w.scheduler(m, 0)); err != nil {
-		return err
+	if tick == 1 {
+		if err := w.see(ctx, w.scheduler(m, 0)); err != nil {
+			return err
+		}
 	}
 	ended := make(chan error, 1)
 	inner, stop := context.WithCancel(ctx)
-	go func() { ended <- w.scheduler(m, jobsInterval).Run(inner) }() // for which every schedule is due
+	go func() { ended <- w.scheduler(m, time.Duration(tick)*jobsInterval).Run(inner) }() // for which every schedule is due
 	for _, n := range marks {
 		select {
 		case <-w.mark(n):
@@ -172,7 +179,7 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 		marks = append(marks, n)
 	}
 	last := time.Now()
-	err = w.run(ctx, func(int) {
+	err = w.run(ctx, w.agent(), 1, func(int) {
 		now := time.Now()
 		runs.Rounds = append(runs.Rounds, []float64{millis(now.Sub(last)) / float64(total/10)})
 		last = now
@@ -189,21 +196,25 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{bare, runs}, errors.Join(err, w.close())
 }
 
-// measureJobHeap looks at the live heap after 2,500 queued runs and after 10,000, each time in a pause, long enough for the
-// engine to let go of what it has just written. What is left of more runs is the index of their records.
+// measureJobHeap looks at the live heap after 2,500 queued runs and after 10,000 of the same schedules, each time in a pause,
+// long enough for the engine to let go of what it has just written. What is left of more runs is the index of their
+// records.
 func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
-	early, late := Series{Name: nameRunsEarly}, Series{Name: nameRunsLate}
-	for total, s := range map[int]*Series{manyRuns / 4: &early, manyRuns: &late} {
-		w, err := openWorks(ctx, total)
-		if err != nil {
-			return nil, err
+	const ticks = 4
+	w, err := openWorks(ctx, manyRuns/ticks)
+	if err != nil {
+		return nil, err
+	}
+	m := w.agent()
+	var heaps [ticks + 1][][]float64
+	for tick := 1; tick <= ticks; tick++ {
+		if err := w.run(ctx, m, tick, func(int) {}, tick*w.total); err != nil {
+			return nil, errors.Join(err, w.close())
 		}
-		err = w.run(ctx, func(int) {}, total)
-		time.Sleep(cachesExpire)
-		s.Rounds = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
-		if err := errors.Join(err, w.close()); err != nil {
-			return nil, err
+		if tick == 1 || tick == ticks {
+			time.Sleep(cachesExpire)
+			heaps[tick] = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
 		}
 	}
-	return []Series{early, late}, nil
+	return []Series{{Name: nameRunsEarly, Rounds: heaps[1]}, {Name: nameRunsLate, Rounds: heaps[ticks]}}, w.close()
 }
