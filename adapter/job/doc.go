@@ -9,7 +9,10 @@
 //	manifest*.go    an agent.toml, checked; the directories that hold agents; what changes in them
 //	schedule*.go    when an agent is due: ticks, time zones, daylight saving
 //	scheduler.go    ticks and retries that are due become orders in a queue
+//	order.go        what is due: a run, or its next attempt
 //	run.go          one order is taken by one machine: a run, and its attempts
+//	byhand.go       runs that a person asks for, and dry ones
+//	mend.go         runs whose process has died
 //	attempt.go      one attempt: preflights, the program, the sinks
 //	settle.go       what an attempt came to, and whom it concerns: the events
 //	tell.go         the hooks and notifiers that want to hear of an event, told
@@ -31,7 +34,7 @@
 //	Schedule.Next, Schedule.Due schedule.go
 //	  every.next                schedule_clock.go    intervals, from 1970
 //	  clock.next                                     what clocks on walls show, in a zone
-//	Tick.ID                     schedule.go          one name for one moment, on every machine
+//	runID                       store.go             one name for one tick, on every machine
 //
 // # What a manifest may say beyond the original
 //

@@ -31,6 +31,9 @@ func writeFile(t testing.TB, path, text string) string {
 func link(t testing.TB, to, path string) {
 	t.Helper()
 	if err := os.Symlink(to, path); err != nil {
+		if runtime.GOOS != "windows" { // where making one takes a privilege
+			t.Fatal(err)
+		}
 		t.Skip(err)
 	}
 }

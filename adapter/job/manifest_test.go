@@ -238,10 +238,9 @@ func TestSlug(t *testing.T) {
 // TestCommands: what is started, and whether it may be.
 func TestCommands(t *testing.T) {
 	dir := filepath.Dir(testPath())
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Skip("no home directory")
-	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
 	for _, c := range []struct{ rule, command, allowed, want string }{
 		{"a bare name is left to $PATH", "fish", ``, "fish"},
 		{"a relative path is the manifest's", "./agent.sh", ``, filepath.Join(dir, "agent.sh")},

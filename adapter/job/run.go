@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,37 +46,6 @@ type Telling struct {
 	Output   string // the end of what the agent printed
 }
 
-// ByHand is the schedule of runs that a person asks for where the agent has no other.
-func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
-
-// A Clock tells the time. Days pass in seconds where a test says so.
-type Clock interface {
-	Now() time.Time
-	// Sleep returns at that time, or when ctx ends.
-	Sleep(ctx context.Context, until time.Time)
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-// Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock may have been set.
-func (systemClock) Sleep(ctx context.Context, until time.Time) {
-	for {
-		left := time.Until(until)
-		if left <= 0 || ctx.Err() != nil {
-			return
-		}
-		timer := time.NewTimer(min(left, time.Minute))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-	}
-}
-
 func (r *Runner) init() {
 	r.once.Do(func() {
 		if r.clock = r.Clock; r.clock == nil {
@@ -94,24 +62,6 @@ func (r *Runner) init() {
 			r.Owner = fmt.Sprintf("process %d on %s", os.Getpid(), host)
 		}
 	})
-}
-
-// An Order is a run, or the next attempt of one, that is due.
-type Order struct {
-	Agent    string    `json:"agent"`
-	Schedule string    `json:"schedule"`
-	Tick     time.Time `json:"tick"`
-	Run      string    `json:"run"`
-	Attempt  int       `json:"attempt"` // from 1
-	Manual   bool      `json:"manual,omitempty"`
-}
-
-// id is the same on every machine that comes to know that the order is due.
-func (o *Order) id() string { return fmt.Sprintf("%s#%d", o.Run, o.Attempt) }
-
-// newOrder is the first attempt of a run.
-func newOrder(m *Manifest, s *Schedule, tick time.Time, manual bool) Order {
-	return Order{Agent: m.Agent.Name, Schedule: s.ID, Tick: tick, Run: runID(m.Agent.Name, s.ID, tick, manual), Attempt: 1, Manual: manual}
 }
 
 // A claim is an attempt that is this process's to make.
@@ -229,13 +179,13 @@ func (c *claim) goOn(ctx context.Context, o Order) error {
 }
 
 // make makes the attempt that was claimed and records what came of it.
-func (c *claim) make(ctx context.Context, dryRun bool) error {
+func (c *claim) make(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
 	kept := c.runner.Store.keep(c.parts, c.run.ID, len(c.run.Attempts), c.runner)
 	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, run: &c.run, number: len(c.run.Attempts),
-		dryRun: dryRun, out: &output{keep: kept.line}}
+		out: &output{keep: kept.line}}
 	result := a.do(ctx)
 	kept.close()
 	if errors.Is(context.Cause(ctx), errLost) {
@@ -347,215 +297,4 @@ func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (
 		}
 	}()
 	return func() { close(done); <-ended }
-}
-
-// bury records that a run's attempt was cut off together with the process that made it. The rulings: "An attempt cut off
-// by the death of the daemon is counted as failed when it comes back, and attempt_failed is emitted then".
-func (r *Runner) bury(ctx context.Context, m *Manifest, s *Schedule, id string) error {
-	r.init()
-	p, err := r.Store.parts(ctx)
-	if err != nil {
-		return err
-	}
-	run, revision, err := get[Run](ctx, p.runs, id)
-	if err != nil || run.Status != Running {
-		return err
-	}
-	c := &claim{runner: r, parts: p, manifest: m, schedule: s, run: run, revision: revision}
-	last := *run.last()
-	last.Result, last.Ended = CutOff, r.clock.Now()
-	last.Error = "cut off: " + run.Owner + " died"
-	// The record first: of several who find the dead, one tells.
-	run.Attempts = append([]Attempt(nil), run.Attempts...)
-	run.Attempts[len(run.Attempts)-1] = last
-	run.Owner = r.Owner
-	if c.revision, err = put(ctx, p.runs, id, &run, revision); err != nil {
-		if errors.Is(err, engine.ErrConflict) {
-			return nil
-		}
-		return err
-	}
-	c.run = run
-	if err := c.settle(ctx, last, ""); !errors.Is(err, engine.ErrConflict) { // somebody else was quicker after all
-		return err
-	}
-	return nil
-}
-
-// mend brings the state of a schedule up to date with the record of its active run: its process died, or was about to write
-// the state when it did.
-func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule, st State) error {
-	r.init()
-	p, err := r.Store.parts(ctx)
-	if err != nil {
-		return err
-	}
-	run, revision, err := get[Run](ctx, p.runs, st.Active)
-	if errors.Is(err, engine.ErrNotFound) { // it died before the record was there, or the record is too old
-		run, err = Run{ID: st.Active, Status: GivenUp, Ended: r.clock.Now()}, nil
-	}
-	if err != nil {
-		return err
-	}
-	alive, err := r.alive(ctx, p, run.ID)
-	if err != nil || alive {
-		return err
-	}
-	switch {
-	case run.Status == Running:
-		return r.bury(ctx, m, s, run.ID)
-	case run.Status == Waiting && !run.Manual && !st.NextAt.IsZero():
-		return nil // as it should be
-	case run.Status == Waiting && run.Manual:
-		if err := r.abandon(ctx, p, &run, revision); err != nil {
-			return err
-		}
-	}
-	return updateState(ctx, p.states, m.Agent.Name, s.ID, r.clock.Now(), func(st *State) {
-		if st.Active != run.ID {
-			return
-		}
-		if run.Status == Waiting {
-			st.NextAt, st.Attempt = run.NextAt, len(run.Attempts)
-			return
-		}
-		over(&run, st, run.Status, run.Ended)
-		if st.Failing = run.Status != Succeeded; !st.Failing {
-			st.Stale, st.Success, st.Streak = false, run.Ended, max(st.Streak, 0)+1
-		} else {
-			st.Streak = min(st.Streak, 0) - 1
-		}
-	})
-}
-
-// abandon ends a run that a person asked for and that nobody waits with any more: the person has seen that it failed, and left.
-func (r *Runner) abandon(ctx context.Context, p *parts, run *Run, revision uint64) error {
-	run.Status, run.Ended, run.NextAt = GivenUp, r.clock.Now(), time.Time{}
-	run.Reason = "abandoned: the command that made it ended"
-	_, err := put(ctx, p.runs, run.ID, run, revision)
-	if errors.Is(err, engine.ErrConflict) {
-		return nil // somebody else did
-	}
-	return err
-}
-
-// alive tells whether a run has given a sign of life of late.
-func (r *Runner) alive(ctx context.Context, p *parts, run string) (bool, error) {
-	_, err := p.beats.Get(ctx, run)
-	if errors.Is(err, engine.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// RunOptions say how a run that a person asked for is made.
-type RunOptions struct {
-	Once  bool      // a single attempt
-	Began func(Run) // told when an attempt begins; nil: nobody
-	Wait  func(Run) // told when the run waits for its next attempt; nil: nobody
-}
-
-// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over.
-func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
-	r.init()
-	if err := r.mendFirst(ctx, m, s); err != nil {
-		return Run{}, err
-	}
-	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
-	if o.Once {
-		once := *s
-		once.Retry.MaxRetries = 1
-		s = &once
-	}
-	for {
-		c, err := r.claim(ctx, order, m, s)
-		if err != nil {
-			return Run{}, err
-		}
-		if c == nil {
-			return r.whyNot(ctx, order)
-		}
-		if o.Began != nil {
-			o.Began(c.run)
-		}
-		if err := c.make(ctx, false); err != nil {
-			return c.run, err
-		}
-		if c.run.Status != Waiting || ctx.Err() != nil {
-			return c.run, context.Cause(ctx)
-		}
-		if o.Wait != nil {
-			o.Wait(c.run)
-		}
-		if err := c.waitAlive(ctx); err != nil {
-			return c.run, err
-		}
-		order.Attempt++
-	}
-}
-
-// DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told. Nothing of it is recorded.
-func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Telling) {
-	r.init()
-	now := r.clock.Now()
-	run := Run{ID: runID(m.Agent.Name, s.ID, now, true), Agent: m.Agent.Name, Schedule: s.ID, Tick: now, Manual: true, Status: Running,
-		Began: now, Most: s.Retry.MaxRetries, Owner: r.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
-	out := &output{keep: func(l Line) {
-		l.Attempt, l.Time = 1, r.clock.Now().UTC()
-		if r.Watch != nil {
-			r.Watch(run.ID, l)
-		}
-	}}
-	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
-	result := a.do(ctx)
-	var tellings []Telling
-	for _, n := range settle(&run, &State{}, result, s.Retry.Backoff) {
-		tellings = append(tellings, Telling{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
-	}
-	return result, tellings
-}
-
-// waitAlive waits for the next attempt, and says meanwhile that somebody does.
-func (c *claim) waitAlive(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer c.keepAlive(ctx, cancel)()
-	c.runner.clock.Sleep(ctx, c.run.NextAt)
-	return context.Cause(ctx)
-}
-
-// mendFirst looks after a run of the schedule whose process has died, so that it does not stand in the way.
-func (r *Runner) mendFirst(ctx context.Context, m *Manifest, s *Schedule) error {
-	p, err := r.Store.parts(ctx)
-	if err != nil {
-		return err
-	}
-	st, _, err := get[State](ctx, p.states, stateKey(m.Agent.Name, s.ID))
-	if errors.Is(err, engine.ErrNotFound) || err == nil && st.Active == "" {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return r.mend(ctx, m, s, st)
-}
-
-// whyNot says why a run could not be claimed.
-func (r *Runner) whyNot(ctx context.Context, o Order) (Run, error) {
-	run, err := r.Store.Run(ctx, o.Run)
-	if err != nil {
-		return Run{}, err
-	}
-	return run, fmt.Errorf("%s/%s: %w", o.Agent, o.Schedule, ErrBusy)
-}
-
-// encodeOrder and decodeOrder are an order as the queue keeps it.
-func encodeOrder(o Order) ([]byte, error) { return json.Marshal(o) }
-
-func decodeOrder(data []byte) (o Order, err error) {
-	err = json.Unmarshal(data, &o)
-	if err == nil && (o.Agent == "" || o.Schedule == "" || o.Run == "" || o.Attempt < 1) {
-		err = errors.New("an order without agent, schedule, run or attempt")
-	}
-	return o, err
 }

@@ -126,15 +126,3 @@ func slugWord(arg string) string {
 	}
 	return strings.TrimRight(b.String(), "_")
 }
-
-// A Tick is one moment at which one schedule of one agent is due.
-type Tick struct {
-	Agent    string
-	Schedule string
-	Time     time.Time
-}
-
-// ID names the tick, and is the same wherever it is worked out: AGENT/SCHEDULE/TIME, the time in UTC.
-func (t Tick) ID() string {
-	return t.Agent + "/" + t.Schedule + "/" + t.Time.UTC().Format("20060102T150405Z")
-}

@@ -31,10 +31,10 @@ timezone = "Europe/Berlin"
 	tick := time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)
 	for range 3 { // the clocks jump from 02:00 to 03:00 on the 29th
 		tick = s.Next(tick)
-		fmt.Println(tick, job.Tick{Agent: m.Agent.Name, Schedule: s.ID, Time: tick}.ID())
+		fmt.Println(tick)
 	}
 	// Output:
-	// 2026-03-28 02:30:00 +0100 CET report/nightly/20260328T013000Z
-	// 2026-03-29 03:00:00 +0200 CEST report/nightly/20260329T010000Z
-	// 2026-03-30 02:30:00 +0200 CEST report/nightly/20260330T003000Z
+	// 2026-03-28 02:30:00 +0100 CET
+	// 2026-03-29 03:00:00 +0200 CEST
+	// 2026-03-30 02:30:00 +0200 CEST
 }

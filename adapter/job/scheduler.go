@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -217,7 +218,7 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	if there {
 		return nil
 	}
-	data, err := encodeOrder(o)
+	data, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
@@ -331,7 +332,7 @@ func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
 	if c == nil {
 		return
 	}
-	if err := c.make(ctx, false); err != nil {
+	if err := c.make(ctx); err != nil {
 		s.Runner.Logger.Warn("a run is not recorded", "run", c.run.ID, "err", err)
 	}
 }
@@ -343,10 +344,8 @@ func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) 
 		return nil, nil
 	}
 	for _, m := range s.Agents() {
-		for i := range m.Schedules {
-			if m.Agent.Name == o.Agent && m.Schedules[i].ID == o.Schedule {
-				return s.Runner.claim(ctx, o, m, &m.Schedules[i])
-			}
+		if sc := m.Schedule(o.Schedule); m.Agent.Name == o.Agent && sc != nil {
+			return s.Runner.claim(ctx, o, m, sc)
 		}
 	}
 	s.Runner.Logger.Warn("an order for an agent that is gone", "agent", o.Agent, "schedule", o.Schedule)

@@ -37,7 +37,7 @@ type Store struct {
 	engine Queuer
 	beat   time.Duration // beatEvery, except where a test has no time
 
-	mu     sync.Mutex // protects parts
+	mu     sync.Mutex // protects opened
 	opened *parts
 }
 

@@ -148,15 +148,18 @@ func (j *Jobs) Find(agent, schedule string) (*job.Manifest, *job.Schedule, error
 }
 
 func scheduleOf(m *job.Manifest, id string) (*job.Schedule, error) {
-	var known []string
-	for i := range m.Schedules {
-		if id == "" || m.Schedules[i].ID == id {
-			return &m.Schedules[i], nil
-		}
-		known = append(known, m.Schedules[i].ID)
+	if id == "" && len(m.Schedules) > 0 {
+		return &m.Schedules[0], nil
+	}
+	if s := m.Schedule(id); s != nil {
+		return s, nil
 	}
 	if byHand := m.ByHand(); id == "" || id == byHand.ID {
 		return &byHand, nil
+	}
+	var known []string
+	for _, s := range m.Schedules {
+		known = append(known, s.ID)
 	}
 	return nil, &NoJobError{Agent: m.Agent.Name, Schedule: id, Known: known}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -313,6 +314,9 @@ func TestSocketPath(t *testing.T) {
 		dir := t.TempDir()
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(dir, link); err != nil {
+			if runtime.GOOS != "windows" { // where making one takes a privilege
+				t.Fatal(err)
+			}
 			t.Skip(err)
 		}
 		open(t, Options{Dir: dir})

@@ -1,0 +1,95 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// ByHand is the schedule of runs that a person asks for where the agent has no other.
+func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.Defaults} }
+
+// RunOptions say how a run that a person asked for is made.
+type RunOptions struct {
+	Once  bool      // a single attempt
+	Began func(Run) // told when an attempt begins; nil: nobody
+	Wait  func(Run) // told when the run waits for its next attempt; nil: nobody
+}
+
+// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over.
+func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
+	r.init()
+	if err := r.mendFirst(ctx, m, s); err != nil {
+		return Run{}, err
+	}
+	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
+	if o.Once {
+		once := *s
+		once.Retry.MaxRetries = 1
+		s = &once
+	}
+	for {
+		c, err := r.claim(ctx, order, m, s)
+		if err != nil {
+			return Run{}, err
+		}
+		if c == nil {
+			return r.whyNot(ctx, order)
+		}
+		if o.Began != nil {
+			o.Began(c.run)
+		}
+		if err := c.make(ctx); err != nil {
+			return c.run, err
+		}
+		if c.run.Status != Waiting || ctx.Err() != nil {
+			return c.run, context.Cause(ctx)
+		}
+		if o.Wait != nil {
+			o.Wait(c.run)
+		}
+		if err := c.waitAlive(ctx); err != nil {
+			return c.run, err
+		}
+		order.Attempt++
+	}
+}
+
+// DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told. Nothing of it is recorded.
+func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt, []Telling) {
+	r.init()
+	now := r.clock.Now()
+	run := Run{ID: runID(m.Agent.Name, s.ID, now, true), Agent: m.Agent.Name, Schedule: s.ID, Tick: now, Manual: true, Status: Running,
+		Began: now, Most: s.Retry.MaxRetries, Owner: r.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
+	out := &output{keep: func(l Line) {
+		l.Attempt, l.Time = 1, r.clock.Now().UTC()
+		if r.Watch != nil {
+			r.Watch(run.ID, l)
+		}
+	}}
+	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
+	result := a.do(ctx)
+	var tellings []Telling
+	for _, n := range settle(&run, &State{}, result, s.Retry.Backoff) {
+		tellings = append(tellings, Telling{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
+	}
+	return result, tellings
+}
+
+// waitAlive waits for the next attempt, and says meanwhile that somebody does.
+func (c *claim) waitAlive(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer c.keepAlive(ctx, cancel)()
+	c.runner.clock.Sleep(ctx, c.run.NextAt)
+	return context.Cause(ctx)
+}
+
+// whyNot says why a run could not be claimed.
+func (r *Runner) whyNot(ctx context.Context, o Order) (Run, error) {
+	run, err := r.Store.Run(ctx, o.Run)
+	if err != nil {
+		return Run{}, err
+	}
+	return run, fmt.Errorf("%s/%s: %w", o.Agent, o.Schedule, ErrBusy)
+}

@@ -1,0 +1,35 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Order is a run, or the next attempt of one, that is due.
+type Order struct {
+	Agent    string    `json:"agent"`
+	Schedule string    `json:"schedule"`
+	Tick     time.Time `json:"tick"`
+	Run      string    `json:"run"`
+	Attempt  int       `json:"attempt"` // from 1
+	Manual   bool      `json:"manual,omitempty"`
+}
+
+// id is the same on every machine that comes to know that the order is due.
+func (o *Order) id() string { return fmt.Sprintf("%s#%d", o.Run, o.Attempt) }
+
+// newOrder is the first attempt of a run.
+func newOrder(m *Manifest, s *Schedule, tick time.Time, manual bool) Order {
+	return Order{Agent: m.Agent.Name, Schedule: s.ID, Tick: tick, Run: runID(m.Agent.Name, s.ID, tick, manual), Attempt: 1, Manual: manual}
+}
+
+// decodeOrder reads an order as the queue keeps it.
+func decodeOrder(data []byte) (o Order, err error) {
+	err = json.Unmarshal(data, &o)
+	if err == nil && (o.Agent == "" || o.Schedule == "" || o.Run == "" || o.Attempt < 1) {
+		err = errors.New("an order without agent, schedule, run or attempt")
+	}
+	return o, err
+}
