@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -24,7 +25,7 @@ type Manifest struct {
 	Command []string
 	Env     map[string]string // never nil
 
-	Capabilities  []Capability
+	Capabilities  []capability.Capability
 	Methods       []string
 	Notifications []string
 	Hooks         []string
@@ -81,7 +82,7 @@ func (p Problem) String() string {
 //	  readYAML          bytes to yamlNodes; bounded, without aliases
 //	  checker.manifest  one method for each part of the seed's table
 //	    schema.Compile  config_schema, system_config_schema, parameters_schema
-//	    ParseCapability
+//	    capability.Parse
 //	    checker.knobs
 func ParseManifest(data []byte) (*Manifest, []Problem) {
 	c := &checker{m: &Manifest{Env: map[string]string{}}}

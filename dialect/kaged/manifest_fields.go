@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -184,14 +185,14 @@ func (c *checker) capabilities(list entry) {
 		if !ok {
 			continue
 		}
-		granted, err := ParseCapability(s)
+		granted, err := capability.Parse(s)
 		switch {
 		case err != nil:
 			c.problem(e, "%v", err)
 			continue
-		case granted.Kind == NetNone:
+		case granted.Kind == capability.NetNone:
 			denial = e
-		case granted.network() && !grant.present():
+		case granted.Network() && !grant.present():
 			grant = e
 		}
 		c.m.Capabilities = append(c.m.Capabilities, granted)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -90,7 +91,7 @@ func TestSeedCapabilities(t *testing.T) {
 	rows := plugtest.Seed(t, "002").Rows("Capabilities")
 	for _, row := range rows {
 		text := fill.Replace(row.Name)
-		c, err := ParseCapability(text)
+		c, err := capability.Parse(text)
 		if err != nil || c.String() != text {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
@@ -15,8 +16,8 @@ import (
 // The capabilities that open a plugin's storage (seed 002: "Read access to
 // kaged's plugin storage", "Write access …").
 const (
-	storageRead  = string(StorageRead)
-	storageWrite = string(StorageWrite)
+	storageRead  = string(capability.StorageRead)
+	storageWrite = string(capability.StorageWrite)
 )
 
 // maxKey bounds a storage key. The seed names no limit; a key is an address, not data.

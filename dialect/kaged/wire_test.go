@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
 func TestInitializeParams(t *testing.T) {
@@ -25,7 +26,7 @@ func TestInitializeParams(t *testing.T) {
 
 func TestWelcome(t *testing.T) {
 	m := &Manifest{Name: "p", Version: "1.0.0", Methods: []string{"p.count"}, Notifications: []string{"p.tick"},
-		Tools: []Tool{{Name: "add"}}, Capabilities: []Capability{{Kind: StorageRead}}}
+		Tools: []Tool{{Name: "add"}}, Capabilities: []capability.Capability{{Kind: capability.StorageRead}}}
 	const good = `{"name":"p","version":"1.0.0","api_version":1,"methods":["p.count"],"notifications":["p.tick"],"capabilities_used":["kaged:storage:read"]}`
 	for _, tc := range []struct{ rule, answer, warns, refuses string }{
 		{"an answer like the manifest is fine", good, "", ""},

@@ -1,39 +1,39 @@
-package kaged_test
+package capability_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
-func TestParseCapability(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tc := range []struct {
 		text string
-		want kaged.Capability
+		want capability.Capability
 	}{
-		{"read:fs:/srv/notes", kaged.Capability{Kind: kaged.ReadFS, Path: "/srv/notes"}},
-		{"read:fs:/", kaged.Capability{Kind: kaged.ReadFS, Path: "/"}},
-		{"read:fs:/a: b/..c", kaged.Capability{Kind: kaged.ReadFS, Path: "/a: b/..c"}},
-		{"write:fs:/srv/notes/", kaged.Capability{Kind: kaged.WriteFS, Path: "/srv/notes"}},
-		{"exec:git:/usr/bin/git", kaged.Capability{Kind: kaged.Exec, Binary: "git", Path: "/usr/bin/git"}},
-		{"net:example.org:443", kaged.Capability{Kind: kaged.NetHost, Host: "example.org", Port: 443}},
-		{"net:API.Example.ORG:1", kaged.Capability{Kind: kaged.NetHost, Host: "api.example.org", Port: 1}},
-		{"net:localhost:*", kaged.Capability{Kind: kaged.NetHost, Host: "localhost", AnyPort: true}},
-		{"net:127.0.0.1:65535", kaged.Capability{Kind: kaged.NetHost, Host: "127.0.0.1", Port: 65535}},
-		{"net:[::1]:443", kaged.Capability{Kind: kaged.NetHost, Host: "::1", Port: 443}},
-		{"net:[2001:DB8:0::1]:*", kaged.Capability{Kind: kaged.NetHost, Host: "2001:db8::1", AnyPort: true}},
-		{"net:*", kaged.Capability{Kind: kaged.NetAny}},
-		{"net:[]", kaged.Capability{Kind: kaged.NetNone}},
-		{"kaged:storage:read", kaged.Capability{Kind: kaged.StorageRead}},
-		{"kaged:storage:write", kaged.Capability{Kind: kaged.StorageWrite}},
+		{"read:fs:/srv/notes", capability.Capability{Kind: capability.ReadFS, Path: "/srv/notes"}},
+		{"read:fs:/", capability.Capability{Kind: capability.ReadFS, Path: "/"}},
+		{"read:fs:/a: b/..c", capability.Capability{Kind: capability.ReadFS, Path: "/a: b/..c"}},
+		{"write:fs:/srv/notes/", capability.Capability{Kind: capability.WriteFS, Path: "/srv/notes"}},
+		{"exec:git:/usr/bin/git", capability.Capability{Kind: capability.Exec, Binary: "git", Path: "/usr/bin/git"}},
+		{"net:example.org:443", capability.Capability{Kind: capability.NetHost, Host: "example.org", Port: 443}},
+		{"net:API.Example.ORG:1", capability.Capability{Kind: capability.NetHost, Host: "api.example.org", Port: 1}},
+		{"net:localhost:*", capability.Capability{Kind: capability.NetHost, Host: "localhost", AnyPort: true}},
+		{"net:127.0.0.1:65535", capability.Capability{Kind: capability.NetHost, Host: "127.0.0.1", Port: 65535}},
+		{"net:[::1]:443", capability.Capability{Kind: capability.NetHost, Host: "::1", Port: 443}},
+		{"net:[2001:DB8:0::1]:*", capability.Capability{Kind: capability.NetHost, Host: "2001:db8::1", AnyPort: true}},
+		{"net:*", capability.Capability{Kind: capability.NetAny}},
+		{"net:[]", capability.Capability{Kind: capability.NetNone}},
+		{"kaged:storage:read", capability.Capability{Kind: capability.StorageRead}},
+		{"kaged:storage:write", capability.Capability{Kind: capability.StorageWrite}},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			got, err := kaged.ParseCapability(tc.text)
+			got, err := capability.Parse(tc.text)
 			if err != nil || got != tc.want {
 				t.Fatalf("got %+v, %v; want %+v", got, err, tc.want)
 			}
-			if again, err := kaged.ParseCapability(got.String()); err != nil || again != got {
+			if again, err := capability.Parse(got.String()); err != nil || again != got {
 				t.Errorf("%q reads back as %+v, %v", got.String(), again, err)
 			}
 		})
@@ -86,21 +86,21 @@ func TestCapabilitiesThatAreNone(t *testing.T) {
 		{"storage with another mode", "kaged:storage:delete", "expected kaged:storage:read or kaged:storage:write"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			got, err := kaged.ParseCapability(tc.text)
+			got, err := capability.Parse(tc.text)
 			if err == nil {
 				t.Fatalf("parses, to %+v", got)
 			}
 			if _, why, _ := strings.Cut(err.Error(), ": "); !strings.HasSuffix(err.Error(), ": "+tc.want) {
 				t.Errorf("got  %s\nwant %s", why, tc.want)
 			}
-			if got != (kaged.Capability{}) {
+			if got != (capability.Capability{}) {
 				t.Errorf("%+v beside the error", got)
 			}
 		})
 	}
 }
 
-func FuzzParseCapability(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"read:fs:/a", "write:fs:/a/", "exec:git:/usr/bin/git", "net:a.b:1", "net:[::1]:*", "net:*", "net:[]",
 		"kaged:storage:read", "net:[::ffff:1.2.3.4]:5", "read:fs:/..", "net:0x7f.1:1",
@@ -108,14 +108,14 @@ func FuzzParseCapability(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := kaged.ParseCapability(s)
+		c, err := capability.Parse(s)
 		if err != nil {
-			if c != (kaged.Capability{}) {
+			if c != (capability.Capability{}) {
 				t.Fatalf("%q: %+v beside %v", s, c, err)
 			}
 			return
 		}
-		again, err := kaged.ParseCapability(c.String())
+		again, err := capability.Parse(c.String())
 		if err != nil || again != c {
 			t.Fatalf("%q is %+v, but %q is %+v, %v", s, c, c.String(), again, err)
 		}

@@ -1,4 +1,4 @@
-package kaged
+package capability
 
 import (
 	"errors"
@@ -11,25 +11,25 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A CapabilityKind is what a capability is about: one row of the seed's table.
-type CapabilityKind string
+// A Kind is what a capability is about: one row of the seed's table.
+type Kind string
 
 // The kinds.
 const (
-	ReadFS       CapabilityKind = "read:fs"             // read:fs:<path>
-	WriteFS      CapabilityKind = "write:fs"            // write:fs:<path>
-	Exec         CapabilityKind = "exec"                // exec:<binary>:<path>
-	NetHost      CapabilityKind = "net"                 // net:<host>:<port>, net:<host>:*
-	NetAny       CapabilityKind = "net:*"               // unrestricted
-	NetNone      CapabilityKind = "net:[]"              // explicitly none
-	StorageRead  CapabilityKind = "kaged:storage:read"  // of the plugin's own storage
-	StorageWrite CapabilityKind = "kaged:storage:write" // the same
+	ReadFS       Kind = "read:fs"             // read:fs:<path>
+	WriteFS      Kind = "write:fs"            // write:fs:<path>
+	Exec         Kind = "exec"                // exec:<binary>:<path>
+	NetHost      Kind = "net"                 // net:<host>:<port>, net:<host>:*
+	NetAny       Kind = "net:*"               // unrestricted
+	NetNone      Kind = "net:[]"              // explicitly none
+	StorageRead  Kind = "kaged:storage:read"  // of the plugin's own storage
+	StorageWrite Kind = "kaged:storage:write" // the same
 )
 
 // A Capability is one resource a plugin says it needs. The fields that do not
 // belong to its kind are empty.
 type Capability struct {
-	Kind    CapabilityKind
+	Kind    Kind
 	Path    string // ReadFS, WriteFS, Exec: absolute and clean
 	Binary  string // Exec: the name the plugin calls it by
 	Host    string // NetHost: a DNS name in lower case, or an IP address without brackets
@@ -37,7 +37,7 @@ type Capability struct {
 	AnyPort bool   // NetHost: all ports
 }
 
-// String writes the capability as a manifest would; ParseCapability reads it
+// String writes the capability as a manifest would; Parse reads it
 // back to the same value.
 func (c Capability) String() string {
 	switch c.Kind {
@@ -63,29 +63,29 @@ func (c Capability) hostPort() string {
 	return host + ":" + port
 }
 
-// network reports whether c is about the network, the denial included.
-func (c Capability) network() bool {
+// Network reports whether c is about the network, the denial included.
+func (c Capability) Network() bool {
 	return c.Kind == NetHost || c.Kind == NetAny || c.Kind == NetNone
 }
 
-// ParseCapability reads one capability string of a manifest.
-func ParseCapability(s string) (Capability, error) {
-	switch kind := CapabilityKind(s); kind {
+// Parse reads one capability string of a manifest.
+func Parse(s string) (Capability, error) {
+	switch kind := Kind(s); kind {
 	case NetAny, NetNone, StorageRead, StorageWrite:
 		return Capability{Kind: kind}, nil
 	}
-	c, err := parseCapability(s)
+	c, err := parseGrant(s)
 	if err != nil {
 		return Capability{}, fmt.Errorf("capability %s: %w", schema.Cite(s), err)
 	}
 	return c, nil
 }
 
-func parseCapability(s string) (Capability, error) {
+func parseGrant(s string) (Capability, error) {
 	subject, rest, _ := strings.Cut(s, ":")
 	switch subject {
 	case "read", "write":
-		return parseFS(CapabilityKind(subject+":fs"), rest)
+		return parseFS(Kind(subject+":fs"), rest)
 	case "exec":
 		return parseExec(rest)
 	case "net":
@@ -98,7 +98,7 @@ func parseCapability(s string) (Capability, error) {
 }
 
 // parseFS reads what follows read: and write:.
-func parseFS(kind CapabilityKind, s string) (Capability, error) {
+func parseFS(kind Kind, s string) (Capability, error) {
 	p, ok := strings.CutPrefix(s, "fs:")
 	if !ok {
 		return Capability{}, fmt.Errorf("expected %s:<path>", kind)
