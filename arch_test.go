@@ -28,25 +28,28 @@ var leaves = map[string]struct {
 	may []string
 	why string
 }{
-	"internal/rawjson":    {nil, "JSON knows nobody"},
-	"internal/nearest":    {nil, "spelling knows nobody"},
-	"internal/secretenv":  {nil, "a list of names knows nobody"},
-	"internal/guard":      {nil, "it takes over before main: nothing else may run by then"},
-	"internal/capability": {[]string{"internal/schema"}, "words know not who keeps them"},
-	"internal/schema":     {[]string{"internal/rawjson"}, "a check knows not whose manifest it is for"},
-	"internal/wire":       {[]string{"internal/rawjson"}, "framing knows no dialect and no point"},
-	"internal/proc":       {[]string{"internal/rawjson", "internal/guard"}, "a process knows not what is said to it"},
-	"hook":                {[]string{"internal/rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},
-	"internal/tomlfile":   {[]string{"internal/nearest"}, "what keys mean is for its callers to say"},
-	"internal/config":     {[]string{"internal/tomlfile"}, "what the config means is for its readers to say"},
-	"internal/localsock":  {nil, "sockets know not what is said over them"},
-	"internal/engine":     {[]string{"internal/config", "internal/localsock"}, "it keeps bytes, and knows not whose"},
-	"internal/model":      {[]string{"internal/config", "internal/rawjson", "internal/nearest"}, "a model knows messages, not who sends them"},
-	"internal/notify":     {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
-	"internal/session":    {[]string{"internal/engine", "internal/model"}, "a transcript knows not what runs its turns"},
-	"internal/feature":    {[]string{"internal/engine"}, "a flag knows not what it switches"},
-	"internal/journal":    {[]string{"internal/engine", "internal/rawjson"}, "it keeps events, and knows not what they say"},
-	"internal/storage":    {[]string{"internal/rawjson", "internal/engine"}, "it knows keys and values, not who has them"},
+	"internal/rawjson":        {nil, "JSON knows nobody"},
+	"internal/nearest":        {nil, "spelling knows nobody"},
+	"internal/secretenv":      {nil, "a list of names knows nobody"},
+	"internal/guard":          {nil, "it takes over before main: nothing else may run by then"},
+	"internal/capability":     {[]string{"internal/schema"}, "words know not who keeps them"},
+	"internal/schema":         {[]string{"internal/rawjson"}, "a check knows not whose manifest it is for"},
+	"internal/wire":           {[]string{"internal/rawjson"}, "framing knows no dialect and no point"},
+	"internal/proc":           {[]string{"internal/rawjson", "internal/guard"}, "a process knows not what is said to it"},
+	"hook":                    {[]string{"internal/rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},
+	"internal/tomlfile":       {[]string{"internal/nearest"}, "what keys mean is for its callers to say"},
+	"internal/sandbox/broker": {nil, "it knows grants and sockets, not whose"},
+	"internal/sandbox/jail":   {nil, "it takes over before main: nothing else may run by then"},
+	"internal/sandbox":        {[]string{"internal/capability", "internal/proc", "internal/sandbox/broker", "internal/sandbox/jail"}, "a sandbox knows not whose plugin is in it"},
+	"internal/config":         {[]string{"internal/tomlfile", "internal/capability"}, "what the config means is for its readers to say"},
+	"internal/localsock":      {nil, "sockets know not what is said over them"},
+	"internal/engine":         {[]string{"internal/config", "internal/localsock"}, "it keeps bytes, and knows not whose"},
+	"internal/model":          {[]string{"internal/config", "internal/rawjson", "internal/nearest"}, "a model knows messages, not who sends them"},
+	"internal/notify":         {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
+	"internal/session":        {[]string{"internal/engine", "internal/model"}, "a transcript knows not what runs its turns"},
+	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
+	"internal/journal":        {[]string{"internal/engine", "internal/rawjson"}, "it keeps events, and knows not what they say"},
+	"internal/storage":        {[]string{"internal/rawjson", "internal/engine"}, "it knows keys and values, not who has them"},
 }
 
 // A bar keeps the folders that match from importing those that are barred. Folders are relative to the module; the root is ".".
@@ -91,7 +94,7 @@ var privileges = []privilege{
 	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
 		"one package starts every child: else groups, guardian and environment are forgotten somewhere"},
 	{"os", []string{"Exit", "Args", "Stdout", "Stderr"},
-		anyDir("internal/cli", "cmd", "internal/guard", "internal/plugtest", "sdk", "examples"),
+		anyDir("internal/cli", "cmd", "internal/guard", "internal/sandbox/jail", "internal/plugtest", "sdk", "examples"),
 		"a library must not speak for the program that embeds it (the SDK runs in the plugin, which is a program)"},
 	{"fmt", []string{"Print", "Printf", "Println"},
 		anyDir("cmd", "internal/plugtest", "sdk", "examples"),
@@ -99,7 +102,7 @@ var privileges = []privilege{
 }
 
 // initIn are the folders that may have an init function.
-var initIn = anyDir("internal/guard")
+var initIn = anyDir("internal/guard", "internal/sandbox/jail")
 
 // TestArchitecture holds the module's own files against the rules.
 func TestArchitecture(t *testing.T) {

@@ -83,6 +83,7 @@ kaged_api: 1
 description: notes
 command: ["./run"]
 hooks: [on_session_start]
+capabilities: ["exec:sed:/usr/bin/sed"]
 `, 0o644)
 	h.write(".local/share/kaged/plugins/noter/run", `#!/bin/sh
 while IFS= read -r line; do

@@ -33,6 +33,7 @@ func (h *Host) Doctor() []Finding {
 	findings := []Finding{}
 	for _, e := range h.roster().entries {
 		findings = append(findings, examine(e)...)
+		findings = append(findings, h.examineBounds(e)...)
 	}
 	chosen, err := h.setup.chosen()
 	if err != nil {
@@ -83,6 +84,9 @@ func stateFinding(s Severity, e *entry) Finding {
 	}
 	if start, ok := errors.AsType[*proc.StartError](e.err); ok {
 		p.Fix = start.Fix
+	}
+	if refused, ok := errors.AsType[*UnenforcedError](e.err); ok {
+		p.Fix = refused.Fix()
 	}
 	return finding(s, e, e.found.Dialect, p)
 }

@@ -186,6 +186,7 @@ kaged_api: 1
 description: compacts
 command: ["./run"]
 hooks: [pre_compact]
+capabilities: ["exec:sed:/usr/bin/sed"]
 roles: [compactor]
 `, 0o644)
 		h.write(".local/share/kaged/plugins/"+name+"/run", `#!/bin/sh

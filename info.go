@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -84,7 +83,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: capabilities(e),
+	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
 	d.Counters = e.count()
 	if e.plugin != nil {
@@ -145,23 +144,6 @@ func (h *Host) wiring(e *entry) []Wire {
 		}
 	}
 	return wires
-}
-
-func capabilities(e *entry) []Capability {
-	out := []Capability{}
-	for _, c := range e.info.Capabilities {
-		out = append(out, capability(c))
-	}
-	return out
-}
-
-// capability says how far one declared capability binds the plugin. Storage
-// goes through the host, which asks for the capability at every call.
-func capability(c string) Capability {
-	if strings.HasPrefix(c, "kaged:storage:") {
-		return Capability{Capability: c, Status: "enforced", Reason: "every storage call passes through the host"}
-	}
-	return Capability{Capability: c, Status: "not_enforced", Reason: "this version reads capabilities and does not enforce them"}
 }
 
 // find is the entry of a name; a ready plugin goes before one that is not. One

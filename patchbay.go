@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // ErrClosed is returned by calls to a host that was closed.
@@ -39,6 +40,8 @@ type Host struct {
 	turning sync.Mutex             // held while the roster is replaced, by Refresh and Close
 	wireMu  sync.Mutex             // held while its hooks are put on the bus
 
+	system func() *sandbox.System // what can be enforced here; found out when it is first asked
+
 	closing sync.Once
 	closed  chan struct{} // closed when Close begins
 }
@@ -62,6 +65,8 @@ type entry struct {
 	named    bool  // by the caller, with a path: a search does not find it
 	stamp    stamp // of its files, when it was opened
 	counters hook.Counters
+	policy   *policy // what it is held to; nil: nothing
+	denials  denials // what its sandbox refused it
 }
 
 // Open finds plugins, starts them and returns when all are ready or have
@@ -74,6 +79,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	}
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
 		closed: make(chan struct{})}
+	h.system = sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), h.procs) })
 	if err := h.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

@@ -36,7 +36,13 @@ func (h *Host) start(ctx context.Context, r *roster) {
 func (h *Host) open(ctx context.Context, e *entry) {
 	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
-	plugin, err := e.dialect.Open(ctx, e.found, e.settings, h.runtime(log))
+	rt := h.runtime(log)
+	if err := h.confine(e, rt); err != nil {
+		e.fail(err)
+		log.Warn("plugin left out", "err", err)
+		return
+	}
+	plugin, err := e.dialect.Open(ctx, e.found, e.settings, rt)
 	if errors.Is(err, dialect.ErrUnsupported) {
 		e.state, e.err = dialect.Unsupported, err
 		return
@@ -72,6 +78,9 @@ func (h *Host) rename(e *entry) {
 		return
 	}
 	h.configure(e, e.info.Name)
+	if err := h.sameBounds(e); err != nil {
+		e.fail(err)
+	}
 	if e.state != dialect.Ready {
 		h.dismiss(e)
 	}

@@ -65,6 +65,9 @@ func (h *Host) wireHooks(r *roster) error {
 func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
 	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.counters
 	hk.Priority = e.priority(h.setup.config)
+	if e.policy != nil {
+		hk.Remarks = e.denials.take
+	}
 	if e.settings.Timeout > 0 {
 		hk.Timeout = e.settings.Timeout
 	}

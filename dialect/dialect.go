@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -90,7 +91,9 @@ type Info struct {
 	Kinds       []string
 	Priority    int // a dialect whose plugins name none gives hook.DefaultPriority
 
-	Capabilities []string // what it declares it needs
+	Capabilities []string                // what it declares it needs, in its dialect's words
+	Needs        []capability.Capability // the same in the sandbox's words, as far as it has words for it
+	AnyProgram   bool                    // its dialect has no way to declare the programs it starts
 }
 
 // DefaultToolTimeout bounds a tool or method call where the configuration does
@@ -181,12 +184,13 @@ type Status struct {
 
 // Settings are what the configuration says about one plugin.
 type Settings struct {
-	Timeout      time.Duration   // for hooks; 0: the dialect's
-	ToolTimeout  time.Duration   // for tools; 0: the dialect's
-	Standby      int             // processes kept ready
-	Env          []string        // names and patterns (GIT_*) passed on beside the dialect's own
-	Config       json.RawMessage // an object; nil: none
-	SystemConfig json.RawMessage // the same, from the secrets file; never logged
+	Timeout      time.Duration           // for hooks; 0: the dialect's
+	ToolTimeout  time.Duration           // for tools; 0: the dialect's
+	Standby      int                     // processes kept ready
+	Env          []string                // names and patterns (GIT_*) passed on beside the dialect's own
+	Config       json.RawMessage         // an object; nil: none
+	SystemConfig json.RawMessage         // the same, from the secrets file; never logged
+	Grants       []capability.Capability // what it may do; nil: what it declares
 }
 
 // Storage is a plugin's own keys and values, kept across runs.
@@ -210,4 +214,32 @@ type Runtime struct {
 	ConfigRoot  string // where the host's configuration lives
 	ProjectRoot string // the project the host works in
 	ProjectID   string
+
+	// Box puts a plugin's processes into its sandbox; own are its files. nil: it has none.
+	Box    func(own ...string) proc.Box
+	Limits Limits
+}
+
+// Limits are what a plugin may use.
+type Limits struct {
+	proc.Limits
+	Output int // bytes of one answer; 0: as much as its dialect allows
+}
+
+// Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox, if it has one. own
+// are the plugin's files.
+func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
+	s.Limits = rt.Limits.Limits
+	if rt.Box != nil {
+		s.Box = rt.Box(own...)
+	}
+	return s
+}
+
+// Most is the largest answer the plugin may give where its dialect allows most.
+func (rt *Runtime) Most(most int) int {
+	if rt.Limits.Output > 0 {
+		return min(most, rt.Limits.Output)
+	}
+	return most
 }

@@ -132,6 +132,9 @@ func (f *firing) call(ctx context.Context, h *Hook) (Reply, Step) {
 		return h.Call(ctx, &Event{Point: h.Point, Payload: f.payload})
 	})
 	step.finish(&reply, err)
+	if h.Remarks != nil {
+		step.Notes = append(step.Notes, h.Remarks()...)
+	}
 	if err != nil {
 		step.Action = failureAction(h, f.spec.Mode, kindOf(err))
 		reply = Reply{} // an answer beside an error is for the trace only

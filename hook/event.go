@@ -62,6 +62,10 @@ type Hook struct {
 	Connected bool          // wired by the configuration, not natively
 	Counters  *Counters     // may be nil
 
+	// Remarks is asked after each call for what others than the plugin have to say
+	// of it, such as its sandbox. It goes into the step's notes. May be nil.
+	Remarks func() []string
+
 	// Match tells whether the hook has anything to do with this event; nil:
 	// always. One that has not is not asked and leaves no step.
 	Match func(ev *Event) bool

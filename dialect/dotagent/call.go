@@ -23,10 +23,10 @@ import (
 // rulings'.
 func (p *plugin) run(ctx context.Context, verb string, stdin []byte) (*proc.Result, error) {
 	allowed := timeLeft(ctx)
-	result, err := p.start(ctx, verb, proc.Call{Stdin: stdin, MaxStdout: mostStdout, Grace: p.dialect.grace})
+	result, err := p.start(ctx, verb, proc.Call{Stdin: stdin, MaxStdout: p.rt.Most(mostStdout), Grace: p.dialect.grace})
 	switch {
 	case err == nil && result.Truncated:
-		return nil, hook.Failure(hook.TooLarge, fmt.Errorf("its reply to %s is over %d bytes", verb, mostStdout))
+		return nil, hook.Failure(hook.TooLarge, fmt.Errorf("its reply to %s is over %d bytes", verb, p.rt.Most(mostStdout)))
 	case err == nil:
 		return result, nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -44,8 +44,8 @@ func (p *plugin) start(ctx context.Context, verb string, c proc.Call) (*proc.Res
 }
 
 func (p *plugin) spec(verb string) proc.Spec {
-	return proc.Spec{Path: p.path, Args: []string{verb}, Dir: p.rt.Dir, Env: p.env,
-		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}
+	return p.rt.Confined(proc.Spec{Path: p.path, Args: []string{verb}, Dir: p.rt.Dir, Env: p.env,
+		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.path)
 }
 
 // timeLeft is a context's time in the words of the rulings: "exceeded Ns". What

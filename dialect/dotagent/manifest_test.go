@@ -2,6 +2,7 @@ package dotagent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,13 +101,28 @@ func TestSchema(t *testing.T) {
 	})
 }
 
+// FuzzParseInfo: what a plugin says of itself has the file's name and kinds there are, holding a config against its schema comes
+// to an end, and what is repeated of it is short.
 func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"n","kinds":["sink"],"platforms":["linux"],"schema":{"type":"object"}}`))
 	f.Add([]byte(`{"name":"n","schema":{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}}`))
+	f.Add([]byte(`{"name":"other","version":7,"kinds":["notify","sink","notify"],"platforms":[]}`))
+	f.Add([]byte(`{"name":"n","kinds":["` + strings.Repeat("x", 5000) + `"]}`))
+	f.Add([]byte(`{"name":"n","platforms":[` + strings.Repeat("9", 5000) + `]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := parseInfo(data, "n")
-		if err == nil {
-			_ = m.misfit(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must come to an end
+		if err != nil {
+			if len(err.Error()) > longestError {
+				t.Errorf("%d bytes of error: %.100q", len(err.Error()), err)
+			}
+			return
+		}
+		_ = m.misfit(json.RawMessage(`{"page":"today","n":[1,{}]}`)) // must come to an end
+		if m.Name != "n" || slices.ContainsFunc(m.Kinds, func(k string) bool { return !slices.Contains(kinds, k) }) {
+			t.Errorf("%q is %+v", data, m.Info)
+		}
+		if warnings := strings.Join(m.warnings, ""); len(warnings) > 4*longestError {
+			t.Errorf("%d bytes of warnings", len(warnings))
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 )
 
 // manifestNames are the names a manifest may have, the preferred one first.
@@ -165,7 +166,7 @@ func inFile(file string, problems []Problem) []dialect.Problem {
 func infoOf(m *Manifest) *dialect.Info {
 	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
 		Hooks: slices.Clone(m.Hooks), Methods: slices.Clone(m.Methods),
-		Capabilities: capabilityNames(m), Priority: hook.DefaultPriority}
+		Capabilities: capabilityNames(m.Capabilities), Needs: m.Capabilities, Priority: hook.DefaultPriority}
 	for _, t := range m.Tools {
 		info.Tools = append(info.Tools, dialect.Tool{Name: toolName(m, t), Plugin: m.Name, Dialect: Name,
 			Description: t.Description, Parameters: t.JSON})
@@ -173,10 +174,10 @@ func infoOf(m *Manifest) *dialect.Info {
 	return info
 }
 
-// capabilityNames is the manifest's capabilities as it would write them.
-func capabilityNames(m *Manifest) []string {
+// capabilityNames is capabilities as a manifest would write them.
+func capabilityNames(list []capability.Capability) []string {
 	var names []string
-	for _, c := range m.Capabilities {
+	for _, c := range list {
 		names = append(names, c.String())
 	}
 	return names

@@ -23,13 +23,13 @@ type link struct {
 // connect starts a process and shakes hands with it. It is called for the first
 // start and for every restart.
 func (p *plugin) connect(ctx context.Context) (*link, *proc.Process, error) {
-	process, err := p.rt.Procs.Start(ctx, proc.Spec{
+	process, err := p.rt.Procs.Start(ctx, p.rt.Confined(proc.Spec{
 		Path: p.manifest.Command[0],
 		Args: p.manifest.Command[1:],
 		Dir:  p.dir, // rulings: "Working directory is the plugin's own"
 		Env:  p.environment(),
 		Log:  func(line string) { p.log.Info("stderr", "line", line) },
-	})
+	}, p.dir))
 	if err != nil {
 		return nil, nil, unopened(p.manifest.Name, err)
 	}
@@ -68,7 +68,7 @@ func (p *plugin) environment() []string {
 func (p *plugin) peerOptions() wire.PeerOptions {
 	n := &noise{log: p.log}
 	return wire.PeerOptions{
-		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: maxMessage, OnNoise: n.take},
+		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: n.take},
 		OnNotify:   p.notifications.take,
 		NotifyRate: notifyRate,
 		OnDropped:  p.notifications.drop,

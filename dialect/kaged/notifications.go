@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/dialect"
 )
 
 const (
@@ -88,9 +90,4 @@ func (n *notifications) all() []Notification {
 }
 
 // head is the start of a foreign text.
-func head(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
-}
+func head(s string, most int) string { return dialect.Cut(s, most) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -45,12 +46,16 @@ type plugin struct {
 }
 
 func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
+	granted := s.Grants
+	if granted == nil {
+		granted = m.Capabilities
+	}
 	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log,
 		notifications: &notifications{log: rt.Log, declared: m.Notifications},
 		storage: &storage{
 			log:   rt.Log,
-			read:  slices.Contains(capabilityNames(m), storageRead),
-			write: slices.Contains(capabilityNames(m), storageWrite),
+			read:  slices.Contains(granted, capability.Capability{Kind: capability.StorageRead}),
+			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
 		},
 	}
 	if rt.Storage != nil {

@@ -168,15 +168,15 @@ func (w *welcome) differences(m *Manifest) []string {
 		out = append(out, fmt.Sprintf("answered without api_version: taken for %d", apiVersion))
 	}
 	if w.name != "" && w.name != m.Name {
-		out = append(out, fmt.Sprintf("says its name is %q, the manifest %q", w.name, m.Name))
+		out = append(out, fmt.Sprintf("says its name is %.64q, the manifest %q", w.name, m.Name))
 	}
 	if w.version != "" && w.version != m.Version {
-		out = append(out, fmt.Sprintf("says its version is %q, the manifest %q", w.version, m.Version))
+		out = append(out, fmt.Sprintf("says its version is %.64q, the manifest %q", w.version, m.Version))
 	}
 	out = appendNames(out, "the manifest declares methods it does not have", missing(m.Methods, w.methods))
 	out = appendNames(out, "has methods the manifest does not declare", missing(w.methods, callable(m)))
 	out = appendNames(out, "has notifications the manifest does not declare", missing(w.notifications, m.Notifications))
-	out = appendNames(out, "uses capabilities the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m)))
+	out = appendNames(out, "uses capabilities the manifest does not declare", missing(w.capabilitiesUsed, capabilityNames(m.Capabilities)))
 	return out
 }
 

@@ -77,9 +77,13 @@ func TestForeignNamesInWarningsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzWelcome: no answer to initialize makes the host panic, and only one with our api_version, or none, passes.
+// FuzzWelcome: no answer to initialize makes the host panic or say much, and only one with our api_version, or none, passes.
 func FuzzWelcome(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"api_version":1}`, `{"api_version":1e0}`, `{"methods":[1]}`, `{"name":null}`, `[]`} {
+	long := strings.Repeat("x", 5000)
+	for _, seed := range []string{
+		`{}`, `{"api_version":1}`, `{"api_version":1e0}`, `{"methods":[1]}`, `{"name":null}`, `[]`, `{"name":"` + long + `","version":"` + long + `"}`,
+		`{"name":[` + strings.Repeat("1,", 3000) + `1]}`, `{"notifications":["` + strings.Repeat(`a","`, 1000) + `"]}`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, answer string) {
@@ -87,7 +91,9 @@ func FuzzWelcome(f *testing.F) {
 		if err != nil {
 			return
 		}
-		w.differences(&Manifest{})
+		if text := strings.Join(w.differences(&Manifest{}), "\n"); len(text) > 16<<10 { // six fields, ten names of some hundred bytes each
+			t.Errorf("the warnings have %d bytes", len(text))
+		}
 		var got struct {
 			Version *float64 `json:"api_version"`
 		}

@@ -35,8 +35,8 @@ func (p *plugin) run(ctx context.Context, invocation json.RawMessage, most int) 
 
 // spec: seed 001, "the only requirement is a binary that reads JSON from stdin": no arguments.
 func (p *plugin) spec() proc.Spec {
-	return proc.Spec{Path: p.program, Dir: p.rt.Dir, Env: p.env,
-		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}
+	return p.rt.Confined(proc.Spec{Path: p.program, Dir: p.rt.Dir, Env: p.env,
+		Log: func(line string) { p.rt.Log.Info("stderr", "line", line) }}, p.dir)
 }
 
 // line ends an invocation with a newline: a shell's read fails on a line without.
@@ -99,7 +99,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 		return nil, err
 	}
 	if r.Truncated {
-		return nil, hook.Failure(hook.TooLarge, fmt.Errorf("its reply is over %d bytes", mostStdout))
+		return nil, hook.Failure(hook.TooLarge, fmt.Errorf("its reply is over %d bytes", p.rt.Most(mostStdout)))
 	}
 	c, err := parseReply(r.Stdout)
 	if errors.Is(err, hook.Garbled) {

@@ -51,7 +51,7 @@ func (p *plugin) tell(ctx context.Context, event string) {
 func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.dialect.lifecycle, fmt.Errorf("no end within %s", p.dialect.lifecycle))
 	defer cancel()
-	return p.run(ctx, lifecycleCall(event), mostStdout)
+	return p.run(ctx, lifecycleCall(event), p.rt.Most(mostStdout))
 }
 
 // Status is the plugin's own word on its health: seed 001, the event health

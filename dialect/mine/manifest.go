@@ -178,7 +178,7 @@ func (m *manifest) readPermissions(t *table) {
 // info is what the manifest declares, in the hub's words.
 func (m *manifest) info() *dialect.Info {
 	return &dialect.Info{Name: m.name, Version: m.version, Description: m.description, Hooks: m.stages(),
-		Commands: slices.Clone(m.commands), Capabilities: m.permissions.names(), Priority: hook.DefaultPriority}
+		Commands: slices.Clone(m.commands), Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
 }
 
 // stages are those the plugin has a hook in, in the order of a command.

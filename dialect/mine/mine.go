@@ -102,6 +102,7 @@ func look(dir string, env dialect.Env) dialect.Found {
 	}
 	m, problems, warnings := parseManifest(file, data)
 	f.Manifest, f.Info, f.Problems, f.Warnings = m, m.info(), problems, warnings
+	f.Info.Needs = m.permissions.needs(env)
 	if m.name == "" {
 		f.Info.Name = f.Name
 	} else if m.name != f.Name {

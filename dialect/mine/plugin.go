@@ -21,6 +21,7 @@ import (
 type plugin struct {
 	dialect  *Dialect
 	manifest *manifest
+	dir      string // its own
 	program  string
 	env      []string
 	rt       *dialect.Runtime
@@ -36,7 +37,7 @@ type plugin struct {
 }
 
 func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
-	p := &plugin{dialect: d, manifest: m, program: filepath.Join(dir, m.entrypoint),
+	p := &plugin{dialect: d, dir: dir, manifest: m, program: filepath.Join(dir, m.entrypoint),
 		env: environment(rt.Env, &m.permissions, s.Env), rt: rt}
 	p.health = sync.OnceValue(p.checkHealth)
 	if s.Standby > 0 {
@@ -130,7 +131,7 @@ func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook
 	if t.stage == stageNotify {
 		return reply, p.notify(ctx, reply.Sent)
 	}
-	result, err := p.run(ctx, reply.Sent, mostStdout)
+	result, err := p.run(ctx, reply.Sent, p.rt.Most(mostStdout))
 	if err != nil {
 		return reply, err
 	}

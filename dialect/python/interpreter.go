@@ -27,6 +27,8 @@ type launch struct {
 	dir   string // where plugins work
 	log   func(line string)
 	peer  wire.PeerOptions
+
+	confine func(proc.Spec) proc.Spec // into the sandbox of the one plugin that has this interpreter; nil: it is for all that have none
 }
 
 // start starts a process, hands it the runner's package and shakes hands.
@@ -35,6 +37,9 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	defer cancel()
 	spec := pythonSpec(l.env)
 	spec.Log = l.log
+	if l.confine != nil {
+		spec = l.confine(spec)
+	}
 	process, err := l.procs.Start(ctx, spec)
 	if err != nil {
 		return nil, unavailable(err)

@@ -137,7 +137,7 @@ func TestSyncHandlers(t *testing.T) {
 		}
 	})
 	t.Run("its thread goes with the interpreter once the runner has nothing to lose", func(t *testing.T) {
-		s.dialect.runners[s.rt.Procs].notified(notifyStuck, []byte(`{"threads":1}`))
+		s.dialect.runners[share{procs: s.rt.Procs}].notified(notifyStuck, []byte(`{"threads":1}`))
 		s.eventually("a restart", func() bool { return s.plugins[0].Status().Restarts == 1 })
 		if got := s.final("r", "z"); got != "z a b" {
 			t.Errorf("text %q", got)
@@ -178,7 +178,7 @@ func TestAPluginThatNoLongerLoadsAfterACrash(t *testing.T) {
 			s.open(dialect.Settings{})
 			s.plugins[0].(*plugin).refreshing.Lock() // nobody looks at the file meanwhile
 			s.write("a", broken)
-			s.dialect.runners[s.rt.Procs].kept.Restart("test")
+			s.dialect.runners[share{procs: s.rt.Procs}].kept.Restart("test")
 			s.eventually("the other plugin to work", func() bool { return strings.HasSuffix(s.final("r", "x"), " b") })
 			out := s.fire("r", hook.TurnFinal, `{"text":"x"}`)
 			if err := out.Steps[0].Err; !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "a.py") {
@@ -286,7 +286,7 @@ async def final(ctx, text):
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	s.dialect.runners[s.rt.Procs].kept.Restart("test")
+	s.dialect.runners[share{procs: s.rt.Procs}].kept.Restart("test")
 	out := s.fire("r", hook.TurnFinal, `{"text":"y"}`)
 	if got := field(t, out, "text"); got != "begun y" {
 		t.Errorf("after a restart %q", got)

@@ -12,25 +12,25 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // Name is the dialect's name.
 const Name = "python"
 
 // A Dialect is the python protocol. Plugins that are opened through one value
-// and one process group share an interpreter.
+// and one process group share an interpreter, but for those that have a sandbox
+// or limits: each of these has an interpreter to itself.
 type Dialect struct {
 	// Tests of plugins that never end have no time for the real value.
 	loadTimeout time.Duration
 
 	mu      sync.Mutex // protects runners, and how many hold each of them
-	runners map[*proc.Group]*runner
+	runners map[share]*runner
 }
 
 // New returns the dialect.
 func New() *Dialect {
-	return &Dialect{loadTimeout: loadTimeout, runners: make(map[*proc.Group]*runner)}
+	return &Dialect{loadTimeout: loadTimeout, runners: make(map[share]*runner)}
 }
 
 // Name is "python".
@@ -76,7 +76,7 @@ func (*Dialect) At(path string, env dialect.Env) (dialect.Found, bool) {
 // Open loads a plugin into the interpreter of this host, which it starts where
 // there is none. A file that is no plugin is a [*LoadError].
 func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
-	r, err := d.acquire(ctx, rt)
+	r, err := d.acquire(ctx, f, rt)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 // A runner is the interpreter that plugins share, kept alive.
 type runner struct {
 	launch      launch
+	share       share
 	loadTimeout time.Duration
 	log         *slog.Logger // of the plugin that started it; the host gives none of its own
 	holders     int          // protected by Dialect.mu
@@ -45,7 +46,7 @@ func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
 	r := &runner{log: rt.Log, loadTimeout: loadTimeout,
 		started: make(chan struct{}), loading: make(chan struct{}, 1), up: make(chan struct{})}
 	r.launch = launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir, log: r.logLine, peer: wire.PeerOptions{
-		Options:  wire.Options{MaxSend: largest, MaxReceive: largest, OnNoise: r.noise},
+		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: r.noise},
 		OnNotify: r.notified,
 	}}
 	r.starting, r.cancel = context.WithCancel(context.Background())

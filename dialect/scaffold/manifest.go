@@ -66,8 +66,21 @@ func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 	}
 }
 
+// The bounds of what is said about one manifest, which is as long as the plugin likes. Each warning is a line of
+// the log, and nobody reads a fiftieth.
+const (
+	maxWarnings = 50
+	maxWarning  = 500 // bytes
+)
+
 func (m *manifest) warn(format string, args ...any) {
-	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
+	switch len(m.warnings) {
+	case maxWarnings:
+	case maxWarnings - 1:
+		m.warnings = append(m.warnings, "there is more to complain about, which is left out")
+	default:
+		m.warnings = append(m.warnings, dialect.Cut(fmt.Sprintf(format, args...), maxWarning))
+	}
 }
 
 func (m *manifest) readHooks(raw json.RawMessage) {

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -56,7 +57,7 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 		return nil, nil, err
 	}
 	s := &session{process: process, wire: wire.NewSerial(process.Stdout(), process.Stdin(), wire.Options{
-		MaxSend: mostRequest, MaxReceive: mostReply, OnNoise: p.launch.noise})}
+		MaxSend: mostRequest, MaxReceive: p.launch.rt.Most(mostReply), OnNoise: p.launch.noise})}
 	if err := p.handshake(ctx, s); err != nil {
 		s.kill()
 		return nil, nil, err
@@ -65,8 +66,8 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 }
 
 func (l *launch) start(ctx context.Context) (*proc.Process, error) {
-	return l.rt.Procs.Start(ctx, proc.Spec{Path: l.path, Dir: l.rt.Dir, Env: l.env,
-		Log: func(line string) { l.rt.Log.Info("stderr", "line", line) }})
+	return l.rt.Procs.Start(ctx, l.rt.Confined(proc.Spec{Path: l.path, Dir: l.rt.Dir, Env: l.env,
+		Log: func(line string) { l.rt.Log.Info("stderr", "line", line) }}, l.path))
 }
 
 // noise logs what the plugin sent that belongs to no call.
@@ -84,6 +85,9 @@ func (p *plugin) handshake(ctx context.Context, s *session) error {
 		fmt.Errorf("no answer to initialize within %s", replyTimeout))
 	defer cancel()
 	result, err := s.wire.Call(ctx, methodInitialize, initializeParams)
+	if errors.Is(err, context.DeadlineExceeded) {
+		<-ctx.Done() // its timer may be a moment behind the pipe's
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -117,16 +118,26 @@ const (
 
 // Plugin is one [plugins.NAME] table. Its zero value changes nothing.
 type Plugin struct {
-	Enabled         *bool          // nil: enabled
-	Priority        *int           // nil: what the plugin or its dialect says
-	Timeout         time.Duration  // of a hook; 0: the dialect's deadlines
-	ToolTimeout     time.Duration  // of a tool, which may rightly take longer; 0: the dialect's
-	Standby         int            // processes started ahead of their call
-	Env             []string       // names or globs passed on; nil and empty differ for dialects that inherit
-	OnFailure       OnFailure      // empty: the failure table
-	Capabilities    []string       // nil: what the plugin declares; empty: nothing granted
-	AllowUnenforced bool           // run it even where a capability cannot be enforced
-	Config          map[string]any // JSON values (times are strings); nil: not set
+	Enabled         *bool                   // nil: enabled
+	Priority        *int                    // nil: what the plugin or its dialect says
+	Timeout         time.Duration           // of a hook; 0: the dialect's deadlines
+	ToolTimeout     time.Duration           // of a tool, which may rightly take longer; 0: the dialect's
+	Standby         int                     // processes started ahead of their call
+	Env             []string                // names or globs passed on; nil and empty differ for dialects that inherit
+	OnFailure       OnFailure               // empty: the failure table
+	Capabilities    []capability.Capability // nil: what the plugin declares; empty: nothing granted
+	AllowUnenforced bool                    // run it even where a capability cannot be enforced
+	Limits          Limits                  // what it may use
+	Config          map[string]any          // JSON values (times are strings); nil: not set
+}
+
+// Limits is a [plugins.NAME.limits] table. Zero is no limit.
+type Limits struct {
+	Memory    int64         // bytes
+	Processes int           // with their threads
+	OpenFiles int           // in each process
+	CPUTime   time.Duration // of each process
+	Output    int64         // bytes of one answer
 }
 
 // On tells whether the plugin takes part.

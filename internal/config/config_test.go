@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -85,7 +86,7 @@ func TestLoadWhole(t *testing.T) {
 		Plugins: map[string]Plugin{
 			"git-context": {
 				Enabled: &yes, Priority: &zero, Timeout: 90 * time.Second, ToolTimeout: 10 * time.Minute, Standby: 1,
-				Env: []string{"GIT_*"}, OnFailure: FailSkip, Capabilities: []string{"net:[]"}, AllowUnenforced: true,
+				Env: []string{"GIT_*"}, OnFailure: FailSkip, Capabilities: []capability.Capability{{Kind: capability.NetNone}}, AllowUnenforced: true,
 				Config: map[string]any{
 					"depth": int64(3), "since": "2026-01-15T10:30:00Z", "day": "2026-01-15", "ratio": 0.5,
 					"tags": []any{"a", map[string]any{"b": true}},

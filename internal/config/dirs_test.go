@@ -150,3 +150,29 @@ func TestJobDirs(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// FuzzLocate: whatever the environment says, the paths are absolute, or it is an error.
+func FuzzLocate(f *testing.F) {
+	f.Add("/home/me", "", "", "~/x")
+	f.Add("", "/srv/patchbay", "rel", "../x")
+	f.Add("", "~", "/xdg", "~other")
+	f.Add("/h", "~/../..", "~", "")
+	f.Fuzz(func(t *testing.T, home, root, xdg, path string) {
+		if home != "" && !filepath.IsAbs(home) {
+			return // the system's own, and right
+		}
+		env := map[string]string{"HOME": home, "PATCHBAY_HOME": root, "XDG_CONFIG_HOME": xdg, "XDG_DATA_HOME": xdg, "XDG_STATE_HOME": xdg}
+		d, err := Locate(func(name string) string { return env[name] }, "linux")
+		if err != nil {
+			return
+		}
+		for _, dir := range []string{d.Config, d.Data, d.State, d.ConfigFile, d.SecretsFile, d.LockFile} {
+			if !filepath.IsAbs(dir) {
+				t.Errorf("%q: %q in %+v", env, dir, d)
+			}
+		}
+		if resolved, err := d.Resolve(path); err == nil && !filepath.IsAbs(resolved) {
+			t.Errorf("%q resolves to %q", path, resolved)
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -125,7 +126,8 @@ func readPlugin(t *tomlfile.Table) Plugin {
 		ToolTimeout:  t.Duration("tool_timeout"),
 		Env:          t.List("env"),
 		OnFailure:    tomlfile.OneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
-		Capabilities: t.List("capabilities"),
+		Capabilities: readCapabilities(t),
+		Limits:       readLimits(t.Table("limits")),
 		Config:       t.Free("config"),
 	}
 	if n := t.Number("standby"); n != nil {
@@ -144,6 +146,60 @@ func readPlugin(t *tomlfile.Table) Plugin {
 	}
 	t.End()
 	return p
+}
+
+// readCapabilities: an empty list grants nothing, none at all leaves it to the plugin.
+func readCapabilities(t *tomlfile.Table) []capability.Capability {
+	list := t.List("capabilities")
+	if list == nil {
+		return nil
+	}
+	granted := make([]capability.Capability, 0, len(list))
+	for i, text := range list {
+		if text == "" {
+			continue // List has complained
+		}
+		c, err := capability.Parse(text)
+		if err != nil {
+			t.BadItem("capabilities", i, "%v", err)
+			continue
+		}
+		granted = append(granted, c)
+	}
+	return granted
+}
+
+func readLimits(t *tomlfile.Table) Limits {
+	count := func(name string) int {
+		n := t.Number(name)
+		if n == nil {
+			return 0
+		}
+		if *n < 1 {
+			t.Bad(name, "leave it out for no limit", "%d is not more than 0", *n)
+		}
+		return *n
+	}
+	l := Limits{Memory: readSize(t, "memory"), Processes: count("processes"), OpenFiles: count("open_files"),
+		CPUTime: t.Duration("cpu_time"), Output: readSize(t, "output")}
+	t.End()
+	return l
+}
+
+// readSize reads a number of bytes such as "64MB". The units are the powers of 1024, as in Docker and systemd.
+func readSize(t *tomlfile.Table, name string) int64 {
+	text := t.Text(name, "")
+	if text == "" {
+		return 0
+	}
+	number := strings.TrimRight(text, "KMGTiB")
+	shift, known := map[string]int{"B": 0, "": 0, "K": 10, "KB": 10, "KiB": 10, "M": 20, "MB": 20, "MiB": 20, "G": 30, "GB": 30, "GiB": 30}[text[len(number):]]
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !known || n < 1 || n > 1<<(62-shift) {
+		t.Bad(name, `write a number and a unit: "64MB"`, "%q is not a size", tomlfile.Cut(text))
+		return 0
+	}
+	return n << shift
 }
 
 func readConnects(tables []*tomlfile.Table) []Connect {

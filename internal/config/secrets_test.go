@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,13 +181,34 @@ func everyPrint(t *testing.T, v any) map[string]string {
 	return out
 }
 
+// FuzzSecrets: a secrets file is read or it is an error with places in the file, and neither repeats what is secret in it.
 func FuzzSecrets(f *testing.F) {
 	f.Add([]byte(secretsText))
 	f.Add([]byte("a = 1\nplugins = 2\n"))
+	f.Add([]byte("[plugins.a]\nx = \"\"\"\n"))
+	f.Add([]byte("A = [\n"))
+	f.Add([]byte("[plugins]\n\"\" = {}\n[[plugins.b]]\n"))
+	const secret = "hunter2-hunter2"
 	f.Fuzz(func(t *testing.T, data []byte) {
+		data = append(slices.Clip(data), "\nZ_KEY = \""+secret+"\"\n"...)
 		s, err := parseSecrets("f", data)
-		if err == nil && s == nil {
-			t.Fatal("neither secrets nor an error")
+		if text := fmt.Sprintf("%v %+v %#v %v", s, s, s, err); strings.Contains(text, secret) {
+			t.Fatalf("%q: it can be read in %s", data, text)
+		}
+		if err == nil {
+			if s == nil {
+				t.Fatal("neither secrets nor an error")
+			}
+			return
+		}
+		e, ok := errors.AsType[*Error](err)
+		if !ok || len(e.Problems) == 0 {
+			t.Fatalf("not an *Error with problems: %v", err)
+		}
+		for _, p := range e.Problems {
+			if p.Message == "" || p.Line > bytes.Count(data, []byte("\n"))+1 {
+				t.Fatalf("without a place: %+v", p)
+			}
 		}
 	})
 }

@@ -43,10 +43,10 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// explain turns the failure of a start into a StartError. A missing working directory looks to the kernel like a
+// explain turns the failure of a start into a StartError, unless it is one. A missing working directory looks to the kernel like a
 // missing program.
 func explain(ctx context.Context, s Spec, c command, err error) error {
-	if ctx.Err() != nil {
+	if _, known := errors.AsType[*StartError](err); known || ctx.Err() != nil {
 		return err
 	}
 	if s.Dir != "" {

@@ -23,8 +23,10 @@
 //
 //	Start ─► start ─► guardian.stand      once: the guardian, beside the child, not before it
 //	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run
-//	              └─► spawn ─► hold.start os.StartProcess, again while the file is busy
-//	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring
+//	              └─► spawn ─► leashFor   only where it has limits: its cgroup
+//	                       ├─► hold.start os.StartProcess, again while the file is busy
+//	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring;
+//	                       │              and its limits (leash.set)
 //	                       ├─► stderr.run goroutine: lines to the log, the tail kept
 //	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
 //
@@ -38,8 +40,21 @@
 //
 // # Limits
 //
+// [Limits] bound what a process and its offspring may use. On Linux the host sets them as rlimits while the child is
+// held. Memory and processes are bounded better by a cgroup of version 2, one for each process, where the host's own
+// has those controllers and may be divided: it is the root, or systemd has delegated it (Delegate=yes), in which case
+// the host moves itself and what it has started into a leaf of it, since a cgroup that hands controllers down may
+// have no processes of its own. Nothing is moved or made before the first process with such a limit. A limit that
+// cannot be set fails the start; one that this system cannot keep at all does not: [LimitSupport] tells, and the
+// caller decides. Elsewhere than on Linux none is kept.
+//
+// Limits hold against careless programs. One that runs as the host's own user, outside of a sandbox, can write to its
+// cgroup's files as well as the host can, and root can raise its own rlimits.
+//
+// # Shortcomings
+//
 // On Linux each child is stopped for a moment at its exec, as by a debugger, to be marked before it can fork (hold). Where that
-// is forbidden, and for programs with rights of their own (setuid), it is marked a moment after, and what it forks twice
+// is forbidden, and for programs with rights of their own (setuid), it is marked and limited a moment after, and what it forks twice
 // within that moment is not found again. On macOS and the BSDs there is no mark: a process that leaves its process group
 // is lost, and one that Run leaves behind after a normal exit lives as long as it likes. On Windows there are no process groups and no SIGTERM:
 // the process itself is killed, what it started is not; there is no guardian, and pipes have no deadlines, so that a

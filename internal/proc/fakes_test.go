@@ -42,6 +42,8 @@ var fakes = map[string]func(args []string) int{
 	"dies-first-time":   fakeDiesFirstTime,
 	"host":              fakeHost,
 	"diagnose":          fakeDiagnose,
+	"spins":             fakeSpins,
+	"limited-host":      fakeLimitedHost,
 }
 
 // linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves nothing behind.
@@ -310,5 +312,27 @@ func waitUp(p *Process) int {
 func fakeDiagnose(args []string) int {
 	d := Diagnose(args[0], nil, syscall.EACCES)
 	fmt.Printf("%s|%s", d.Why, d.Fix)
+	return 0
+}
+
+// spins uses processor time, and minds no SIGXCPU, as no Go program does.
+func fakeSpins([]string) int {
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
+	}
+	return 99
+}
+
+// limited-host PROCESSES SCRIPT is a host that runs a shell script within a limit of processes, and prints how it ended.
+func fakeLimitedHost(args []string) int {
+	limit, _ := strconv.Atoi(args[0])
+	g := NewGroup(nil)
+	defer g.Close()
+	s := Spec{Path: "/bin/sh", Args: []string{"-c", args[1]}, Env: []string{"PATH=/usr/bin:/bin"}, Limits: Limits{Processes: limit}}
+	result, err := g.Run(context.Background(), s, Call{})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Printf("%s%s", result.Stdout, result.Exit)
 	return 0
 }

@@ -23,6 +23,7 @@ type Group struct {
 	shims    shimCache      // interpreters found behind shims
 	inherit  sync.Once      // close-on-exec on what the host itself inherited
 	hold     hold           // stopping processes before their first instruction
+	cgroups  cgroups        // where limits are kept
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
 	work     sync.WaitGroup // every goroutine of every process
@@ -79,6 +80,9 @@ func (g *Group) close() error {
 		p.release()
 	}
 	stuck += guard.Sweep(g.marks.all())
+	if err := g.cgroups.close(); err != nil {
+		g.log.Warn("a cgroup is left behind", "err", err)
+	}
 	g.letGo()
 	g.guardian.dismiss()
 	if stuck > 0 { // their goroutines wait on; so must not we

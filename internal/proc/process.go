@@ -44,12 +44,15 @@ type Process struct {
 	os     *os.Process
 	mark   uint64 // what it and its offspring are marked with; 0: not marked
 	birth  birth
+	packed *Packed // what stands for the program; nil: the program itself
+	leash  *leash  // what keeps it within its limits; nil: it has none
 	stdin  *os.File
 	stdout *os.File
 	stderr *stderr
 	left   chan struct{} // closed when the leader has ended; it is not reaped yet
 	done   chan struct{} // closed when it is reaped and its stderr read
 	exit   Exit          // written before done is closed
+	excess string        // the limit it was killed for; written with exit
 
 	mu     sync.Mutex // protects the fields below
 	gone   bool       // the leader has ended
@@ -115,6 +118,9 @@ func (p *Process) watch() {
 	p.lastRites()
 	p.reap()
 	p.finishReading()
+	if p.packed != nil {
+		p.packed.Over()
+	}
 	p.group.remove(p)
 	close(p.done)
 }
@@ -133,17 +139,25 @@ func (p *Process) leave() {
 // lastRites deals with what the leader has left behind. A process per call that ended by itself may have left a
 // background upload, and that is spared: it dies with the host. Everything else goes.
 func (p *Process) lastRites() {
-	p.mu.Lock()
-	termed, killed, until := p.termed, p.killed, p.killAt
-	p.mu.Unlock()
-	if p.birth.perCall && !termed && !killed {
+	if p.spares() {
 		return
 	}
+	p.mu.Lock()
+	termed, until := p.termed, p.killAt
+	p.mu.Unlock()
 	if termed {
 		p.letGroupFinish(until)
 	}
 	p.signalGroup(sigKill)
+	p.leash.kill()
 	guard.Sweep(p.group.marks.one(p.mark))
+}
+
+// spares reports whether what the leader has left behind may live on.
+func (p *Process) spares() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.birth.perCall && !p.termed && !p.killed
 }
 
 // letGroupFinish gives the members of a group that was sent SIGTERM what is left of their time when the leader has
@@ -162,8 +176,10 @@ func (p *Process) letGroupFinish(until time.Time) {
 
 // reap collects the exit of a leader that has ended. No signal is sent to its group from here on.
 func (p *Process) reap() {
+	spare := p.spares()
 	p.mu.Lock()
 	p.reaped = true
+	killed := p.killed
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -176,6 +192,10 @@ func (p *Process) reap() {
 		p.group.log.Warn("exit of a process is unknown", "pid", p.Pid(), "err", err)
 	}
 	p.exit = exitOf(state)
+	p.excess = p.leash.exceeded(ending{exit: p.exit, cpu: cpuOf(state), byHost: killed})
+	if err := p.group.cgroups.drop(p.leash, spare); err != nil {
+		p.group.log.Warn("a cgroup is left behind", "pid", p.Pid(), "err", err)
+	}
 	p.group.marks.free(p.mark)
 }
 

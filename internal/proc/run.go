@@ -29,7 +29,8 @@ type Result struct {
 	Stdout    []byte
 	Stderr    string // its end, at most 4 KiB
 	Exit      Exit
-	Truncated bool // stdout was longer than MaxStdout; the rest was read and dropped
+	Exceeded  string // the limit it was killed for, as of Process.Exceeded; mostly empty
+	Truncated bool   // stdout was longer than MaxStdout; the rest was read and dropped
 }
 
 // Run starts a process, writes the payload to its stdin, closes it, collects stdout and waits for the exit. How the
@@ -60,7 +61,7 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	_ = p.stdin.Close() // ends a feed that nobody reads
 	<-fed
 	p.letGoStdout(err)
-	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Truncated: truncated}
+	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Exceeded: p.excess, Truncated: truncated}
 	if p.terminated() && ctx.Err() != nil {
 		return result, context.Cause(ctx)
 	}

@@ -20,6 +20,12 @@ type Spec struct {
 	Dir  string   // working directory; empty: the host's
 	Env  []string // the whole environment, never added to; nil is an empty one
 
+	// Box, where it is not nil, is what the process is confined in.
+	Box Box
+
+	// Limits are what the process and all it starts may use.
+	Limits Limits
+
 	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
 	Files []*os.File
 
@@ -70,18 +76,48 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, err
 	}
 	defer pipes.closeChild()
+	leash, err := g.leashFor(s)
+	if err != nil {
+		pipes.closeHost()
+		return nil, &StartError{Path: c.file, Why: err.Error(), Err: err}
+	}
+	s.Limits = leash.inner(s.Limits)
+	packed, err := s.pack(c)
+	if err != nil {
+		leash.abandon()
+		pipes.closeHost()
+		return nil, err
+	}
 	attr := &os.ProcAttr{
 		Dir:   s.Dir,
 		Env:   append([]string{}, s.Env...), // nil would mean the host's own
 		Files: append(pipes.child[:], s.Files...),
 		Sys:   childAttr(),
 	}
+	program := c
+	if packed != nil {
+		defer packed.closeFiles()
+		program = command{path: packed.Path, argv: packed.Argv, file: c.file}
+		attr.Dir, attr.Env, attr.Files = "/", packed.Env, append(attr.Files, packed.Files...)
+	}
+	leash.attach(attr.Sys)
 	var mark uint64
 	proc, err := whileBusy(ctx, func() (*os.Process, error) {
-		return g.hold.start(g.log, c, attr, func(pid int) { mark = g.mark(pid) })
+		return g.hold.start(g.log, program, attr, func(pid int) {
+			if leash.set(pid) {
+				mark = g.mark(pid)
+			}
+		})
 	})
+	if err == nil {
+		err = leash.holds(proc, c.file)
+	}
 	if err != nil {
+		leash.abandon()
 		pipes.closeHost()
+		if packed != nil {
+			packed.Over()
+		}
 		return nil, explain(ctx, s, c, err)
 	}
 	p := &Process{
@@ -89,6 +125,8 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		os:     proc,
 		mark:   mark,
 		birth:  b,
+		packed: packed,
+		leash:  leash,
 		stdin:  pipes.stdin,
 		stdout: pipes.stdout,
 		stderr: newStderr(pipes.stderr, s.Log),
@@ -100,6 +138,9 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	g.work.Add(2)
 	go p.stderr.run(g)
 	go p.watch()
+	if err := p.settle(ctx, s, c); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -1,0 +1,54 @@
+package dialect
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// FuzzText: whatever JSON a plugin sent, it can be passed on as a string and be shown in a few bytes.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{``, `null`, `"a"`, `{"a":"\n"}`, ` 7 `, "\"\xff\"", `"日本語"`, `"\ud800"`} {
+		f.Add([]byte(seed), 3)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, most int) {
+		most = max(most%1000, 0)
+		if got := Cut(raw, most); !utf8.ValidString(got) || len(got) > 3*most+len("…") { // a byte may become U+FFFD, which has three
+			t.Errorf("%q cut to %d is %q", raw, most, got)
+		}
+		if rawjson.Check(raw) != nil {
+			return
+		}
+		raw = rawjson.Clean(raw)
+		var text string
+		if err := json.Unmarshal(AsText(raw), &text); err != nil || text != Plain(raw) {
+			t.Errorf("%s as text is %s, plainly %q: %v", raw, AsText(raw), Plain(raw), err)
+		}
+	})
+}
+
+// FuzzPick: nothing of the host's environment reaches a plugin that was not asked for by name or pattern.
+func FuzzPick(f *testing.F) {
+	f.Add("PATH\nGIT_*", "PATH=/bin\nGIT_DIR=x\nSECRET=y\nGIT_=\n=odd\nPATH=/usr/bin")
+	f.Add("[\n*]\n\\", "[=1\nA=B=C\nno value")
+	f.Add("", "=\n")
+	f.Fuzz(func(t *testing.T, patterns, vars string) {
+		wanted := strings.Split(patterns, "\n")
+		env := Env{Vars: strings.Split(vars, "\n")}
+		picked := env.Pick(wanted)
+		for i, v := range picked {
+			name, value, ok := strings.Cut(v, "=")
+			if !ok || value != env.Get(name) || i > 0 && picked[i-1] >= v {
+				t.Errorf("picked %q", picked)
+			}
+			if !slices.ContainsFunc(wanted, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil }) {
+				t.Errorf("%q was not asked for: %q", v, wanted)
+			}
+		}
+	})
+}

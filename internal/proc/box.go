@@ -1,0 +1,90 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// A Box confines the processes that are started in it. What it keeps them from is its own affair; this package only starts
+// what it is handed in the program's place.
+type Box interface {
+	// Pack says what is to be started so that the program runs confined. It starts nothing.
+	Pack(l Launch) (*Packed, error)
+}
+
+// Launch is a program that is ready to be started.
+type Launch struct {
+	Path   string   // the file to execute, absolute
+	Argv   []string // with argv[0]
+	Env    []string
+	Dir    string // absolute
+	Files  int    // how many descriptors it has beyond the three standard ones
+	Limits Limits // what it may use
+}
+
+// Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
+// the way the program ended, and takes all of it along when it is killed.
+type Packed struct {
+	Path  string
+	Argv  []string
+	Env   []string
+	Files []*os.File // become descriptors after those of Spec.Files; closed when the process was started, or was not
+
+	// Await waits until the program runs, and returns why it does not: a [syscall.Errno] of its execution, or anything that
+	// kept it from being confined.
+	Await func(ctx context.Context) error
+	// Over is called once nothing of the process is left, or where it was not started.
+	Over func()
+}
+
+// pack puts the command into the Spec's box, if it has one.
+func (s Spec) pack(c command) (*Packed, error) {
+	if s.Box == nil {
+		return nil, nil
+	}
+	dir := s.Dir
+	var err error
+	if dir == "" {
+		dir, err = os.Getwd()
+	}
+	path := c.path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits})
+	if err != nil {
+		return nil, &StartError{Path: c.file, Why: "cannot be confined: " + err.Error(), Err: err}
+	}
+	return packed, nil
+}
+
+// closeFiles closes the host's side of what was for the child.
+func (p *Packed) closeFiles() {
+	for _, f := range p.Files {
+		_ = f.Close()
+	}
+}
+
+// settle waits until the packed program runs, and ends what was started where it does not.
+func (p *Process) settle(ctx context.Context, s Spec, c command) error {
+	if p.packed == nil {
+		return nil
+	}
+	err := p.packed.Await(ctx)
+	if err == nil {
+		return nil
+	}
+	p.kill()
+	p.awaitEnd()
+	p.release()
+	if _, known := errors.AsType[*StartError](err); known || ctx.Err() != nil {
+		return err
+	}
+	return explain(ctx, s, c, fmt.Errorf("in its sandbox: %w", err))
+}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// libraryDirs are where systems keep libraries: to be read, and to be mapped for execution. No directory of programs
+// is among them: whatever can be read there can be run by way of the loader.
+var libraryDirs = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
+	"/usr/local/lib", "/usr/local/lib64"}
+
+// dataDirs are what libraries read: time zones, certificates, locales.
+var dataDirs = []string{"/usr/share", "/usr/local/share"}
+
+// configFiles are what libraries and interpreters read in /etc. No keys, no accounts, no names of other machines.
+var configFiles = []string{"alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts", "gai.conf", "ld.so.cache",
+	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "lsb-release", "mime.types", "nodejs", "os-release",
+	"pki/ca-trust", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols", "services", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf",
+	"terminfo", "timezone"}
+
+// devices are those without which programs do not run.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// essential are directories that the jail makes itself.
+var essential = []string{"/dev", "/etc", "/proc", "/usr", "/lib", "/lib64", "/tmp"}
+
+// base is what every program has.
+func (p *planner) base() {
+	for _, dir := range libraryDirs {
+		p.system(dir, true)
+	}
+	for _, dir := range dataDirs {
+		p.system(dir, false)
+	}
+	for _, name := range configFiles {
+		p.system("/etc/"+name, false)
+	}
+	for _, pattern := range []string{"/etc/python*"} {
+		matches, _ := filepath.Glob(pattern) // the pattern is well formed
+		for _, path := range matches {
+			p.system(path, false)
+		}
+	}
+	for _, device := range devices {
+		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
+	}
+	p.add(
+		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd", Target: "/dev/fd"},
+		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/0", Target: "/dev/stdin"},
+		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/1", Target: "/dev/stdout"},
+		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/2", Target: "/dev/stderr"},
+		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
+		jail.Mount{Kind: jail.Proc, Target: "/proc"},
+		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
+		jail.Mount{Kind: jail.Link, Source: "/tmp", Target: "/var/tmp"},
+	)
+	p.names()
+}
+
+// everything is the file system as it is, but not to be changed: the rest of the plan goes on top. Where programs leave their
+// sockets is hidden, since to connect to one is no change.
+func (p *planner) everything() {
+	p.add(jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Exec: true, Lend: true})
+	p.mayExecute("/")
+	for _, device := range devices {
+		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
+	}
+	p.add(
+		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
+		jail.Mount{Kind: jail.Temp, Target: "/run", Size: homeSize},
+		jail.Mount{Kind: jail.Proc, Target: "/proc"},
+		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
+	)
+	p.names()
+}
+
+// programDirs are where systems keep programs.
+var programDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/usr/libexec"}
+
+// allPrograms makes the system's programs executable, those among its libraries too; not what lies in a user's home.
+func (p *planner) allPrograms() {
+	for _, dir := range programDirs {
+		p.system(dir, true)
+		p.mayExecute(dir)
+	}
+	for _, dir := range libraryDirs {
+		p.mayExecute(dir)
+	}
+}
+
+// system adds a file or directory of the system as it is; a link stays a link.
+func (p *planner) system(path string, exec bool) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+	case info.Mode()&os.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err == nil {
+			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: path})
+		}
+	default:
+		p.add(jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: exec, Missing: true})
+	}
+}
+
+// names are the files in which programs look people and machines up. Without the host's network they are made up.
+func (p *planner) names() {
+	uid, gid := os.Geteuid(), os.Getegid()
+	home := env(p.launch.Env, "HOME")
+	if home == "" {
+		home = "/"
+	}
+	user, group := "user", "user"
+	if uid == 0 {
+		user = "root"
+	}
+	if gid == 0 {
+		group = "root"
+	}
+	file := func(path, content string) { p.add(jail.Mount{Kind: jail.File, Target: path, Content: content}) }
+	file("/etc/passwd", fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", user, uid, gid, home))
+	file("/etc/group", fmt.Sprintf("%s:x:%d:\n", group, gid))
+	file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n")
+	if p.plan.Net.Shared {
+		for _, name := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf"} {
+			p.add(jail.Mount{Kind: jail.Bind, Source: name, Target: name, Missing: true})
+		}
+		return
+	}
+	file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n")
+	file("/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n")
+}

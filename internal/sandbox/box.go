@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
+)
+
+// A Denial is something a plugin tried and may not do, as far as the host hears of it.
+type Denial = broker.Denial
+
+// Options say what a plugin may do.
+type Options struct {
+	Grants []capability.Capability
+	Own    []string // the plugin's own files and directories: to be read and executed, not to be changed
+
+	AnyProgram bool // every program of the system may be started
+	ReadAll    bool // everything the host's user may read may be read and executed; only changes and the network are restricted
+
+	// OnDenied is told of connections and names that were refused, on a goroutine of its own; may be nil.
+	OnDenied func(Denial)
+	Log      *slog.Logger // nil discards
+
+	// System is what can be enforced here; nil: everything, and a start that cannot have it all fails.
+	System *System
+
+	// For those who test: how granted names are resolved and addresses dialled; nil: as usual.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+}
+
+// A Box is the sandbox of one plugin. Each process started in it has one of its own, after the same plan.
+type Box struct {
+	opts Options
+}
+
+// New makes a box. It starts nothing, and looks at nothing until a process is started.
+func New(o Options) *Box {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Box{opts: o}
+}
+
+var _ proc.Box = (*Box)(nil)
+
+// destinations are the grants as the broker wants them.
+func destinations(grants []capability.Capability) []broker.Grant {
+	var list []broker.Grant
+	for _, g := range grants {
+		if g.Kind != capability.NetHost {
+			continue
+		}
+		d := broker.Grant{Host: g.Host, Port: uint16(g.Port)}
+		if addr, err := netip.ParseAddr(g.Host); err == nil {
+			d.Host, d.Addr = "", addr
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// isLoopback reports whether a granted host is this machine itself.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}

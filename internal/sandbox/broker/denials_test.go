@@ -1,0 +1,63 @@
+package broker
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestDenialsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Denial
+		n := newDenials(func(d Denial) { told = append(told, d) })
+		for range perSecond + 5 {
+			n.add(Denial{What: "flood"})
+			synctest.Wait()
+		}
+		if len(told) != perSecond {
+			t.Errorf("%d told in the first second, want %d", len(told), perSecond)
+		}
+		time.Sleep(time.Second)
+		n.add(Denial{What: "later"})
+		synctest.Wait()
+		if last := told[len(told)-1]; last.What != "later" || last.Dropped != 5 {
+			t.Errorf("the first of the next second is %+v, want 5 dropped before it", last)
+		}
+		n.close()
+	})
+}
+
+func TestASlowListenerHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		told := 0
+		n := newDenials(func(d Denial) { <-release; told += 1 + d.Dropped })
+		for range 100 {
+			n.add(Denial{What: "denied"}) // would block for ever, and synctest would say so
+			time.Sleep(time.Second)
+		}
+		close(release)
+		n.close()
+		if told != 100+1 { // the last one tells of those dropped and is none itself
+			t.Errorf("%d told or counted, want 101", told)
+		}
+	})
+}
+
+func TestDenialsWithoutAListener(t *testing.T) {
+	n := newDenials(nil)
+	n.add(Denial{})
+	n.close()
+	n.close()
+}
+
+func TestDenialSaysWhatWouldAllowIt(t *testing.T) {
+	for want, d := range map[string]Denial{
+		"connection to 192.0.2.7:443: grant net:192.0.2.7:443 if you mean it": {What: "connection to 192.0.2.7:443", Capability: "net:192.0.2.7:443"},
+		"TLS without a server name to api.example:443":                        {What: "TLS without a server name to api.example:443"},
+	} {
+		if d.Error() != want {
+			t.Errorf("%q, want %q", d.Error(), want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// Probe finds out what can be enforced here, by building a jail in which nothing is started. It takes as long as the start of one process.
+func Probe(ctx context.Context, g *proc.Group) *System {
+	s := new(System)
+	version := jail.LandlockVersion()
+	if version == 0 {
+		s.Landlock = errors.New("this kernel has none, or it is switched off")
+	}
+	s.Scoped = version >= 6
+	if !jail.FilterPossible() {
+		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
+	}
+	full := trial{plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
+		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: homeSize}, {Kind: jail.Proc, Target: "/proc"}}}}
+	s.Namespaces = full.run(ctx, g)
+	if s.Namespaces == nil && full.session.sockets != "redirect" {
+		s.Redirect = errors.New("connections could not be redirected")
+	}
+	if s.Namespaces != nil && s.Landlock == nil {
+		simple := trial{plan: full.plan}
+		simple.plan.Simple, simple.plan.Mounts = true, nil
+		s.Landlock = simple.run(ctx, g)
+	}
+	return s
+}
+
+// trial is a box in which nothing is started.
+type trial struct {
+	plan    jail.Plan
+	session *session
+}
+
+func (t *trial) Pack(proc.Launch) (*proc.Packed, error) {
+	t.session = &session{box: New(Options{})}
+	return t.session.pack(&t.plan)
+}
+
+func (t *trial) run(ctx context.Context, g *proc.Group) error {
+	_, err := g.Run(ctx, proc.Spec{Path: "/proc/self/exe", Box: t}, proc.Call{})
+	if start, ok := errors.AsType[*proc.StartError](err); ok {
+		return start.Err
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+const (
+	// maxReport bounds a message of the jail; the plugin cannot write to that socket, but a note may have long paths in it.
+	maxReport = 64 << 10
+
+	// maxSockets is how many descriptors a message may carry (SCM_MAX_FD).
+	maxSockets = 253
+
+	// buildTime bounds the building of a jail, which takes milliseconds; only a file system that hangs needs longer.
+	buildTime = 30 * time.Second
+)
+
+// Pack writes the plan for a launch and opens the socket by which its jail will report.
+func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
+	s := &session{box: b}
+	if b.opts.System.simple() {
+		var err error
+		if s.private, err = os.MkdirTemp("", "patchbay-sandbox-"); err != nil {
+			return nil, err
+		}
+	}
+	packed, err := s.pack(b.plan(l, s.private))
+	if err != nil {
+		s.over()
+	}
+	return packed, err
+}
+
+// A session is the host's side of one process in a box, from its start to its end.
+type session struct {
+	box     *Box
+	control *net.UnixConn
+	private string // a directory to be removed at the end; empty: none
+	sockets string // by what way connections come: "redirect" or "ports"; empty: no network
+	broker  *broker.Broker
+	serving sync.WaitGroup
+}
+
+func (s *session) pack(plan *jail.Plan) (*proc.Packed, error) {
+	text, err := plan.Encode()
+	if err != nil {
+		return nil, err
+	}
+	file, err := memoryFile(text)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	theirs, err := s.connect()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("control socket: %w", err), file.Close())
+	}
+	return &proc.Packed{
+		Path: "/proc/self/exe", Argv: []string{jail.Outer, strconv.Itoa(plan.Files)},
+		// One thread and no collections keep the jail's two processes small and quick to start.
+		Env:   []string{"GOMAXPROCS=2", "GOGC=off", "GOTRACEBACK=none"},
+		Files: []*os.File{theirs, file},
+		Await: s.await,
+		Over:  s.over,
+	}, nil
+}
+
+// memoryFile is a file without a name that has a given content.
+func memoryFile(content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("plan", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+		fd, err = unix.MemfdCreate("plan", unix.MFD_CLOEXEC)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "plan")
+	if _, err := f.Write(content); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// connect makes the control socket and returns the jail's end of it.
+func (s *session) connect() (theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	theirs = os.NewFile(uintptr(pair[1]), "control")
+	ours := os.NewFile(uintptr(pair[0]), "control")
+	defer ours.Close() // FileConn has a duplicate
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, errors.Join(err, theirs.Close())
+	}
+	s.control = conn.(*net.UnixConn)
+	return theirs, nil
+}
+
+// await follows the reports of the jail until the program runs, or does not.
+func (s *session) await(ctx context.Context) error {
+	_ = s.control.SetReadDeadline(time.Now().Add(buildTime))
+	stop := context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Now()) })
+	defer stop()
+	for {
+		r, sockets, err := s.receive()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			return errors.New("the sandbox ended before the program was started")
+		case err != nil:
+			return fmt.Errorf("no word from the sandbox: %w", err)
+		case r.Sockets != "":
+			s.sockets = r.Sockets
+			if err := s.serve(sockets); err != nil {
+				return err
+			}
+		default:
+			return s.heard(r)
+		}
+	}
+}
+
+// heard is what a last report comes to.
+func (s *session) heard(r jail.Report) error {
+	if r.Runs {
+		for _, note := range r.Notes {
+			s.box.opts.Log.Warn("sandbox not as planned", "note", note)
+		}
+		return nil
+	}
+	if r.Stage == jail.StageExec && r.Errno != 0 {
+		return syscall.Errno(r.Errno)
+	}
+	return &BuildError{Stage: r.Stage, Reason: r.Error, Errno: syscall.Errno(r.Errno)}
+}
+
+// receive reads one report, with the descriptors that came along.
+func (s *session) receive() (jail.Report, []*os.File, error) {
+	text, rights := make([]byte, maxReport), make([]byte, unix.CmsgSpace(4*maxSockets))
+	n, oob, _, _, err := s.control.ReadMsgUnix(text, rights)
+	if err != nil {
+		return jail.Report{}, nil, err
+	}
+	if n == 0 {
+		return jail.Report{}, nil, io.EOF
+	}
+	files, err := filesOf(rights[:oob])
+	if err != nil {
+		return jail.Report{}, nil, err
+	}
+	var r jail.Report
+	err = json.Unmarshal(text[:n], &r)
+	return r, files, err
+}
+
+func filesOf(oob []byte) ([]*os.File, error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) == 0 {
+		return nil, err
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	files := make([]*os.File, len(fds))
+	for i, fd := range fds {
+		unix.CloseOnExec(fd)
+		files[i] = os.NewFile(uintptr(fd), "sandbox socket")
+	}
+	return files, nil
+}
+
+// serve answers on the sockets that the jail made in its own network: the first is for names, the others for connections.
+func (s *session) serve(sockets []*os.File) error {
+	o := s.box.opts
+	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, OnDenied: o.OnDenied, Log: o.Log})
+	for i, f := range sockets {
+		if err := s.serveOne(i, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) serveOne(i int, f *os.File) error {
+	defer f.Close() // what is made of it has a duplicate
+	if i == 0 {
+		names, err := net.FilePacketConn(f)
+		if err == nil {
+			s.serving.Go(func() { s.broker.ServeDNS(names) })
+		}
+		return err
+	}
+	l, err := net.FileListener(f)
+	if err == nil {
+		s.serving.Go(func() { s.broker.ServeTCP(l.(*net.TCPListener)) })
+	}
+	return err
+}
+
+// over ends the session: the process is gone, or never was.
+func (s *session) over() {
+	if s.control != nil {
+		_ = s.control.Close()
+	}
+	if s.broker != nil {
+		_ = s.broker.Close()
+		s.serving.Wait()
+	}
+	if s.private != "" {
+		if err := os.RemoveAll(s.private); err != nil {
+			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)
+		}
+	}
+}

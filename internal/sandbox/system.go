@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+)
+
+// BuildError says why a sandbox could not be built.
+type BuildError struct {
+	Stage  string // what was being done: "mount /srv/notes"
+	Reason string
+	Errno  syscall.Errno // 0: none
+}
+
+func (e *BuildError) Error() string {
+	if e.Stage == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %s", e.Stage, e.Reason)
+}
+
+// Status is how far a capability binds a plugin.
+type Status string
+
+// The statuses.
+const (
+	Enforced    Status = "enforced"
+	Partial     Status = "partial"      // with exceptions, which the reason names
+	NotEnforced Status = "not_enforced" // not at all
+)
+
+// A Verdict is the status of one capability.
+type Verdict struct {
+	Capability string
+	Status     Status
+	Reason     string
+}
+
+// System is what can be enforced on this machine, found out by trying. The zero value is everything.
+type System struct {
+	Namespaces error // nil: they can be had; else why not
+	Redirect   error // nil: every connection can be led to the host; else why not
+	Landlock   error // nil: it can be had; else why not
+	Scoped     bool  // Landlock keeps signals and abstract sockets apart too
+	Filter     error // nil: system calls can be filtered; else why not
+}
+
+// errNotHere is why nothing is enforced where there is no sandbox.
+var errNotHere = errors.New("there is a sandbox on Linux only")
+
+// simple reports whether Landlock must do alone.
+func (s *System) simple() bool { return s != nil && s.Namespaces != nil }
+
+// Possible is nil where there is a sandbox of some kind, and else says why there is none.
+func (s *System) Possible() error {
+	if s.Namespaces == nil {
+		return nil
+	}
+	if err := errors.Join(s.Landlock, s.Filter); err != nil {
+		return fmt.Errorf("no sandbox: namespaces: %w", errors.Join(s.Namespaces, err))
+	}
+	return nil
+}
+
+// Judge says of each capability how far it is kept here. Where none is about the network, the last verdict is on having none.
+func (s *System) Judge(grants []capability.Capability) []Verdict {
+	var verdicts []Verdict
+	for _, g := range grants {
+		v := s.judge(g)
+		v.Capability = g.String()
+		verdicts = append(verdicts, v)
+	}
+	if !slices.ContainsFunc(grants, capability.Capability.Network) {
+		v := s.judge(capability.Capability{Kind: capability.NetNone})
+		v.Capability = string(capability.NetNone)
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+func (s *System) judge(g capability.Capability) Verdict {
+	switch g.Kind {
+	case capability.StorageRead, capability.StorageWrite:
+		return Verdict{Status: Enforced, Reason: "every storage call passes through the host"}
+	}
+	if err := s.Possible(); err != nil {
+		return Verdict{Status: NotEnforced, Reason: err.Error()}
+	}
+	switch g.Kind {
+	case capability.ReadFS, capability.WriteFS:
+		return s.judgeFiles()
+	case capability.Exec:
+		return s.judgeExec()
+	case capability.NetAny:
+		return s.judgeAnyNet()
+	case capability.NetNone:
+		return s.judgeNoNet()
+	}
+	return s.judgeHost(g)
+}
+
+func (s *System) judgeFiles() Verdict {
+	if s.simple() {
+		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen; no namespaces: " + s.Namespaces.Error()}
+	}
+	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
+}
+
+func (s *System) judgeExec() Verdict {
+	if s.Landlock != nil {
+		return Verdict{Status: Partial, Reason: "programs among the system's libraries can be started too; no Landlock: " + s.Landlock.Error()}
+	}
+	return Verdict{Status: Enforced, Reason: "by Landlock"}
+}
+
+func (s *System) judgeAnyNet() Verdict {
+	switch {
+	case s.Filter != nil:
+		return Verdict{Status: Partial, Reason: "sockets of every kind; no filter: " + s.Filter.Error()}
+	case !s.Scoped:
+		return Verdict{Status: Partial, Reason: "abstract sockets of other programs can be reached: this kernel's Landlock does not keep them apart"}
+	}
+	return Verdict{Status: Enforced, Reason: "the host's network, without restriction"}
+}
+
+func (s *System) judgeNoNet() Verdict {
+	if s.simple() {
+		return Verdict{Status: Enforced, Reason: "no sockets of the network's kinds can be made"}
+	}
+	return Verdict{Status: Enforced, Reason: "a network of its own, with nothing in it"}
+}
+
+func (s *System) judgeHost(g capability.Capability) Verdict {
+	switch {
+	case s.simple():
+		return Verdict{Status: NotEnforced, Reason: "needs a network namespace: " + s.Namespaces.Error()}
+	case g.AnyPort && s.Redirect != nil:
+		return Verdict{Status: NotEnforced, Reason: "all ports of a host need nftables: " + s.Redirect.Error()}
+	}
+	return Verdict{Status: Enforced, Reason: "every connection and every name passes through the host"}
+}

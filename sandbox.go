@@ -1,0 +1,191 @@
+package patchbay
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// A policy is what a plugin is held to.
+type policy struct {
+	grants     []capability.Capability
+	anyProgram bool // which programs it starts, its dialect has no way to declare
+}
+
+// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it, or else what it declares where
+// declarations of its dialect are enforced.
+func (h *Host) policyOf(e *entry) *policy {
+	if h.setup.config.Sandbox == config.SandboxOff {
+		return nil
+	}
+	if granted := h.setup.config.Plugins[e.found.Name].Capabilities; granted != nil {
+		return &policy{grants: granted}
+	}
+	if e.found.Info == nil || e.found.Info.Needs == nil && e.found.Dialect != "kaged" {
+		return nil // its dialect declares nothing
+	}
+	if e.found.Dialect == "kaged" || h.setup.config.Sandbox == config.SandboxDeclared {
+		return &policy{grants: e.found.Info.Needs, anyProgram: e.found.Info.AnyProgram}
+	}
+	return nil
+}
+
+// confine prepares the sandbox and the limits in which a plugin's processes are started. What cannot be enforced is
+// an *[UnenforcedError], unless the configuration allows it.
+func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
+	own := h.setup.config.Plugins[e.found.Name]
+	rt.Limits = limitsOf(own.Limits)
+	e.policy = h.policyOf(e)
+	if e.policy == nil {
+		return nil
+	}
+	e.settings.Grants = e.policy.grants
+	system := h.system()
+	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !own.AllowUnenforced {
+		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused}
+	}
+	if err := system.Possible(); err != nil {
+		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
+		return nil
+	}
+	rt.Box = func(files ...string) proc.Box {
+		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, System: system, Log: rt.Log,
+			OnDenied: func(d sandbox.Denial) {
+				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
+				e.denials.add(d)
+			}})
+	}
+	return nil
+}
+
+func limitsOf(l config.Limits) dialect.Limits {
+	return dialect.Limits{Output: int(l.Output),
+		Limits: proc.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
+}
+
+// sameBounds refuses a plugin that turned out to have another name than its file, where the configuration has bounds under that
+// name only: it runs already, and without them.
+func (h *Host) sameBounds(e *entry) error {
+	asked, used := h.setup.config.Plugins[e.info.Name], h.setup.config.Plugins[e.found.Name]
+	if asked.Capabilities == nil && asked.Limits == (config.Limits{}) || used.Capabilities != nil || used.Limits != (config.Limits{}) {
+		return nil
+	}
+	return fmt.Errorf("the name %s is known only once it runs: write its capabilities and limits under [plugins.%q]", e.info.Name, e.found.Name)
+}
+
+// UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is then not started.
+type UnenforcedError struct {
+	Plugin       string
+	Capabilities []Capability
+}
+
+func (e *UnenforcedError) Error() string {
+	var parts []string
+	for _, c := range e.Capabilities {
+		parts = append(parts, c.Capability+" ("+c.Reason+")")
+	}
+	return "it cannot be held to " + strings.Join(parts, ", ")
+}
+
+// Fix is what to write into the configuration to run the plugin all the same.
+func (e *UnenforcedError) Fix() string {
+	return fmt.Sprintf("to run it all the same, write allow_unenforced = true under [plugins.%q]", e.Plugin)
+}
+
+// unenforced are those of the verdicts that say so.
+func unenforced(verdicts []sandbox.Verdict) []Capability {
+	var out []Capability
+	for _, v := range verdicts {
+		if v.Status == sandbox.NotEnforced {
+			out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
+		}
+	}
+	return out
+}
+
+// capabilities says what a plugin may do, and how far it is held to that.
+func (h *Host) capabilities(e *entry) []Capability {
+	out := []Capability{}
+	p := e.policy
+	if p == nil {
+		p = h.policyOf(e)
+	}
+	if p == nil {
+		for _, c := range e.info.Capabilities {
+			out = append(out, h.unheld(e, c))
+		}
+		return out
+	}
+	for _, v := range h.system().Judge(p.grants) {
+		out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
+	}
+	return out
+}
+
+// unheld is a capability that a plugin declares and nobody enforces, storage apart, which goes through the host.
+func (h *Host) unheld(e *entry, c string) Capability {
+	kind := capability.Kind(c)
+	if kind == capability.StorageRead || kind == capability.StorageWrite {
+		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
+	}
+	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under [plugins.%q]",
+		e.found.Dialect, config.SandboxDeclared, e.found.Name)
+	if h.setup.config.Sandbox == config.SandboxOff {
+		reason = "the configuration says sandbox = \"off\""
+	}
+	return Capability{c, string(sandbox.NotEnforced), reason}
+}
+
+// examineBounds reports what of a running plugin's bounds is not, or not quite, enforced.
+func (h *Host) examineBounds(e *entry) []Finding {
+	if e.plugin == nil || e.policy == nil {
+		return nil
+	}
+	var findings []Finding
+	for _, v := range h.system().Judge(e.policy.grants) {
+		if v.Status != sandbox.Enforced {
+			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path,
+				Problem: fmt.Sprintf("%s is %s: %s", v.Capability, strings.ReplaceAll(string(v.Status), "_", " "), v.Reason)})
+		}
+	}
+	return findings
+}
+
+// mostDenials is how many denials are kept for the next step of the trace. More say no more.
+const mostDenials = 20
+
+// denials are what a plugin's sandbox refused it since its last call ended.
+type denials struct {
+	mu    sync.Mutex // protects the fields below
+	texts []string
+	more  int
+}
+
+func (d *denials) add(denied sandbox.Denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.texts) >= mostDenials {
+		d.more++
+		return
+	}
+	d.texts = append(d.texts, "sandbox: denied "+denied.Error())
+	d.more += denied.Dropped
+}
+
+// take hands them out once.
+func (d *denials) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	texts := d.texts
+	if d.more > 0 {
+		texts = append(texts, fmt.Sprintf("sandbox: and %d denials more", d.more))
+	}
+	d.texts, d.more = nil, 0
+	return texts
+}
