@@ -14,7 +14,18 @@ TOOLS := python3 jq git gcc curl tmux
 # Longest for one package, the race detector's tenfold slowness included.
 TEST_TIMEOUT ?= 10m
 TEST_FLAGS ?=
-FUZZ_TIME ?= 10s
+
+# How much of each fuzz target is run. A number of inputs, not a time: until Go 1.27 a target whose time is up may fail for
+# that alone (go.dev/issue/75804).
+FUZZ_TIME ?= 100000x
+FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^func Fuzz' . | xargs -n 1 dirname | sort -u)
+# Where inputs that led somewhere new are kept from one run to the next: as go test does.
+FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
+# What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
+# engine, a model provider's SDK or the terminal's libraries, which takes minutes.
+FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine \
+	./internal/journal ./internal/model ./internal/notify ./internal/session ./internal/storage ./internal/tui
+
 BENCH_FLAGS ?=
 
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
@@ -22,7 +33,7 @@ PLATFORMS := darwin/arm64 windows/amd64
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz bench clean
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -90,13 +101,28 @@ modules: ## go.mod and go.sum say what the code needs, and the modules are what 
 lint: ## golangci-lint; slow the first time, since it is compiled
 	go run $(GOLANGCI_LINT) run ./...
 
-# Minimising is cut short: for inputs as long as these it takes the whole of the time.
+# A package is built once for all its targets. Minimising is cut short: for inputs as long as these it takes the whole of the time.
 fuzz: ## every fuzz target for FUZZ_TIME
-	@grep -r --include='*_test.go' --exclude-dir=bench -o '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file func; do \
-		target="$${func#func }"; \
-		echo "$$target in $$(dirname "$$file")"; \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ_TIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null || exit 1; \
+	@work="$$(mktemp -d)"; trap 'rm -rf "$$work"' EXIT; \
+	for package in $(FUZZ_PACKAGES); do \
+		go test -c -fuzz . -o "$$work/fuzz.test" "$$package"; \
+		cache="$(FUZZ_CACHE)/$$(go list "$$package")"; \
+		for target in $$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz'); do \
+			echo "$$target in $$package"; \
+			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
+				cat "$$work/log"; \
+				echo "fuzz: $$target failed; the input is the new file in $$package/testdata/fuzz/$$target, which go test runs from now on"; \
+				exit 1; \
+			}; \
+			tail -n 2 "$$work/log" | grep '^fuzz:' || true; \
+		done; \
 	done
+
+# From the seeds alone, so that it takes the same time everywhere.
+fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what CI runs
+	@cache="$$(mktemp -d)"; trap 'rm -rf "$$cache"' EXIT; \
+	$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_CACHE="$$cache" FUZZ_PACKAGES='$(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES))'
 
 bench: ## Patchbay against its peers, one run
 	cd bench && go run . $(BENCH_FLAGS)

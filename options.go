@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // Version is what Patchbay tells plugins and users it is.
@@ -42,6 +43,8 @@ type Options struct {
 	// Needs, where it is not nil, is asked before a plugin is started. One that
 	// is not needed is not opened and not listed.
 	Needs func(Candidate) bool
+
+	system *sandbox.System // what can be enforced here; nil: found out. For tests
 }
 
 // A Candidate is a plugin that was found and not yet started.

@@ -79,7 +79,12 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	}
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
 		closed: make(chan struct{})}
-	h.system = sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), h.procs) })
+	h.system = sync.OnceValue(func() *sandbox.System {
+		if s.system != nil {
+			return s.system
+		}
+		return sandbox.Probe(context.Background(), h.procs)
+	})
 	if err := h.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

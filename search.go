@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -116,8 +115,8 @@ func (e *entry) deserves(now stamp) bool {
 
 // A stamp tells one state of a plugin's files from another.
 type stamp struct {
-	size int64
-	time time.Time
+	size  int64
+	times int64 // of all files together: one that was put back to an older state counts too
 }
 
 // stampOf looks at a file, or at all that lies in a folder.
@@ -135,9 +134,7 @@ func stampOf(path string) stamp {
 			continue // what is not there has no part in it
 		}
 		s.size += info.Size() + int64(info.Mode())
-		if info.ModTime().After(s.time) {
-			s.time = info.ModTime()
-		}
+		s.times += info.ModTime().UnixNano()
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/dialect/python"
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // SourceDialect is the dialect whose plugins are single files of code, which a
@@ -33,6 +35,12 @@ type CodeError = python.LoadError
 
 // ErrBadName is returned for a name under which no plugin can be saved.
 var ErrBadName = errors.New("not a plugin's name")
+
+// ErrLink is returned when code is to be saved where there is a link. What it leads to may be anybody's file.
+var ErrLink = errors.New("the plugin's file is a link")
+
+// maxSource is how much of a file is shown: four times what the daemon takes.
+const maxSource = 4 << 20
 
 // Sources lists the plugins that are files of code, those that have come since
 // the host was opened included.
@@ -56,12 +64,24 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 		return Source{}, err
 	}
 	s := source(e)
-	content, err := os.ReadFile(s.Path)
-	if err != nil {
+	if s.Content, err = readSource(s.Path); err != nil {
 		return Source{}, fmt.Errorf("plugin %s: %w", name, err)
 	}
-	s.Content = string(content)
 	return s, nil
+}
+
+// readSource reads a file that somebody may have made endless since it was found.
+func readSource(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	if err == nil && len(content) > maxSource {
+		err = hook.Failure(hook.Unavailable, fmt.Errorf("%s has more than %d bytes", path, maxSource))
+	}
+	return string(content), err
 }
 
 // CheckSource says what code would be as a plugin of that name, without saving
@@ -71,8 +91,12 @@ func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, e
 }
 
 // SaveSource checks code, replaces the plugin's file with it as a whole, and
-// loads it. Where the code is no plugin, all stays as it is.
+// loads it. Where the code is no plugin, all stays as it is, and so it does where
+// the file is a link: [ErrLink].
 func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, error) {
+	if err := h.refuseLink(name); err != nil {
+		return Source{}, err
+	}
 	checked, err := h.CheckSource(ctx, name, content)
 	if err != nil {
 		return Source{}, err
@@ -86,6 +110,18 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	}
 	_, err = h.ReloadSource(ctx, name)
 	return s, err
+}
+
+// refuseLink: to save is to replace a file of this directory, not one elsewhere.
+func (h *Host) refuseLink(name string) error {
+	path, err := python.Path(h.setup.env, name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadName, err)
+	}
+	if target, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("%w: %s leads to %.200q: change that file, or delete the plugin first", ErrLink, path, target)
+	}
+	return nil
 }
 
 // tryOut lets an interpreter of its own look at code.

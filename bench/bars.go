@@ -8,6 +8,7 @@ type Bar struct {
 	Section string
 	Of      string  // the series measured
 	Over    string  // the series it is divided by; empty: the value itself counts
+	Less    string  // the series that is taken off first; empty: none
 	Limit   float64 // at most this, or, with AtLeast, at least
 	AtLeast bool
 }
@@ -27,6 +28,9 @@ func bars() []Bar {
 		{What: "process per call, of a bare spawn", Section: sectionSpawn, Of: nameRun, Over: nameBareSpawn, Limit: 1.1},
 		{What: "standby, Python, faster than a cold start", Section: sectionStandby, Of: nameCold, Over: nameStandby, Limit: 5, AtLeast: true},
 		{What: "16 plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
+		{What: "sandboxed spawn, ms over a plain one", Section: sectionBox, Of: nameBoxed, Less: namePlain, Limit: 15},
+		{What: "the same with a host granted, ms over a plain one", Section: sectionBox, Of: nameBoxedNet, Less: namePlain, Limit: 15},
+		{What: "connection by name in a sandbox, ms over a direct one", Section: sectionConnect, Of: nameConnectName, Less: nameConnect, Limit: 1},
 		{What: "python-dialect hook call, µs", Section: sectionPython, Of: namePython, Limit: 300},
 		{What: "live heap after 1,000 turns, of that after 250", Section: sectionTurnHeap, Of: nameHeapLate, Over: nameHeapEarly, Limit: 1.1},
 	}
@@ -64,7 +68,14 @@ func judge(b Bar, all []Series) Judgement {
 		}
 	}
 	ratio := ratioOf(*of, over)
-	if b.Over == "" {
+	if b.Less != "" {
+		less, why := pick(all, b.Less)
+		if why != "" {
+			return Judgement{Bar: b, Status: NotMeasured, Why: why}
+		}
+		ratio.Value -= ratioOf(*less, nil).Value
+	}
+	if b.Over == "" && b.Less == "" {
 		ratio.Value = tenths(ratio.Value)
 	}
 	return Judgement{Bar: b, Ratio: ratio, Status: b.status(ratio)}

@@ -20,8 +20,13 @@ const (
 
 // childName says which plugin process this process is to be; empty: none.
 func childName() string {
-	if strings.HasPrefix(filepath.Base(os.Args[0]), scaffoldPrefix) {
+	switch name := filepath.Base(os.Args[0]); {
+	case strings.HasPrefix(name, faultPrefix):
+		return "fault"
+	case strings.HasPrefix(name, scaffoldPrefix):
 		return "scaffold"
+	case name == connectorPrefix:
+		return "connector"
 	}
 	return os.Getenv(envChild)
 }

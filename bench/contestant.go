@@ -53,13 +53,15 @@ func manyInFlight() []Contestant {
 // children are the plugin processes, by the value of BENCH_CHILD.
 func children() map[string]func() error {
 	return map[string]func() error{
-		"bare":     bareChild,
-		"wire":     wireChild,
-		"scaffold": scaffoldChild,
-		"jrpc2":    jrpc2Child,
-		"netrpc":   netRPCChild,
-		"grpc":     grpcChild,
-		"mcp":      mcpChild,
+		"bare":      bareChild,
+		"wire":      wireChild,
+		"scaffold":  scaffoldChild,
+		"fault":     faultChild,
+		"jrpc2":     jrpc2Child,
+		"netrpc":    netRPCChild,
+		"grpc":      grpcChild,
+		"mcp":       mcpChild,
+		"connector": serveConnections,
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	nameRunOfTrue  = "a run of true"
 	nameBareTrue   = "bare spawn of true"
 	nameRunsEarly  = "after 2,500 runs and a pause"
+	nameRunsMiddle = "after 5,000 runs and a pause"
 	nameRunsLate   = "after 10,000 runs and a pause"
 	trueProgram    = "/bin/true"
 	jobsInterval   = time.Hour
@@ -196,9 +197,8 @@ func measureJobs(ctx context.Context, e effort) ([]Series, error) {
 	return []Series{bare, runs}, errors.Join(err, w.close())
 }
 
-// measureJobHeap looks at the live heap after 2,500 queued runs and after 10,000 of the same schedules, each time in a pause,
-// long enough for the engine to let go of what it has just written. What is left of more runs is the index of their
-// records.
+// measureJobHeap looks at the live heap after 2,500 queued runs, and after 5,000 and 10,000 of the same schedules, each time in a
+// pause, long enough for the engine to let go of what it has just written.
 func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
 	const ticks = 4
 	w, err := openWorks(ctx, manyRuns/ticks)
@@ -206,15 +206,16 @@ func measureJobHeap(ctx context.Context, _ effort) ([]Series, error) {
 		return nil, err
 	}
 	m := w.agent()
-	var heaps [ticks + 1][][]float64
+	names := map[int]string{1: nameRunsEarly, 2: nameRunsMiddle, ticks: nameRunsLate}
+	var heaps []Series
 	for tick := 1; tick <= ticks; tick++ {
 		if err := w.run(ctx, m, tick, func(int) {}, tick*w.total); err != nil {
 			return nil, errors.Join(err, w.close())
 		}
-		if tick == 1 || tick == ticks {
+		if name := names[tick]; name != "" {
 			time.Sleep(cachesExpire)
-			heaps[tick] = [][]float64{{liveHeap(), liveHeap(), liveHeap()}}
+			heaps = append(heaps, Series{Name: name, Rounds: [][]float64{{liveHeap(), liveHeap(), liveHeap()}}})
 		}
 	}
-	return []Series{{Name: nameRunsEarly, Rounds: heaps[1]}, {Name: nameRunsLate, Rounds: heaps[ticks]}}, w.close()
+	return heaps, w.close()
 }

@@ -17,6 +17,9 @@ const (
 	sectionTurnHeap = "turn-heap"
 	sectionJobs     = "jobs"
 	sectionJobHeap  = "job-heap"
+	sectionFaults   = "faults"
+	sectionBox      = "sandbox-spawn"
+	sectionConnect  = "sandbox-connect"
 )
 
 // section is one question and how it is measured.
@@ -56,6 +59,9 @@ func sections() []section {
 		{sectionTurnHeap, "Live heap of the daemon during 1,000 such turns", "MB", 0, nameHeapEarly, measureTurnHeap},
 		{sectionJobs, "A scheduled run of true: queue, record, output, state, all on disk; 32 at once", "ms", 0, nameBareTrue, measureJobs},
 		{sectionJobHeap, "Live heap of the scheduler during 10,000 queued runs of true", "MB", 0, nameRunsEarly, measureJobHeap},
+		{sectionBox, "One process per call, /bin/cat, 300 bytes, in a sandbox and without", "ms", 0, namePlain, measureSandboxSpawn},
+		{sectionConnect, "One TCP connection and a line, from a sandbox and without", "ms", 0, nameConnect, measureSandboxConnect},
+		{sectionFaults, "One hook call, 300 bytes, beside a plugin that misbehaves, all on the same processors", "µs", 0, nameAlone, measureFaults},
 	}
 }
 

@@ -26,6 +26,33 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
+// FuzzCalls: tool calls that plugins had a hand in have ids of their own and objects for arguments, or the turn ends.
+func FuzzCalls(f *testing.F) {
+	for _, seed := range []string{``, `null`, `[]`, `[{"id":"1","name":"ls","arguments":"{\"a\":1}"},{"id":"1"}]`, `[{}]`, `[null]`, `{}`, `[{"arguments":[1]}]`, `[{"id":7}]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		calls, err := readCalls(raw)
+		if err != nil {
+			return
+		}
+		ids := map[string]bool{}
+		for _, c := range calls {
+			var object map[string]any
+			if c.ID == "" || ids[c.ID] || json.Unmarshal(c.Arguments, &object) != nil || object == nil {
+				t.Errorf("%q has the call %+v", raw, c)
+			}
+			ids[c.ID] = true
+		}
+		messages, err := readRetained(raw)
+		for _, m := range messages {
+			if err == nil && (m.Content == "" || m.Role == model.ToolRole || len(m.ToolCalls) > 0) {
+				t.Errorf("%q retains %+v", raw, m)
+			}
+		}
+	})
+}
+
 // Whatever a compactor answers, each call that stands has its one result right after it.
 func FuzzMessages(f *testing.F) {
 	for _, seed := range []string{`[]`, `[{"role":"user","content":"q"}]`, `[{"role":"tool","tool_call_id":"1","content":[]}]`,

@@ -72,13 +72,11 @@ func (a *api) place(ctx context.Context, in *follow) (place, error) {
 
 // streamEvents sends events until the client, or the daemon, has had enough.
 func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
-	select {
-	case a.streams <- struct{}{}:
-		defer func() { <-a.streams }()
-	default:
-		(&problem{http.StatusServiceUnavailable, fmt.Sprintf("Too many streams: at most %d at once.", cap(a.streams))}).write(w)
+	leave, ok := a.enter(w)
+	if !ok {
 		return
 	}
+	defer leave()
 	s, ctx := a.open(w, r)
 	defer a.closed(s)
 	if err := s.begin(from.gap); err != nil {

@@ -43,10 +43,11 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse answers a request whose body was not read, or not to its end. On a connection that is to be kept, net/http
-// would first wait for the rest of it.
+// would first wait for the rest of it; on any other it would wait for up to 256 KiB, however long they take.
 func refuse(w *response, r *http.Request, p *problem) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
+		w.readDeadline(time.Now())
 	}
 	p.write(w)
 }

@@ -33,7 +33,7 @@ type Limits struct {
 	BodyTime  time.Duration // for a client to send its body; 0: 10 s
 	Write     time.Duration // for a client to take what is written; 0: 15 s
 	Heartbeat time.Duration // between the comments that keep a quiet stream open; 0: 15 s, half of what proxies commonly allow
-	Streams   int           // of events, at once; 0: 256
+	Streams   int           // of events and of jobs' output, at once; 0: 256
 }
 
 // DefaultBody is how large a request may be: a plugin of 20,000 lines fits.
@@ -56,7 +56,7 @@ type api struct {
 	huma    huma.API
 	mux     *http.ServeMux
 	routes  []route       // in the order in which they were added
-	streams chan struct{} // a place for each stream of events
+	streams chan struct{} // a place for each stream; see enter
 }
 
 // New returns the whole API. It starts nothing; see the package's documentation

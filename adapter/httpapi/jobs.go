@@ -67,7 +67,7 @@ func (a *api) addJobs() {
 	})
 	add(a, route{method: "POST", path: "/v1/jobs/{agent}/run", id: "run-job", tag: tag, summary: "Run an agent now",
 		doc:   "Answers with the run, which goes on by itself: follow its output.",
-		shape: map[string]any{}, errors: []int{404, 409}}, a.startJob)
+		shape: map[string]any{}, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
 		shape: []map[string]any{}, errors: []int{422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Runs(ctx, in.Agent, in.Limit))
@@ -79,7 +79,7 @@ func (a *api) addJobs() {
 	})
 	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
 		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run is over.",
-		shape: []map[string]any{}, events: true, errors: missing}, a.output)
+		shape: []map[string]any{}, events: true, errors: []int{404, 422, 503}}, a.output)
 }
 
 func (a *api) startJob(ctx context.Context, in *startJob) (*answer[json.RawMessage], error) {
@@ -111,6 +111,11 @@ func (a *api) output(ctx context.Context, in *runPath) (*huma.StreamResponse, er
 
 // streamOutput sends lines until the run is over.
 func (a *api) streamOutput(w http.ResponseWriter, r *http.Request, id string) {
+	leave, ok := a.enter(w)
+	if !ok {
+		return
+	}
+	defer leave()
 	s, ctx := a.open(w, r)
 	defer a.closed(s)
 	err := a.Jobs.Follow(ctx, id, func(line json.RawMessage) error { return s.send(Event{Kind: "line", Data: line}) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,6 +27,18 @@ type stream struct {
 	mu     sync.Mutex // protects w and the fields below
 	opened bool
 	err    error // of the first write that failed
+}
+
+// enter takes one of the places for streams that last until a client leaves; without one the client is told. Turns need
+// none: a session has one at a time, which ends.
+func (a *api) enter(w http.ResponseWriter) (leave func(), ok bool) {
+	select {
+	case a.streams <- struct{}{}:
+		return func() { <-a.streams }, true
+	default:
+		(&problem{http.StatusServiceUnavailable, fmt.Sprintf("Too many streams: at most %d at once.", cap(a.streams))}).write(w)
+		return nil, false
+	}
 }
 
 // open makes the stream of a request, and the context that ends with it.

@@ -58,7 +58,7 @@ func (a *attempt) do(ctx context.Context) Attempt {
 }
 
 func (a *attempt) try(ctx context.Context, result *Attempt) {
-	if refusal := a.preflight(ctx); refusal != nil {
+	if refusal := a.preflight(ctx); refusal != nil && ctx.Err() == nil {
 		result.Result, result.Error, result.Suggest = Refused, refusal.reason, refusal.suggest
 		return
 	}
@@ -189,8 +189,12 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	box, err := a.box(ctx, tmp)
+	if err != nil {
+		return 0, err
+	}
 	p, err := a.runner.Procs.Start(ctx, proc.Spec{Path: a.manifest.Run.Command, Args: args, Dir: a.manifest.Run.WorkingDir,
-		Env: env, Log: func(line string) { a.out.line(stderr, line) }})
+		Env: env, Log: func(line string) { a.out.line(stderr, line) }, Box: box})
 	if err != nil {
 		return 0, err
 	}

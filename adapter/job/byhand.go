@@ -19,7 +19,7 @@ type RunOptions struct {
 // RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
-	if err := r.mendFirst(ctx, m, s); err != nil {
+	if err := r.mend(ctx, m, s); err != nil { // so that the dead do not stand in the way
 		return Run{}, err
 	}
 	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)

@@ -17,7 +17,10 @@
 //	settle.go       what an attempt came to, and whom it concerns: the events
 //	tell.go         the hooks and notifiers that want to hear of an event, told
 //	record.go       a run, its attempts, and the state of a schedule, as they are kept
-//	store.go        where they are kept; keep.go: and what the agent wrote
+//	store.go        where they are kept
+//	page.go         a schedule's state and its active run: one value, changed by compare-and-set
+//	history.go      the runs that are over: a log for each agent, and how one of them is found in it
+//	keep.go         what agents have printed
 //
 // # From a file to a tick
 //
@@ -34,7 +37,21 @@
 //	Schedule.Next, Schedule.Due schedule.go
 //	  every.next                schedule_clock.go    intervals, from 1970
 //	  clock.next                                     what clocks on walls show, in a zone
-//	runID                       store.go             one name for one tick, on every machine
+//	runID                       history.go           one name for one tick, on every machine
+//
+// # From a tick to the history
+//
+//	Scheduler.order ─ the queue ─ Scheduler.work
+//	  claim.begin, claim.goOn   run.go               the attempt into the page: who writes it has it
+//	  claim.make                                     the attempt itself
+//	  claim.settle
+//	    settle                  settle.go            what it came to
+//	    claim.change            run.go               a run that is over: into the history, then out of the page
+//	Scheduler.sweep
+//	  Runner.mend               mend.go              pages whose process has died
+//
+// What the engine keeps in memory is bounded by the number of schedules, not of runs: each has one page, one sign of life and
+// one topic for what it prints, and an agent's runs share the topic of its history.
 //
 // # What a manifest may say beyond the original
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
@@ -21,15 +22,15 @@ const (
 // A keeper writes the output of one attempt into the store, some lines at a time.
 type keeper struct {
 	runner  *Runner
-	run     string
+	run     *Run
 	attempt int
 	lines   chan Line     // to the goroutine that writes
 	done    chan struct{} // closed when it has
 }
 
 // keep begins to keep an attempt's output.
-func (s *Store) keep(p *parts, run string, attempt int, r *Runner) *keeper {
-	k := &keeper{runner: r, run: run, attempt: attempt, lines: make(chan Line, keepQueue), done: make(chan struct{})}
+func (s *Store) keep(p *parts, run *Run, r *Runner) *keeper {
+	k := &keeper{runner: r, run: run, attempt: len(run.Attempts), lines: make(chan Line, keepQueue), done: make(chan struct{})}
 	go k.write(p)
 	return k
 }
@@ -38,7 +39,7 @@ func (s *Store) keep(p *parts, run string, attempt int, r *Runner) *keeper {
 func (k *keeper) line(l Line) {
 	l.Attempt, l.Time = k.attempt, k.runner.clock.Now().UTC()
 	if k.runner.Watch != nil {
-		k.runner.Watch(k.run, l)
+		k.runner.Watch(k.run.ID, l)
 	}
 	k.lines <- l
 }
@@ -85,12 +86,16 @@ func (k *keeper) write(p *parts) {
 	}
 }
 
-// append writes a batch. Output that cannot be kept is logged, and the run goes on.
-func (k *keeper) append(p *parts, data []byte) {
+// outputTopic is where the output of a run is kept: with that of all runs of its schedule.
+func outputTopic(r *Run) string { return stateKey(r.Agent, r.Schedule) }
+
+// append writes a batch, under the id of its run. Output that cannot be kept is logged, and the run goes on.
+func (k *keeper) append(p *parts, lines []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), keepWait)
 	defer cancel()
-	if _, err := p.output.Append(ctx, engine.Append{Topic: k.run, Data: data}); err != nil {
-		k.runner.Logger.Warn("output is not kept", "run", k.run, "err", err)
+	data := slices.Concat([]byte(k.run.ID+"\n"), lines)
+	if _, err := p.output.Append(ctx, engine.Append{Topic: outputTopic(k.run), Data: data}); err != nil {
+		k.runner.Logger.Warn("output is not kept", "run", k.run.ID, "err", err)
 	}
 }
 
@@ -108,16 +113,42 @@ func (s *Store) Output(ctx context.Context, run string, f func(Line) error) erro
 	if err != nil {
 		return err
 	}
-	records, err := p.output.Read(ctx, run, 0, 0)
+	r, err := p.run(ctx, run)
 	if err != nil {
 		return err
 	}
-	for _, r := range records {
-		if err := decodeLines(r.Data, f); err != nil {
-			return err
+	_, err = p.lines(ctx, &r, r.LogAfter, f)
+	return err
+}
+
+// outputPage is how many batches of lines are read at once: 2 MB at most.
+const outputPage = 64
+
+// lines calls f with the lines of a run after a sequence number, and says how far it came. The runs of a schedule follow one
+// another, and so does what they print; ids sort by time.
+func (p *parts) lines(ctx context.Context, r *Run, after uint64, f func(Line) error) (uint64, error) {
+	for {
+		records, err := p.output.Read(ctx, outputTopic(r), after, outputPage)
+		if err != nil {
+			return after, err
+		}
+		for _, record := range records {
+			id, lines, _ := bytes.Cut(record.Data, []byte{'\n'})
+			if string(id) > r.ID {
+				return after, nil
+			}
+			after = record.Sequence
+			if string(id) != r.ID {
+				continue // of somebody who was taken for dead, and was not
+			}
+			if err := decodeLines(lines, f); err != nil {
+				return after, err
+			}
+		}
+		if len(records) < outputPage {
+			return after, nil
 		}
 	}
-	return nil
 }
 
 // decodeLines takes a batch apart.
@@ -143,24 +174,14 @@ func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) erro
 	if err != nil {
 		return err
 	}
-	if _, err := s.Run(ctx, run); err != nil {
-		return err
-	}
 	after := uint64(0)
 	for {
-		r, err := s.Run(ctx, run) // before the lines: what is over prints no more
+		r, err := p.run(ctx, run) // before the lines: what is over prints no more
 		if err != nil {
 			return err
 		}
-		records, err := p.output.Read(ctx, run, after, 0)
-		if err != nil {
+		if after, err = p.lines(ctx, &r, max(after, r.LogAfter), f); err != nil {
 			return err
-		}
-		for _, record := range records {
-			if err := decodeLines(record.Data, f); err != nil {
-				return err
-			}
-			after = record.Sequence
 		}
 		if r.Status.Over() {
 			return nil

@@ -45,6 +45,7 @@ type Program struct {
 	Command    string   // a bare name, looked up in $PATH, or an absolute path
 	Args       []string // a schedule's come after them
 	WorkingDir string
+	At         Place // of the command
 }
 
 // Env is the [env] table.

@@ -91,8 +91,11 @@ func readNetwork(t *tomlfile.Table) Network {
 	}
 	hosts := t.List(key)
 	for i, host := range hosts {
-		if host != "" && strings.ContainsAny(host, "/ \t\r\n\x00@") {
-			t.BadItem(key, i, "%q: want a host, as in \"api.example.com\", without scheme or path", tomlfile.Cut(host))
+		if host == "" {
+			continue // List has complained
+		}
+		if _, err := hostGrant(host); err != nil {
+			t.BadItem(key, i, "%q: want a host, as in \"api.example.com\" or \"127.0.0.1:8080\", without scheme or path", tomlfile.Cut(host))
 		}
 	}
 	return Network{Restricted: true, Hosts: hosts}

@@ -45,6 +45,8 @@ func readManifest(t *tomlfile.Table, m *Manifest) {
 	m.named.Line, m.named.Column = t.Position("agent", "name")
 	m.Security = readSecurity(t.Table("security"), m.Dir)
 	m.Run = readProgram(t.Table("run"), m)
+	m.Run.At.Key = "run.command"
+	m.Run.At.Line, m.Run.At.Column = t.Position("run", "command")
 	m.Env = readEnv(t.Table("env"))
 	m.Defaults = readDefaults(t.Table("defaults"))
 	m.Schedules = readSchedules(t.Tables("schedules"), m.Defaults)

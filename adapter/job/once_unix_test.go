@@ -53,8 +53,12 @@ func (noPlugins) Fire(_ context.Context, p hook.Point, _ any) (*hook.Outcome, er
 }
 
 func TestMain(m *testing.M) {
-	if home := os.Getenv(daemonEnv); home != "" {
-		if err := beDaemon(home); err != nil {
+	for env, be := range map[string]func(string) error{daemonEnv: beDaemon, heapEnv: printHeap} {
+		dir := os.Getenv(env)
+		if dir == "" {
+			continue
+		}
+		if err := be(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -172,7 +176,7 @@ func (r *rig) audit() {
 		for _, a := range run.Attempts {
 			results[a.Result]++
 			switch a.Result {
-			case job.CutOff:
+			case job.CutOff, job.Stopped: // it may have ended before it began to run
 				c.cut++
 			case "":
 				c.open++

@@ -35,6 +35,7 @@ type Run struct {
 	Reason    string    `json:"reason,omitempty"`      // why it was skipped
 	Owner     string    `json:"owner"`                 // who runs it, or ran it last
 	Recovered bool      `json:"recovered,omitempty"`   // it succeeded after a failure
+	LogAfter  uint64    `json:"log_after,omitempty"`   // what it prints comes after this record of the outputs
 }
 
 // An Attempt is one try at a run.
@@ -58,7 +59,8 @@ const (
 	Failed   Result = "failed"
 	TimedOut Result = "timed_out"
 	Refused  Result = "refused" // by a preflight
-	CutOff   Result = "cut_off" // together with the process that made it
+	CutOff   Result = "cut_off" // together with the process that made it, or by the person who had asked for it
+	Stopped  Result = "stopped" // by a planned end of the process that made it; it does not count as one of the attempts
 )
 
 // last is the attempt under way, or the last one there was.

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -31,6 +32,10 @@ type Runner struct {
 	Logger  *slog.Logger             // nil discards
 	Clock   Clock                    // nil: the system's
 	Owner   string                   // who others are told runs it; "": this process
+
+	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its network; nil: nobody is
+	// held to that.
+	Confine func(ctx context.Context, grants []capability.Capability) (proc.Box, error)
 
 	StateDir string // where agents have their heartbeat files; "": in their temporary directory
 
@@ -71,11 +76,12 @@ type claim struct {
 	manifest *Manifest
 	schedule *Schedule
 	run      Run
-	revision uint64 // of the run's record
 }
 
-// claim makes an order this process's own. It is nil without an error where there is nothing to do: somebody else has it,
-// or the run before it is not over.
+// errNotOurs is for an order that is not to be carried out: somebody else has it, or had, or the run before it is not over.
+var errNotOurs = errors.New("not ours to do")
+
+// claim makes an order this process's own. It is nil without an error where there is nothing to do.
 func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (*claim, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
@@ -88,94 +94,98 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 	} else {
 		err = c.goOn(ctx, o)
 	}
-	if errors.Is(err, engine.ErrExists) || errors.Is(err, engine.ErrConflict) || errors.Is(err, ErrNoRun) {
-		return nil, nil // somebody else was quicker
+	if errors.Is(err, errNotOurs) {
+		return nil, nil
 	}
-	if err != nil || c.revision == 0 {
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// begin records a new run. Who creates the record has it.
+// errLate is for a tick after which another one was taken care of.
+var errLate = errors.New("a later tick was taken first")
+
+// begin makes a new run the schedule's active one. Who writes that has it. Ticks are taken in order: one that is not after the
+// last that was taken care of is either recorded, or was overtaken.
 func (c *claim) begin(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
 		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
-	if err := c.beat(ctx); err != nil { // before the record: a run without a sign of life is taken for dead
-		return err
-	}
-	revision, err := put(ctx, c.parts.runs, o.Run, &c.run, 0)
-	if errors.Is(err, engine.ErrExists) {
-		return cmp.Or(c.remember(ctx, o), err)
-	}
-	if err != nil {
-		return err
-	}
 	busy := ""
-	err = c.updateState(ctx, func(s *State) {
-		if busy = s.Active; busy == o.Run {
-			busy = "" // the answer of an earlier try was lost
+	err := c.update(ctx, func(pg *page) error {
+		switch {
+		case pg.Active == o.Run, pg.LastRun == o.Run, !o.Manual && o.Tick.Equal(pg.LastTick):
+			return errNotOurs
+		case !o.Manual && o.Tick.Before(pg.LastTick):
+			return errLate
+		case pg.Now != nil:
+			busy = pg.Active
+			return ErrBusy
 		}
-		if o.Tick.After(s.LastTick) && !o.Manual {
-			s.LastTick = o.Tick
-		}
-		if busy == "" {
-			s.Active, s.Attempt, s.NextAt = o.Run, 1, time.Time{}
-		}
+		return c.enter(ctx, pg)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errLate):
+		if r, err := c.parts.filed(ctx, &c.run, o.Tick); r != nil || err != nil {
+			return cmp.Or(err, errNotOurs)
+		}
+		return c.skip(ctx, errLate.Error())
+	case errors.Is(err, ErrBusy):
+		return c.skip(ctx, fmt.Sprintf("%s: %s", ErrBusy, busy))
+	}
+	return err
+}
+
+// enter writes the new run into the page of its schedule.
+func (c *claim) enter(ctx context.Context, pg *page) (err error) {
+	if err := c.beat(ctx); err != nil { // first: a run without a sign of life is taken for dead
 		return err
 	}
-	if busy != "" {
-		c.run.Status, c.run.Ended, c.run.Attempts = Skipped, now, []Attempt{}
-		c.run.Reason = fmt.Sprintf("%s: %s", ErrBusy, busy)
-		_, err := put(ctx, c.parts.runs, o.Run, &c.run, revision)
+	if c.run.LogAfter, err = c.parts.output.Last(ctx, outputTopic(&c.run)); err != nil {
 		return err
 	}
-	c.revision = revision
+	if !c.run.Manual {
+		pg.LastTick = c.run.Tick
+	}
+	pg.Now, pg.Active, pg.Attempt, pg.NextAt = &c.run, c.run.ID, 1, time.Time{}
 	return nil
 }
 
-// remember sees to it that a run which somebody else has begun is known as the schedule's active one: its process may have
-// died between the two. The sweep does the rest.
-func (c *claim) remember(ctx context.Context, o Order) error {
-	run, _, err := get[Run](ctx, c.parts.runs, o.Run)
-	if err != nil || run.Status.Over() {
+// skip records a run that is not made. The record first: who dies in between has it written again, which does no harm.
+func (c *claim) skip(ctx context.Context, reason string) error {
+	c.run.Status, c.run.Ended, c.run.Attempts, c.run.Reason = Skipped, c.run.Began, []Attempt{}, reason
+	if err := c.parts.file(ctx, &c.run); err != nil {
 		return err
 	}
-	return c.updateState(ctx, func(s *State) {
-		if s.Active == "" && s.LastRun != o.Run {
-			s.Active, s.Attempt, s.NextAt = o.Run, len(run.Attempts), run.NextAt
+	if c.run.Manual {
+		return errNotOurs
+	}
+	err := c.update(ctx, func(pg *page) error {
+		if !c.run.Tick.After(pg.LastTick) {
+			return errNotOurs
 		}
-		if o.Tick.After(s.LastTick) && !o.Manual {
-			s.LastTick = o.Tick
-		}
+		pg.LastTick = c.run.Tick
+		return nil
 	})
+	return cmp.Or(err, errNotOurs)
 }
 
-// goOn records the next attempt of a run that waits.
+// goOn begins the next attempt of a run that waits.
 func (c *claim) goOn(ctx context.Context, o Order) error {
-	run, revision, err := get[Run](ctx, c.parts.runs, o.Run)
-	if errors.Is(err, engine.ErrNotFound) {
-		return ErrNoRun
-	}
-	if err != nil {
-		return err
-	}
-	if run.Status != Waiting || len(run.Attempts) != o.Attempt-1 {
-		return nil // it was made already
-	}
-	if err := c.beatOf(ctx, o.Run); err != nil {
-		return err
-	}
-	run.Status, run.NextAt, run.Owner = Running, time.Time{}, c.runner.Owner
-	run.Attempts = append(run.Attempts, Attempt{Number: o.Attempt, Began: c.runner.clock.Now()})
-	if c.revision, err = put(ctx, c.parts.runs, o.Run, &run, revision); err != nil {
-		return err
-	}
-	c.run = run
-	return c.updateState(ctx, func(s *State) { s.Active, s.Attempt, s.NextAt = o.Run, o.Attempt, time.Time{} })
+	return c.update(ctx, func(pg *page) error {
+		if pg.Active != o.Run || pg.Now.Status != Waiting || len(pg.Now.Attempts) != o.Attempt-1 {
+			return errNotOurs // it was made already
+		}
+		if err := c.beat(ctx); err != nil {
+			return err
+		}
+		c.run = *pg.Now
+		c.run.Status, c.run.NextAt, c.run.Owner = Running, time.Time{}, c.runner.Owner
+		c.run.Attempts = append(c.run.Attempts, Attempt{Number: o.Attempt, Began: c.runner.clock.Now()})
+		pg.Now, pg.Attempt, pg.NextAt = &c.run, o.Attempt, time.Time{}
+		return nil
+	})
 }
 
 // make makes the attempt that was claimed and records what came of it.
@@ -183,7 +193,7 @@ func (c *claim) make(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
-	kept := c.runner.Store.keep(c.parts, c.run.ID, len(c.run.Attempts), c.runner)
+	kept := c.runner.Store.keep(c.parts, &c.run, c.runner)
 	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, run: &c.run, number: len(c.run.Attempts),
 		out: &output{keep: kept.line}}
 	result := a.do(ctx)
@@ -191,44 +201,58 @@ func (c *claim) make(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errLost) {
 		return errLost // whoever took it has recorded that
 	}
+	if result.Result == CutOff && !c.run.Manual {
+		result.Result = Stopped // this process is about to end, as it was told to; who cuts off a run by hand is the person
+	}
 	return c.settle(context.WithoutCancel(ctx), result, a.out.tail())
 }
 
-// settle records an attempt's result: in the run, which decides whose word counts, then in the schedule's state. A process that
-// dies in between leaves a state that [Runner.mend] brings up to date.
+// settle records an attempt's result, and tells of it. Who waits for the next attempt of a run that a person asked for is the
+// person's own command, not the schedule.
 func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
-	s, _, err := get[State](ctx, c.parts.states, stateKey(c.run.Agent, c.run.Schedule))
-	if err != nil {
-		return err
-	}
-	before := c.run
-	notices := c.apply(&c.run, &s, a)
-	if c.revision, err = put(ctx, c.parts.runs, c.run.ID, &c.run, c.revision); err != nil {
-		return err
-	}
-	err = c.updateState(ctx, func(s *State) {
-		again := before
-		c.apply(&again, s, a)
+	var notices []Notice
+	err := c.change(ctx, func(r *Run, s *State) {
+		notices = settle(r, s, a, c.schedule.Retry.Backoff)
+		if r.Manual {
+			s.NextAt = time.Time{}
+		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		c.tell(notices, text)
 	}
-	c.tell(notices, text)
-	if c.run.Status.Over() {
-		return c.parts.beats.Delete(ctx, c.run.ID)
-	}
-	return nil
+	return err
 }
 
-// apply settles an attempt in copies of a run and a state. Who waits for the next attempt of a run that a person asked for is
-// the person's own command, not the schedule.
-func (c *claim) apply(r *Run, s *State, a Attempt) []Notice {
-	r.Attempts = append([]Attempt(nil), r.Attempts...)
-	notices := settle(r, s, a, c.schedule.Retry.Backoff)
-	if r.Manual {
-		s.NextAt = time.Time{}
-	}
-	return notices
+// change changes the active run, provided that it still is as this process knows it: else it is somebody else's by now, and
+// the error is errLost.
+//
+// A run that is over goes into the history first, then out of the page. Who dies in between leaves a page that [Runner.mend]
+// brings up to date.
+func (c *claim) change(ctx context.Context, f func(*Run, *State)) error {
+	before, filed := c.run, false
+	return c.update(ctx, func(pg *page) error {
+		if !before.unchanged(pg.Now) {
+			return errLost
+		}
+		c.run = before
+		c.run.Attempts = slices.Clone(before.Attempts)
+		f(&c.run, &pg.State)
+		pg.Now = &c.run
+		if !c.run.Status.Over() {
+			return nil
+		}
+		pg.Now, pg.Was = nil, &c.run
+		if filed {
+			return nil
+		}
+		filed = true
+		return c.parts.file(ctx, &c.run)
+	})
+}
+
+// unchanged tells whether what is stored of a run is what is known of it.
+func (r *Run) unchanged(stored *Run) bool {
+	return stored != nil && stored.ID == r.ID && stored.Owner == r.Owner && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
 }
 
 func (c *claim) tell(notices []Notice, text string) {
@@ -241,33 +265,15 @@ func (c *claim) tell(notices []Notice, text string) {
 	}
 }
 
-// updateState changes the schedule's state, whoever else does at the same time.
-func (c *claim) updateState(ctx context.Context, change func(*State)) error {
-	return updateState(ctx, c.parts.states, c.manifest.Agent.Name, c.schedule.ID, c.runner.clock.Now(), change)
+// update changes the page of the claim's schedule.
+func (c *claim) update(ctx context.Context, change func(*page) error) error {
+	return c.parts.update(ctx, c.manifest.Agent.Name, c.schedule.ID, c.runner.clock.Now(), change)
 }
 
-func updateState(ctx context.Context, b engine.Bucket, agent, schedule string, now time.Time, change func(*State)) error {
-	key := stateKey(agent, schedule)
-	for {
-		s, revision, err := get[State](ctx, b, key)
-		if errors.Is(err, engine.ErrNotFound) {
-			s, err = State{Agent: agent, Schedule: schedule, Since: now}, nil
-		}
-		if err != nil {
-			return err
-		}
-		change(&s)
-		_, err = put(ctx, b, key, &s, revision)
-		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrExists) {
-			return err
-		}
-	}
-}
-
-func (c *claim) beat(ctx context.Context) error { return c.beatOf(ctx, c.run.ID) }
-
-func (c *claim) beatOf(ctx context.Context, run string) error {
-	_, err := c.parts.beats.Put(ctx, run, []byte(c.runner.Owner))
+// beat gives a sign of life. It is the schedule's, which has one run at a time: of two who begin one at once, the sign of the
+// loser is good for the other for a while, and nobody is buried alive.
+func (c *claim) beat(ctx context.Context) error {
+	_, err := c.parts.beats.Put(ctx, stateKey(c.manifest.Agent.Name, c.schedule.ID), []byte(c.runner.Owner))
 	return err
 }
 

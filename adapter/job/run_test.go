@@ -180,3 +180,50 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("something was recorded or told: %v, %v, %v", runs, r.told, err)
 	}
 }
+
+// TestPlannedStop: a scheduler that is told to end stops its agents. That is no failure of theirs: the run goes on with the next
+// scheduler, even where it was the last attempt, and nobody is told.
+func TestPlannedStop(t *testing.T) {
+	r := newRig(t, time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
+	r.agent("long", `if mkdir "$MARK/first" 2>/dev/null; then echo began; exec sleep 60; fi; echo done`, "[defaults]\nmax_retries = 1\n"+hourly)
+	r.open()
+	began := make(chan struct{})
+	r.runner.Watch = func(_ string, l job.Line) {
+		if l.Text == "began" {
+			close(began)
+		}
+	}
+	r.schedule()
+	state := func(far func(job.State) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			states, err := r.store.States(t.Context())
+			must(t, err)
+			if st, ok := states["long/hourly"]; ok && far(st) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%+v", states)
+			}
+		}
+	}
+	state(func(job.State) bool { return true })
+	r.clock.set(time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC))
+	<-began
+	r.stop()
+	<-r.ended
+	runs, err := r.store.Runs(t.Context(), "long", 0)
+	if err != nil || len(runs) != 1 || runs[0].Status != job.Waiting || runs[0].Attempts[0].Result != job.Stopped || len(r.told) != 0 {
+		t.Fatalf("%+v, %v, told %v", runs, err, r.told)
+	}
+	r.schedule()
+	state(func(st job.State) bool { return st.Active == "" })
+	r.stop()
+	<-r.ended
+	run, err := r.store.Run(t.Context(), runs[0].ID)
+	if err != nil || run.Status != job.Succeeded || len(run.Attempts) != 2 {
+		t.Errorf("%+v, %v", run, err)
+	}
+	equal(t, "told", r.told, []string{"01:00 success"})
+	equal(t, "printed", r.printed(run.ID), []string{"began", "done"})
+}

@@ -15,6 +15,7 @@ const (
 	sweepEvery = 5 * time.Second // how often the dead are looked for
 	farAway    = 24 * time.Hour  // how long the planner sleeps where nothing is due
 	takePause  = time.Second     // after a queue that did not answer
+	orderAgain = time.Hour       // an order that nobody has carried out for so long was lost
 )
 
 // A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any number of them, in any number
@@ -29,13 +30,25 @@ type Scheduler struct {
 
 	mu     sync.Mutex // protects the fields below
 	states map[string]State
-	put    map[string]time.Time // orders that are in the queue, as far as this process put them there
-	kick   chan struct{}        // has room for one: something has changed
+	put    map[slot]placed // the last orders that this process has put into the queue
+	kick   chan struct{}   // has room for one: something has changed
+}
+
+// A slot is for the last order of its kind: a schedule has one run that is due, and one attempt.
+type slot struct {
+	schedule string // its key
+	again    bool   // it is for the next attempt of a run
+}
+
+// placed is an order in the queue.
+type placed struct {
+	id string
+	at time.Time
 }
 
 // NewScheduler makes a scheduler, which [Scheduler.Run] sets to work.
 func NewScheduler(r *Runner, agents func() []*Manifest) *Scheduler {
-	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), put: make(map[string]time.Time), kick: make(chan struct{}, 1)}
+	return &Scheduler{Runner: r, Agents: agents, states: make(map[string]State), put: make(map[slot]placed), kick: make(chan struct{}, 1)}
 }
 
 // Changed says that the agents are others now.
@@ -46,8 +59,8 @@ func (s *Scheduler) Changed() {
 	}
 }
 
-// Run works until ctx ends, and returns when no run of its own is under way. Agents that are running then are stopped, and
-// their attempts counted as failed.
+// Run works until ctx ends, and returns when no run of its own is under way. Agents that are running then are stopped. That
+// does not count as one of their attempts: the next scheduler makes another one at once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.Runner.init()
 	p, err := s.Runner.Store.parts(ctx)
@@ -95,8 +108,8 @@ func (s *Scheduler) learn(v *engine.Value) {
 	defer s.mu.Unlock()
 	if v.Deleted {
 		delete(s.states, v.Key)
-	} else if st, err := decodeState(v.Data); err == nil {
-		s.states[v.Key] = st
+	} else if pg, err := decodePage(v.Data); err == nil {
+		s.states[v.Key] = pg.State
 	} else {
 		s.Runner.Logger.Warn("the state of a job is not readable", "schedule", v.Key, "err", err)
 	}
@@ -185,7 +198,7 @@ func (l *look) known(ctx context.Context) (State, error) {
 		return st, nil
 	}
 	st := State{Agent: l.manifest.Agent.Name, Schedule: l.schedule.ID, Since: l.now}
-	return st, updateState(ctx, l.parts.states, st.Agent, st.Schedule, l.now, func(*State) {})
+	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
 }
 
 // tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
@@ -211,11 +224,11 @@ func (l *look) again(ctx context.Context, st *State) error {
 
 // order puts an order into the queue, once as far as this process knows. The queue knows better.
 func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
-	id := o.id()
+	id, at := o.id(), slot{stateKey(o.Agent, o.Schedule), o.Attempt > 1}
 	s.mu.Lock()
-	_, there := s.put[id]
+	last := s.put[at]
 	s.mu.Unlock()
-	if there {
+	if last.id == id && time.Since(last.at) < orderAgain {
 		return nil
 	}
 	data, err := json.Marshal(o)
@@ -227,12 +240,7 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put[id] = time.Now()
-	for old, at := range s.put { // the state has moved on long since
-		if time.Since(at) > time.Hour {
-			delete(s.put, old)
-		}
-	}
+	s.put[at] = placed{id, time.Now()}
 	return nil
 }
 
@@ -241,19 +249,19 @@ func (l *look) stale(ctx context.Context, at time.Time) error {
 	if at.IsZero() || at.After(l.now) {
 		return nil
 	}
-	key := stateKey(l.manifest.Agent.Name, l.schedule.ID)
-	st, revision, err := get[State](ctx, l.parts.states, key)
-	if err != nil || st.Stale {
-		return err
-	}
-	if at := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
-		return nil // it has succeeded meanwhile
-	}
-	st.Stale = true
-	if _, err := put(ctx, l.parts.states, key, &st, revision); err != nil {
-		if errors.Is(err, engine.ErrConflict) {
-			return nil
+	var st State
+	err := l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if at := staleAt(&pg.State, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
+			return errNotOurs // somebody else tells, or it has succeeded meanwhile
 		}
+		pg.Stale = true
+		st = pg.State
+		return nil
+	})
+	if errors.Is(err, errNotOurs) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	last := "no run has succeeded yet"
@@ -281,7 +289,7 @@ func (s *Scheduler) sweep(ctx context.Context) {
 			if !ok || st.Active == "" {
 				continue
 			}
-			if err := s.Runner.mend(ctx, m, &sc, st); err != nil && ctx.Err() == nil {
+			if err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
 			}
 		}
@@ -318,7 +326,7 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 
 // work does one order. It is done for the queue as soon as its record is written: from then on the record says whose it is.
 func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
-	c, err := s.claim(ctx, job)
+	c, err := s.claim(context.WithoutCancel(ctx), job) // whole or not at all: half a claim would count as a failed attempt
 	if err != nil {
 		s.Runner.Logger.Warn("a job is put back", "err", err)
 		if err := job.Nak(context.WithoutCancel(ctx), takePause); err != nil {

@@ -36,8 +36,13 @@ type Notice struct {
 // attempt_failed."
 func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	r.Attempts[len(r.Attempts)-1] = a
-	if a.Result == OK {
+	switch a.Result {
+	case OK:
 		return succeed(r, s, a)
+	case Stopped: // by a planned end, of which nobody need hear: it is made up for as soon as somebody can
+		r.Most++
+		r.Status, r.NextAt, s.NextAt = Waiting, a.Ended, a.Ended
+		return nil
 	}
 	s.Failing = true
 	event := AttemptFailed

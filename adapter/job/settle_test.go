@@ -28,6 +28,7 @@ func TestSettle(t *testing.T) {
 		{rule: "a refused one counts as an attempt", number: 2, result: Refused, want: []Event{AttemptFailed}, status: Waiting, next: 15 * time.Minute},
 		{rule: "a time-out emits timed_out in place of attempt_failed", number: 1, result: TimedOut, want: []Event{AttemptTimeout}, status: Waiting, next: 5 * time.Minute},
 		{rule: "one that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
+		{rule: "one that was stopped by a planned end does not count, though it was the last", number: 3, result: Stopped, status: Waiting},
 		{rule: "the last failed attempt emits attempt_failed, then given_up", number: 3, result: Failed, want: []Event{AttemptFailed, RunGivenUp}, status: GivenUp},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestSettle(t *testing.T) {
 					t.Errorf("told %+v, want %v", notices, c.want)
 				}
 			}
-			if r.Status != c.status || c.next > 0 && !r.NextAt.Equal(at.Add(c.next)) || s.Failing != (c.result != OK) {
+			if r.Status != c.status || c.next > 0 && !r.NextAt.Equal(at.Add(c.next)) || s.Failing != (c.result != OK && c.result != Stopped) {
 				t.Errorf("run %+v, state %+v", r, s)
 			}
 		})

@@ -33,8 +33,15 @@ type server struct {
 // serve starts the daemon in a home and waits until it answers.
 func serve(t *testing.T, home string, args ...string) *server {
 	t.Helper()
+	return serveWith(t, home, nil, args...)
+}
+
+// serveWith is serve with more in its environment.
+func serveWith(t *testing.T, home string, environ []string, args ...string) *server {
+	t.Helper()
 	s := &server{t: t, home: home, log: new(bytes.Buffer), done: make(chan struct{})}
 	s.cmd = patchbayIn(home, append([]string{"serve", "--json"}, args...)...)
+	s.cmd.Env = append(s.cmd.Env, environ...)
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -85,10 +85,15 @@ func (a *app) examineJobs(ctx context.Context, host *patchbay.Host, reach bool) 
 	if err != nil {
 		return nil, 0, err
 	}
+	settings, err := config.Load(located.ConfigFile)
+	if err != nil {
+		return nil, 0, err
+	}
 	procs := proc.NewGroup(a.logger())
 	defer procs.Close()
 	loaded := job.LoadDirs(dirs)
-	x := daemon.JobExam{Host: host, Environ: a.Environ, Secrets: secrets, Procs: procs, Reach: reach}
+	x := daemon.JobExam{Host: host, Environ: a.Environ, Secrets: secrets, Procs: procs, Reach: reach,
+		Confined: settings.Sandbox == config.SandboxDeclared}
 	return x.Of(ctx, loaded), len(loaded.Manifests) + len(loaded.Broken), nil
 }
 

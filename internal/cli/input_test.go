@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -43,6 +44,25 @@ func FuzzSyntaxMessage(f *testing.F) {
 			if r < 0x20 && r != '\n' && r != '\t' {
 				t.Fatalf("control character %q passed", r)
 			}
+		}
+	})
+}
+
+// FuzzEvent: a line of --events is a point there is with its data, or an error that names the line.
+func FuzzEvent(f *testing.F) {
+	for _, seed := range []string{`{"point":"turn.input","data":{"message":"x"}}`, `{"point":"turn.input","data":null}`, `{"point":"no.such"}`, `{"point":7}`, `[]`, ``, "\xff", `{"point":"\u001b[2J"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		point, data, err := parseEvent(inputLine{text: text}, 7)
+		if err != nil {
+			if !strings.Contains(err.Error(), "line 7") {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if _, ok := point.Spec(); !ok || data != nil && !json.Valid(data) {
+			t.Errorf("%q is %q with %q", text, point, data)
 		}
 	})
 }

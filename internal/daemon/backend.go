@@ -87,7 +87,7 @@ func sourceError(err error) error {
 	switch {
 	case errors.Is(err, patchbay.ErrNotFound):
 		return httpapi.ErrNoPlugin
-	case errors.Is(err, patchbay.ErrBadName):
+	case errors.Is(err, patchbay.ErrBadName), errors.Is(err, patchbay.ErrLink):
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	case errors.As(err, &code):
 		return &httpapi.InvalidCodeError{Reason: withPlace(code.Problem)}
@@ -246,9 +246,17 @@ func (t turns) Run(ctx context.Context, id, text string, observe func(kind strin
 	}
 	result, err := t.Turn(ctx, r)
 	if result == nil {
-		return nil, err
+		return nil, stopError(err)
 	}
 	return json.Marshal(result) // the error is in it
+}
+
+// stopError tells a client that came too late why it is not served.
+func stopError(err error) error {
+	if errors.Is(err, errStopping) {
+		return &httpapi.UnavailableError{Reason: errStopping.Error()}
+	}
+	return err
 }
 
 func (t turns) approver() chat.Approver {

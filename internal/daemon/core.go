@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -146,6 +148,9 @@ func (c *Core) openEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkPlaces(eo.Dir, c.Dirs.State); err != nil {
+		return err
+	}
 	eo.Logger = c.log
 	if c.Engine, err = engine.Open(ctx, eo); err != nil {
 		return err
@@ -153,6 +158,17 @@ func (c *Core) openEngine(ctx context.Context) error {
 	c.Sessions = session.New(c.Engine)
 	c.Features = feature.New(c.Engine)
 	c.Journal = journal.New(c.Engine, journal.Options{Logger: c.log})
+	return nil
+}
+
+// checkPlaces refuses directories in which others could have put what we would take for ours. Those that are not there yet
+// are made for the user alone.
+func checkPlaces(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := localsock.CheckDir(dir); dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("data directory: %w", err)
+		}
+	}
 	return nil
 }
 

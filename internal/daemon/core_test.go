@@ -22,7 +22,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(dialerPath); path != "" { // another user's program
+		dialAsOther(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A house is a home directory with what belongs to it.
 type house struct {

@@ -9,6 +9,7 @@
 //	├─ Core.record         what happened, into the journal                record.go
 //	└─ session.Turn.End
 //	Serve                  listeners, routes, and how they end            serve.go
+//	├─ bounded, peers      who may connect, and how many                  listen.go
 //	├─ backend             the core as the routes see it                  backend.go
 //	└─ metrics             what Prometheus reads                          metrics.go
 package daemon

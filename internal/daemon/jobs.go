@@ -43,6 +43,9 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
 	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
 		StateDir: filepath.Join(c.Dirs.State, "agents")}
+	if c.Config.Sandbox == config.SandboxDeclared {
+		j.Runner.Confine = confiner(c.procs, c.log)
+	}
 	j.Reload()
 	c.Jobs = j
 	return nil
@@ -141,7 +144,7 @@ func (j *Jobs) Find(agent, schedule string) (*job.Manifest, *job.Schedule, error
 	}
 	for _, b := range j.Loaded().Broken {
 		if b.Path != "" && agentOf(b.Path) == agent {
-			return nil, nil, b.Err
+			return nil, nil, &BrokenJobError{b.Err}
 		}
 	}
 	return nil, nil, &NoJobError{Agent: agent, Known: names}
@@ -163,6 +166,12 @@ func scheduleOf(m *job.Manifest, id string) (*job.Schedule, error) {
 	}
 	return nil, &NoJobError{Agent: m.Agent.Name, Schedule: id, Known: known}
 }
+
+// A BrokenJobError says what is wrong with an agent's manifest.
+type BrokenJobError struct{ Err error }
+
+func (e *BrokenJobError) Error() string { return e.Err.Error() }
+func (e *BrokenJobError) Unwrap() error { return e.Err }
 
 // A NoJobError says that an agent, or a schedule of one, is not there.
 type NoJobError struct {

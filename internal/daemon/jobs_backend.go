@@ -39,7 +39,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	ended := make(chan error, 1)
 	running, done, err := j.core.running.begin(context.WithoutCancel(ctx), "job "+agent)
 	if err != nil {
-		return nil, err
+		return nil, jobError(err)
 	}
 	j.manual.Go(func() {
 		defer done()
@@ -93,7 +93,10 @@ func jobError(err error) error {
 	case errors.Is(err, job.ErrBusy):
 		return httpapi.ErrJobBusy
 	}
-	return err
+	if broken, ok := errors.AsType[*BrokenJobError](err); ok {
+		return &httpapi.UnavailableError{Reason: broken.Error()}
+	}
+	return stopError(err)
 }
 
 // agentOf is the directory of a manifest, by which a broken one is known.

@@ -24,11 +24,12 @@ const reachTime = 10 * time.Second
 
 // A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but the plugins' own checks.
 type JobExam struct {
-	Host    *patchbay.Host
-	Environ []string
-	Secrets *config.Secrets
-	Procs   *proc.Group
-	Reach   bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
+	Host     *patchbay.Host
+	Environ  []string
+	Secrets  *config.Secrets
+	Procs    *proc.Group
+	Confined bool // agents are held to their [security]
+	Reach    bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
 }
 
 // Of lists what is wrong with agents.
@@ -39,9 +40,9 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 	}
 	for _, m := range loaded.Manifests {
 		findings = append(findings, x.program(m)...)
-		if m.Security.Network.Restricted || len(m.Security.FilesystemWritable) > 0 {
+		if m.Security.Restricts() && !x.Confined {
 			findings = append(findings, complain(patchbay.SeverityInfo, m, job.Place{Key: "security"},
-				"network and filesystem_writable are read, and not enforced yet", "")...)
+				"network and filesystem_writable are not enforced", `write sandbox = "declared" into the configuration`)...)
 		}
 		for _, list := range []struct {
 			hooks []job.Hook
@@ -85,7 +86,7 @@ func complain(s patchbay.Severity, m *job.Manifest, at job.Place, problem, fix s
 
 // program sees whether the agent's own program is there.
 func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
-	at := job.Place{Key: "run.command"}
+	at := m.Run.At
 	command := m.Run.Command
 	if !filepath.IsAbs(command) {
 		path := dialect.Env{Vars: x.Environ}.Get("PATH")

@@ -1,13 +1,13 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/patchbay-dev/patchbay"
@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	headerTime = 10 * time.Second // for a client to send a request's header
 	idleTime   = 2 * time.Minute  // for a connection between requests
 	turnGrace  = 10 * time.Second // for turns to end by themselves when the daemon is told to end
 	closeGrace = 5 * time.Second  // for answers under way to be sent then
@@ -28,7 +27,24 @@ type ServeOptions struct {
 	Listen string // host:port; "": the configuration's
 	Socket string // a unix socket; "": [SocketPath]
 	Ready  func(Addresses)
+	Limits Limits
 }
+
+// Limits keep clients from harming the daemon and each other. Zero fields have the defaults.
+type Limits struct {
+	httpapi.Limits
+	HeaderTime  time.Duration // for a client to send a request's header; 0: 10 s
+	Connections int           // over TCP, at once; 0: 1024. Each is a descriptor that a plugin cannot have
+}
+
+func (l Limits) withDefaults() Limits {
+	l.HeaderTime = cmp.Or(l.HeaderTime, 10*time.Second)
+	l.Connections = cmp.Or(l.Connections, 1024)
+	return l
+}
+
+// maxHeader is how large a request's header may be: its line, cookies of other pages of this host, a token.
+const maxHeader = 64 << 10
 
 // Addresses are where the daemon can be reached.
 type Addresses struct {
@@ -64,19 +80,22 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 		return errors.Join(err, tcp.Close())
 	}
 	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config.Server.Hosts, Version: patchbay.Version,
-		Metrics: c.count.handler, Logger: c.log})
+		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		return errors.Join(err, tcp.Close(), local.Close())
 	}
-	return c.serve(ctx, routes, o, tcp, local)
+	o.Limits = o.Limits.withDefaults()
+	return c.serve(ctx, routes, o, newBounded(tcp, o.Limits.Connections), local)
 }
 
 // serve runs the server on both listeners.
 func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, tcp, local net.Listener) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx)) // the end of ctx is not theirs yet
 	defer endRequests()
-	server := &http.Server{Handler: routes, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests }}
+	server := &http.Server{Handler: routes, ReadHeaderTimeout: o.Limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, // it would answer strangers: "OPTIONS *" goes past the routes' own gate
+		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+		BaseContext:                  func(net.Listener) context.Context { return requests }}
 	ended := make(chan error, 2)
 	for _, l := range []net.Listener{tcp, local} {
 		go func() { ended <- server.Serve(l) }()
@@ -126,40 +145,4 @@ func (c *Core) windDown(server *http.Server, endRequests func()) error {
 		return errors.Join(err, server.Close())
 	}
 	return nil
-}
-
-func listenError(address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen", address)
-	}
-	return fmt.Errorf("listen on %s: %w", address, err)
-}
-
-// listenSocket listens for programs of the same user, unless a daemon does already.
-func listenSocket(path string) (net.Listener, error) {
-	if conn, err := localsock.Dial(path); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("a daemon is running already: it answers on %s", path)
-	}
-	l, err := localsock.Listen(path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	return peers{l}, nil
-}
-
-// peers accepts the user's own processes alone.
-type peers struct{ *net.UnixListener }
-
-func (p peers) Accept() (net.Conn, error) {
-	for {
-		conn, err := p.AcceptUnix()
-		if err != nil {
-			return nil, err
-		}
-		if localsock.CheckPeer(conn) == nil {
-			return conn, nil
-		}
-		conn.Close() // a stranger's; nothing was promised
-	}
 }

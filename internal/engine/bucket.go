@@ -23,6 +23,12 @@ const (
 
 // Bucket opens a bucket, made where there is none. It implements [Store].
 func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
+	return e.bucket(ctx, c, markerTTL)
+}
+
+// bucket opens a bucket in which a key that went by age leaves a trace for so long; 0: it leaves none, and who watches does
+// not learn of it.
+func (e *Engine) bucket(ctx context.Context, c BucketConfig, trace time.Duration) (Bucket, error) {
 	if err := checkName(c.Name); err != nil {
 		return nil, fmt.Errorf("bucket: %w", err)
 	}
@@ -32,13 +38,13 @@ func (e *Engine) Bucket(ctx context.Context, c BucketConfig) (Bucket, error) {
 		Subjects:          []string{root + ">"},
 		MaxAge:            c.TTL,
 		MaxMsgsPerSubject: 1, // a key has one value
-		Duplicates:        dedupWindow,
+		Duplicates:        e.remember,
 		AllowDirect:       true,
 		AllowMsgTTL:       true,
 		AllowRollup:       true, // the server wants it for its markers
 	}
 	if c.TTL > 0 {
-		want.SubjectDeleteMarkerTTL = markerTTL
+		want.SubjectDeleteMarkerTTL = trace
 	}
 	b, err := e.ensure(ctx, want)
 	if err != nil {

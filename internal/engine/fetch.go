@@ -111,12 +111,17 @@ func body(r getRequest) []byte {
 // scan calls f with every message of a filter after a sequence number, in order, up to the last one that was there when scan
 // began, and beyond that as far as it happens to come. It ends early when f returns false. It returns how far it came.
 func (b *backing) scan(ctx context.Context, filter string, after uint64, f func(stored) bool) (uint64, error) {
+	return b.scanSome(ctx, filter, after, batchMessages, f)
+}
+
+// scanSome is scan for who knows that f wants no more than a few messages, which are then all that the server sends.
+func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few int, f func(stored) bool) (uint64, error) {
 	until, err := b.goal(ctx, filter)
 	if err != nil {
 		return after, err
 	}
 	for wait := firstPause; ; {
-		r := &batch{backing: b, filter: filter, after: after, f: f}
+		r := &batch{backing: b, filter: filter, most: min(few, batchMessages), after: after, f: f}
 		if err := b.link.do(ctx, r.run); err != nil {
 			return r.after, err
 		}
@@ -153,6 +158,7 @@ func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
 type batch struct {
 	*backing
 	filter string
+	most   int // messages
 	f      func(stored) bool
 
 	after   uint64 // the last message that f has seen
@@ -162,14 +168,14 @@ type batch struct {
 
 func (r *batch) run(ctx context.Context) error {
 	// The channel can hold the answer whole: the connection never waits for us, and never drops a message.
-	messages := make(chan *nats.Msg, batchMessages+1)
+	messages := make(chan *nats.Msg, r.most+1)
 	inbox := r.engine.nc.NewInbox()
 	sub, err := r.engine.nc.ChanSubscribe(inbox, messages)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
-	req := getRequest{Seq: r.after + 1, NextFor: r.filter, Batch: batchMessages, MaxBytes: batchBytes}
+	req := getRequest{Seq: r.after + 1, NextFor: r.filter, Batch: r.most, MaxBytes: batchBytes}
 	if err := r.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+r.name, inbox, body(req)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,10 @@ type Options struct {
 	Credentials string // a .creds file
 	TLS         TLS
 
-	Replicas int          // of what is made on a cluster; 0: three, or as many as there are servers
-	Name     string       // what the server calls this client; "": patchbay
-	Logger   *slog.Logger // nil discards
+	Replicas int           // of what is made on a cluster; 0: three, or as many as there are servers
+	Name     string        // what the server calls this client; "": patchbay
+	Remember time.Duration // for how long ids are remembered, in memory; 0: a minute, which is as long as [Append] promises
+	Logger   *slog.Logger  // nil discards
 }
 
 // TLS names files in PEM form, for tls:// and wss:// servers that want them.
@@ -43,7 +45,8 @@ type Engine struct {
 	link     *link
 	node     *node // nil: external
 	log      *slog.Logger
-	replicas int // as in Options
+	replicas int           // as in Options
+	remember time.Duration // likewise
 	closing  func() error
 }
 
@@ -55,7 +58,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{link: newLink(), log: log, replicas: o.Replicas}
+	e := &Engine{link: newLink(), log: log, replicas: o.Replicas, remember: cmp.Or(o.Remember, dedupWindow)}
 	e.link.trouble = e.trouble
 	e.closing = sync.OnceValue(e.close)
 	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)

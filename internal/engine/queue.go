@@ -27,7 +27,7 @@ func (e *Engine) Queue(ctx context.Context, c QueueConfig) (Queue, error) {
 		c.AckWait = defaultAckWait
 	}
 	if c.Dedup == 0 {
-		c.Dedup = dedupWindow
+		c.Dedup = e.remember
 	}
 	subject := subjectPrefix + "queue." + c.Name
 	b, err := e.ensure(ctx, jetstream.StreamConfig{
@@ -41,7 +41,7 @@ func (e *Engine) Queue(ctx context.Context, c QueueConfig) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.Bucket(ctx, BucketConfig{Name: "queue_" + c.Name + "_done", TTL: c.Dedup})
+	done, err := e.bucket(ctx, BucketConfig{Name: "queue_" + c.Name + "_done", TTL: c.Dedup}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (e *Engine) Stream(ctx context.Context, c StreamConfig) (Stream, error) {
 		MaxAge:            c.MaxAge,
 		MaxBytes:          c.MaxBytes,
 		MaxMsgsPerSubject: -1,
-		Duplicates:        dedupWindow,
+		Duplicates:        e.remember,
 		AllowDirect:       true,
 	})
 	if err != nil {
@@ -50,7 +50,11 @@ func (s *stream) Read(ctx context.Context, topic string, after uint64, limit int
 	}
 	var records []Record
 	var bad error
-	_, err = s.scan(ctx, filter, after, func(m stored) bool {
+	few := batchMessages
+	if limit > 0 {
+		few = limit
+	}
+	_, err = s.scanSome(ctx, filter, after, few, func(m stored) bool {
 		var r Record
 		if r, bad = s.record(m); bad != nil {
 			return false

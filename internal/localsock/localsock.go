@@ -39,15 +39,15 @@ func RuntimeDir() string {
 }
 
 // Listen listens for programs of the same user. The caller knows that nobody else does: a socket that is there already was
-// left by a process that has died.
+// left by a process that has died. Anything else in its place is somebody's, and stays.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	if err := checkRuntimeDir(path); err != nil {
+	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+	if err := removeLeft(path); err != nil {
 		return nil, err
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -61,21 +61,41 @@ func Listen(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// checkRuntimeDir refuses a socket in the directory for sockets when others could have put it there: the directory is in
-// a place where everybody can make one. A data directory is not looked at: who can write there has the data anyway.
-func checkRuntimeDir(path string) error {
-	dir := filepath.Dir(path)
-	if dir != RuntimeDir() {
+// removeLeft makes room: where a process died, its socket stays.
+func removeLeft(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case os.IsNotExist(err):
 		return nil
+	case err != nil:
+		return err
+	case !leftSocket(info.Mode()):
+		return fmt.Errorf("%s: is there and is not a socket: move it away", path)
 	}
+	return os.Remove(path)
+}
+
+// CheckDir refuses a directory in which somebody else could have put the socket, or could put another in its place. It is for directories of data too: who can replace files has the data. One in
+// a place where everybody can make directories has to be the user's alone. One of the user's choice may be read by others,
+// and may belong to root, who can do anything anyway; root, in turn, works in the directories of those it serves.
+func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s: not a directory", dir)
+	if dir == RuntimeDir() {
+		if !info.IsDir() {
+			return fmt.Errorf("%s: not a directory", dir)
+		}
+		return checkOwn(dir, info)
 	}
-	return checkOwner(dir, info)
+	if err := checkSafe(dir, info); err != nil || info.IsDir() {
+		return err
+	}
+	if info, err = os.Stat(dir); err != nil { // where the link leads
+		return err
+	}
+	return checkSafe(dir, info)
 }
 
 // dialWait bounds a connection, which is the work of a moment unless the listener hangs.
@@ -83,7 +103,7 @@ const dialWait = time.Second
 
 // Dial connects to whoever listens.
 func Dial(path string) (net.Conn, error) {
-	if err := checkRuntimeDir(path); err != nil {
+	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	conn, err := net.DialTimeout("unix", path, dialWait)

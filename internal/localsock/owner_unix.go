@@ -4,18 +4,36 @@ package localsock
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
 
-// checkOwner refuses a directory in which somebody else could put a socket.
-func checkOwner(dir string, info os.FileInfo) error {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if ok && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, st.Uid)
+// checkOwn refuses a directory that is not the user's, or not the user's alone.
+func checkOwn(dir string, info fs.FileInfo) error {
+	if owner := ownerOf(info); owner != os.Geteuid() {
+		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, owner)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s: open to others: a socket wants a directory of your own (chmod 700 mends it)", dir)
 	}
 	return nil
 }
+
+// checkSafe refuses a directory, or a link to one, that is another user's, and a directory in which everybody may write.
+// A group may: on many systems everybody is alone in one.
+func checkSafe(dir string, info fs.FileInfo) error {
+	me, owner := os.Geteuid(), ownerOf(info)
+	if owner != me && owner != 0 && me != 0 {
+		return fmt.Errorf("%s: belongs to user %d: a socket wants a directory of your own", dir, owner)
+	}
+	if info.IsDir() && info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("%s: everybody may write there: a socket wants a directory of your own (chmod 700 mends it)", dir)
+	}
+	return nil
+}
+
+func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// leftSocket tells what a process leaves that listened and died.
+func leftSocket(mode fs.FileMode) bool { return mode.Type() == fs.ModeSocket }

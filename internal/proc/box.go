@@ -77,6 +77,7 @@ func (p *Process) settle(ctx context.Context, s Spec, c command) error {
 		return nil
 	}
 	err := p.packed.Await(ctx)
+	close(p.heard)
 	if err == nil {
 		return nil
 	}

@@ -44,8 +44,9 @@ type Process struct {
 	os     *os.Process
 	mark   uint64 // what it and its offspring are marked with; 0: not marked
 	birth  birth
-	packed *Packed // what stands for the program; nil: the program itself
-	leash  *leash  // what keeps it within its limits; nil: it has none
+	packed *Packed       // what stands for the program; nil: the program itself
+	heard  chan struct{} // closed when packed has been awaited
+	leash  *leash        // what keeps it within its limits; nil: it has none
 	stdin  *os.File
 	stdout *os.File
 	stderr *stderr
@@ -117,6 +118,9 @@ func (p *Process) watch() {
 	p.leave()
 	p.lastRites()
 	p.reap()
+	if p.packed != nil {
+		<-p.heard // a program can end before its owner has heard that it runs, and can read what it said
+	}
 	p.finishReading()
 	if p.packed != nil {
 		p.packed.Over()

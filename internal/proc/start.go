@@ -126,6 +126,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		mark:   mark,
 		birth:  b,
 		packed: packed,
+		heard:  make(chan struct{}),
 		leash:  leash,
 		stdin:  pipes.stdin,
 		stdout: pipes.stdout,
@@ -138,6 +139,10 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	g.work.Add(2)
 	go p.stderr.run(g)
 	go p.watch()
+	pipes.closeChild() // so that their ends are seen, and those of the box's
+	if packed != nil {
+		packed.closeFiles()
+	}
 	if err := p.settle(ctx, s, c); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ func JSON(w io.Writer, raw json.RawMessage, o Options) error {
 // jsonText is a value indented and fit to be shown. What is no JSON is shown as text.
 func (o Options) jsonText(raw json.RawMessage) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, SafeJSON(raw), "", "  "); err != nil {
+	text := bytes.TrimRight(raw, " \t\r\n") // which Indent would keep, and a terminal obey
+	if err := json.Indent(&b, SafeJSON(text), "", "  "); err != nil {
 		return Block(string(raw))
 	}
 	if !o.Color {
@@ -30,16 +31,17 @@ func (o Options) jsonText(raw json.RawMessage) string {
 
 // SafeJSON escapes, inside the strings of valid JSON, the characters that must
 // not reach a terminal. The value stays the same: JSON demands escapes only for
-// the C0 controls, and allows them for all. Text that needs none is returned as it is.
+// the C0 controls, and allows them for all. A byte that is no UTF-8 is U+FFFD, as every decoder reads it: some
+// terminals obey it. Text that needs no escapes is returned as it is.
 func SafeJSON(raw []byte) []byte {
-	if !bytes.ContainsFunc(raw, unfitInJSON) {
+	if !bytes.ContainsFunc(raw, unfitInJSON) && utf8.Valid(raw) {
 		return raw
 	}
 	var b bytes.Buffer
 	for i := 0; i < len(raw); {
 		r, size := utf8.DecodeRune(raw[i:])
 		if !unfitInJSON(r) {
-			b.Write(raw[i : i+size])
+			b.WriteRune(r)
 		} else if r1, r2 := utf16.EncodeRune(r); r1 != utf8.RuneError {
 			fmt.Fprintf(&b, `\u%04x\u%04x`, r1, r2)
 		} else {

@@ -4,14 +4,15 @@
 package secretenv
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
 
-// patterns are the names under which model providers' programs look for their keys.
-var patterns = []string{
-	"PATCHBAY_*",
+// own is what Patchbay's own variables begin with.
+const own = "PATCHBAY_"
+
+// keys are the names under which model providers' programs look for their keys.
+var keys = []string{
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_ADMIN_KEY", "CLAUDE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
 	"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_API_KEY", "CODEX_API_KEY",
 	"GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "XAI_API_KEY",
@@ -21,10 +22,8 @@ var patterns = []string{
 
 // Is tells whether a variable of that name is the host's own affair.
 func Is(name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ToUpper(name)) // Windows does not tell cases apart
-		return ok && err == nil
-	})
+	name = strings.ToUpper(name) // Windows does not tell cases apart
+	return strings.HasPrefix(name, own) || slices.Contains(keys, name)
 }
 
 // Without is an environment of "NAME=value" less what is secret, and less what is no variable.

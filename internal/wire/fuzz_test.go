@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,88 @@ func FuzzPeerReplies(f *testing.F) {
 			t.Fatalf("the call hung")
 		}
 		checkOutcome(t, result, err)
+	})
+}
+
+// FuzzPeerListens lets a plugin say anything unasked: what reaches the host is valid, and every line that goes back is
+// one message.
+func FuzzPeerListens(f *testing.F) {
+	for _, text := range []string{
+		`{"method":"m","params":{"a":[1, 2]}}` + "\n", `{"id":"x","method":"kaged.storage.get","params":{"key":"k"}}` + "\n", `{"id":null,"method":"m"}{"id":[1],"method":""}` + "\n",
+		`{"id":1,"method":"\ud800","params":"\ud800"}` + "\n", "{\"id\":\"\xff\",\"method\":\"\xff\"}", `{"method":7,"id":{}}` + "\n", `{"id":1e999,"method":"` + strings.Repeat("m", 1200) + `"}`,
+		strings.Repeat(`{"id":1,"method":"m"}`, 40) + "\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, said []byte) {
+		if len(said) > 60_000 { // all of it must fit the pipe
+			return
+		}
+		r, w, plugin := newPair(t)
+		p := NewPeer(r, w, PeerOptions{
+			Options:  Options{MaxReceive: 1000, OnNoise: func(n Noise) { checkNoise(t, n) }},
+			OnNotify: func(method string, params json.RawMessage) { checkHeard(t, method, params) },
+			OnRequest: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+				checkHeard(t, method, params)
+				return params, nil
+			},
+		})
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			for {
+				line, err := plugin.in.ReadLine()
+				if err != nil {
+					return // closed below
+				}
+				checkSent(t, said, line)
+				if m, err := scanMessage(line, 0); err == nil && string(m.raw(m.method)) == `"last"` {
+					_, _ = plugin.w.WriteString(`{"id":` + string(m.raw(m.id)) + `,"result":0}` + "\n")
+				}
+			}
+		}()
+		plugin.write(string(said) + "\n")
+		result, err := p.Call(soon(t), "last", nil) // once it is answered, all of it has been read; or it answers this very call
+		checkOutcome(t, result, err)
+		_ = p.Close()
+		<-answered
+	})
+}
+
+// checkSent: an id goes back as it came, byte for byte; everything else is UTF-8.
+func checkSent(t *testing.T, got, line []byte) {
+	if !json.Valid(line) || utf8.Valid(got) && !utf8.Valid(line) {
+		t.Errorf("%q is answered with %q", got, line)
+	}
+}
+
+func checkHeard(t *testing.T, method string, params []byte) {
+	if !utf8.ValidString(method) || params != nil && (!json.Valid(params) || !utf8.Valid(params) || bytes.ContainsRune(params, '\n')) {
+		t.Errorf("heard %q %q", method, params)
+	}
+}
+
+// FuzzServe is the plugin's side: whatever a host sends, every reply is one message on a line of its own.
+func FuzzServe(f *testing.F) {
+	for _, text := range []string{
+		`{"id":1,"method":"m","params":[1, 2]}` + "\n", "garbage\n\n", `{"id":1,"method":"m"}{"id":2,"method":"m"}` + "\n" + `{"method":"n"}`, `{"id":"\ud800","method":7}`, "{\"id\":\"\xff\",\"method\":\"m\"}\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		for _, serve := range []func(io.Reader, io.Writer, Answer) error{Serve, ServeLent} {
+			var out bytes.Buffer
+			err := serve(bytes.NewReader(sent), &out, func(method string, params json.RawMessage) (json.RawMessage, error) {
+				checkHeard(t, method, params)
+				return params, nil
+			})
+			if err != nil {
+				t.Errorf("%q: %v", sent, err)
+			}
+			for line := range bytes.Lines(out.Bytes()) {
+				checkSent(t, sent, line)
+			}
+		}
 	})
 }
 

@@ -65,10 +65,10 @@ def delete_plugin(name: str, plugins_dir: Path | None = None) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file and move it there. A link is followed: what it points to is replaced."""
+    """Write beside the file and move it there. A link in its place is replaced, never written through."""
     import tempfile  # slow to import, and most interpreters never save a plugin
 
-    path = path.resolve()
+    path = path.parent.resolve() / path.name
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
     try:
         with open(descriptor, "wb") as file:
@@ -86,6 +86,6 @@ def _replace(path: Path, data: bytes) -> None:
 def _mode(path: Path) -> int:
     """The permissions the file has, or those of a new one that only its owner writes."""
     try:
-        return path.stat().st_mode & 0o777
+        return path.lstat().st_mode & 0o777 if not path.is_symlink() else 0o644
     except FileNotFoundError:
         return 0o644

@@ -48,13 +48,14 @@ class StorageTest(PluginCase):
         save_plugin("a", "x = 2", self.dir)
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
 
-    def test_save_follows_a_link(self):
+    def test_save_does_not_write_through_a_link(self):
         real = self.home / "real.py"
         real.write_text("x = 1")
         (self.dir / "a.py").symlink_to(real)
         save_plugin("a", "x = 2", self.dir)
-        self.assertTrue((self.dir / "a.py").is_symlink())
-        self.assertEqual(real.read_text(), "x = 2")
+        self.assertFalse((self.dir / "a.py").is_symlink())
+        self.assertEqual((self.dir / "a.py").read_text(), "x = 2")
+        self.assertEqual(real.read_text(), "x = 1")
 
     def test_save_refuses_what_is_no_plugin_and_keeps_the_old_one(self):
         path = self.write("a", "x = 1")

@@ -1,0 +1,245 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// openStore is a store on an engine of its own.
+func openStore(t *testing.T) (*Store, *parts) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := NewStore(e)
+	p, err := s.parts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, p
+}
+
+var historyBegan = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// runAt is a run that is over, so many minutes after the beginning.
+func runAt(agent string, minute int, status Status) *Run {
+	at := historyBegan.Add(time.Duration(minute) * time.Minute)
+	r := &Run{ID: runID(agent, "s", at, false), Agent: agent, Schedule: "s", Tick: at, Began: at, Ended: at.Add(time.Second), Status: status, Most: 1}
+	if status != Skipped {
+		r.Attempts = []Attempt{{Number: 1, Began: at, Ended: r.Ended, Result: OK}}
+	}
+	return r
+}
+
+// fileAll puts runs into the history, in this order.
+func fileAll(t *testing.T, p *parts, runs ...*Run) {
+	t.Helper()
+	for _, r := range runs {
+		if err := p.file(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	s, p := openStore(t)
+	const minutes = 700 // more than one page of a batch
+	for i := range minutes {
+		fileAll(t, p, runAt("busy", i, Succeeded))
+		if i%100 == 0 {
+			fileAll(t, p, runAt("idle", i, Succeeded))
+		}
+	}
+	t.Run("a run is found by its id", func(t *testing.T) {
+		for _, want := range []*Run{runAt("busy", 0, ""), runAt("busy", 1, ""), runAt("busy", 333, ""), runAt("busy", minutes-1, ""), runAt("idle", 0, ""), runAt("idle", 600, "")} {
+			if got, err := s.Run(t.Context(), want.ID); err != nil || got.ID != want.ID || got.Status != Succeeded {
+				t.Errorf("%s: %+v, %v", want.ID, got, err)
+			}
+		}
+	})
+	t.Run("one that is not there is not", func(t *testing.T) {
+		for _, id := range []string{runAt("busy", minutes, "").ID, runAt("idle", 1, "").ID, runAt("nobody", 1, "").ID, "busy/s", "busy", "", "busy/s/yesterday"} {
+			if _, err := s.Run(t.Context(), id); !errors.Is(err, ErrNoRun) {
+				t.Errorf("%q: %v, want ErrNoRun", id, err)
+			}
+		}
+	})
+	t.Run("the newest are listed first", func(t *testing.T) {
+		for _, c := range []struct {
+			agent       string
+			limit, want int
+			first       *Run
+		}{
+			{"busy", 20, 20, runAt("busy", minutes-1, "")}, {"idle", 3, 3, runAt("idle", 600, "")}, {"idle", 0, 7, runAt("idle", 600, "")},
+			{"", 5, 5, runAt("busy", minutes-1, "")}, {"", 0, minutes + 7, runAt("busy", minutes-1, "")}, {"nobody", 5, 0, nil},
+		} {
+			runs, err := s.Runs(t.Context(), c.agent, c.limit)
+			if err != nil || len(runs) != c.want || c.first != nil && runs[0].ID != c.first.ID {
+				t.Errorf("%q, %d: %d runs, %.1v, %v", c.agent, c.limit, len(runs), runs, err)
+			}
+			for i := 1; i < len(runs); i++ {
+				if runs[i].Began.After(runs[i-1].Began) {
+					t.Fatalf("%q, %d: %s is before %s", c.agent, c.limit, runs[i-1].ID, runs[i].ID)
+				}
+			}
+		}
+	})
+	t.Run("of two records of a run the one with more attempts counts, else the first", func(t *testing.T) {
+		second := runAt("twice", 1, GivenUp)
+		fileAll(t, p, runAt("twice", 1, Skipped), runAt("twice", 1, Succeeded), second)
+		got, err := s.Run(t.Context(), second.ID)
+		runs, lerr := s.Runs(t.Context(), "twice", 0)
+		if err != nil || lerr != nil || got.Status != Succeeded || len(runs) != 1 || runs[0].Status != Succeeded {
+			t.Errorf("%+v, %+v, %v, %v", got, runs, err, lerr)
+		}
+	})
+	t.Run("a run is found although a clock was wrong", func(t *testing.T) {
+		ahead := runAt("skewed", 5000, Succeeded)
+		fileAll(t, p, ahead, runAt("skewed", 1, Succeeded), runAt("skewed", 2, Succeeded))
+		if got, err := s.Run(t.Context(), ahead.ID); err != nil || got.ID != ahead.ID {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// newRunner is a runner of an agent whose schedule is s, and what it tells.
+func newRunner(s *Store) (*Runner, *Manifest, *[]Event) {
+	var told []Event
+	m := &Manifest{Agent: Agent{Name: "a", Monitor: true}, Schedules: []Schedule{{ID: "s", Retry: Retry{MaxRetries: 2}}}}
+	return &Runner{Store: s, Owner: "me", Tell: func(t Telling) { told = append(told, t.Event) }}, m, &told
+}
+
+// claimAt has a tick claimed.
+func claimAt(ctx context.Context, r *Runner, m *Manifest, minute int) (*claim, error) {
+	return r.claim(ctx, newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), false), m, &m.Schedules[0])
+}
+
+// silence has the beats of the past forgotten.
+func silence(t *testing.T, p *parts) {
+	t.Helper()
+	if err := p.beats.Delete(t.Context(), "a/s"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTicksAreTakenOnce(t *testing.T) {
+	s, p := openStore(t)
+	r, m, told := newRunner(s)
+	ok := Attempt{Number: 1, Result: OK, Ended: time.Now()}
+	take := func(t *testing.T, minute int) *claim {
+		t.Helper()
+		c, err := claimAt(t.Context(), r, m, minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	status := func(minute int) string {
+		run, err := s.Run(t.Context(), runAt("a", minute, "").ID)
+		return fmt.Sprintf("%s %s %v", run.Status, run.Reason, err)
+	}
+	first := take(t, 10)
+	t.Run("one that is active is not taken again", func(t *testing.T) {
+		if first == nil || take(t, 10) != nil {
+			t.Error("not once")
+		}
+	})
+	t.Run("one that comes meanwhile is skipped, and recorded", func(t *testing.T) {
+		if got := status(11); take(t, 11) != nil || status(11) != "skipped the last run is not over: "+first.run.ID+" <nil>" {
+			t.Errorf("%s, then %s", got, status(11))
+		}
+	})
+	if err := first.settle(t.Context(), ok, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("one that is over is not taken again", func(t *testing.T) {
+		if take(t, 10) != nil || take(t, 11) != nil || status(10) != "succeeded  <nil>" {
+			t.Errorf("taken again: %s", status(10))
+		}
+	})
+	t.Run("one that was overtaken is recorded as skipped", func(t *testing.T) {
+		if take(t, 5) != nil || status(5) != "skipped "+errLate.Error()+" <nil>" {
+			t.Errorf("%s", status(5))
+		}
+	})
+	t.Run("a run that is somebody else's by now is not settled", func(t *testing.T) {
+		c := take(t, 12)
+		silence(t, p)
+		if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.settle(t.Context(), ok, ""); !errors.Is(err, errLost) {
+			t.Errorf("%v, want errLost", err)
+		}
+		if run, err := s.Run(t.Context(), c.run.ID); err != nil || run.Status != Waiting || run.Attempts[0].Result != CutOff {
+			t.Errorf("%+v, %v", run, err)
+		}
+	})
+	if got := fmt.Sprint(*told); got != "[success attempt_failed]" {
+		t.Errorf("told %s", got)
+	}
+}
+
+// TestMend: a process that died after the end of a run was in the history, and before the page said so.
+func TestMend(t *testing.T) {
+	s, p := openStore(t)
+	r, m, told := newRunner(s)
+	c, err := claimAt(t.Context(), r, m, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := c.run
+	done.Status, done.Ended = Succeeded, time.Now()
+	done.Attempts = []Attempt{{Number: 1, Began: done.Began, Ended: done.Ended, Result: OK}}
+	fileAll(t, p, &done)
+	if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+		t.Fatal(err)
+	}
+	if run, err := s.Run(t.Context(), done.ID); err != nil || run.Status != Running {
+		t.Errorf("a run that was heard of lately: %+v, %v", run, err)
+	}
+	silence(t, p)
+	if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+		t.Fatal(err)
+	}
+	states, err := s.States(t.Context())
+	if st := states["a/s"]; err != nil || st.Active != "" || st.LastRun != done.ID || st.Last != Succeeded || st.Streak != 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if runs, err := s.Runs(t.Context(), "", 0); err != nil || len(runs) != 1 || runs[0].Status != Succeeded || len(*told) != 0 {
+		t.Errorf("%+v, %v, told %v", runs, err, *told)
+	}
+}
+
+// TestOrdersAreForgotten: of a schedule's orders the scheduler remembers the last of each kind.
+func TestOrdersAreForgotten(t *testing.T) {
+	s, p := openStore(t)
+	r, m, _ := newRunner(s)
+	scheduler := NewScheduler(r, nil)
+	const ticks = 10
+	for i := range ticks {
+		for attempt := 1; attempt <= 3; attempt++ {
+			o := newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(i)*time.Minute), false)
+			o.Attempt = attempt
+			for range 2 {
+				if err := scheduler.order(t.Context(), p, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if n, err := p.queue.Len(t.Context()); err != nil || n != 3*ticks || len(scheduler.put) != 2 {
+		t.Errorf("%d orders in the queue, %d remembered, %v", n, len(scheduler.put), err)
+	}
+}

@@ -1,0 +1,146 @@
+//go:build linux
+
+package faults
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// A clock that jumps must change no deadline, no pause and no health check. time.Now reads a monotonic clock beside the
+// wall's, and a difference of two such times is the monotonic one's: no jump is in it. That is lost only by what turns a
+// time into a wall's alone. So the code that times plugins is searched for these, and what is found must be known.
+
+// timed are the folders whose code times plugins, and what is below them.
+var timed = []string{"hook", "dialect", "internal/proc", "internal/wire", "internal/guard"}
+
+// toWall are the methods and functions of package time that leave the monotonic reading behind.
+var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Local", "Round", "Truncate", "ModTime"}
+
+// known are the places that may, by file and name.
+var known = map[string]string{
+	"dialect/mine/plugin.go UTC":           "a timestamp for the plugin to read, never compared",
+	"dialect/mine/translate.go UTC":        "the same, out of a payload",
+	"dialect/dotagent/call.go Truncate":    "of a duration, for an error's text",
+	"dialect/python/refresh.go ModTime":    "compared for equality alone: a file of yesterday is another file too",
+	"internal/proc/shim.go ModTime":        "the same",
+	"internal/proc/interpreter.go ModTime": "the same",
+	"internal/proc/content.go ModTime":     "the same",
+	"internal/wire/pipe.go Unix":           "a deadline that has passed, whenever now is",
+}
+
+func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {
+	calls := 0
+	for _, dir := range timed {
+		root := filepath.Join("..", filepath.FromSlash(dir))
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			for _, name := range wallCalls(t, path, &calls) {
+				at := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator))) + " " + name
+				if known[at] == "" {
+					t.Errorf("%s leaves the monotonic clock behind; if that is harmless, list it with the reason", at)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls < 1000 {
+		t.Errorf("only %d calls were looked at: the folders have moved", calls)
+	}
+}
+
+// wallCalls are the names in toWall that a file calls; calls counts all it calls.
+func wallCalls(t *testing.T, path string, calls *int) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		*calls++
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(toWall, sel.Sel.Name) {
+			found = append(found, sel.Sel.Name)
+		}
+		return true
+	})
+	return found
+}
+
+// longAgo is what the clock says after it was put back by years.
+var longAgo = time.Date(2001, 9, 9, 1, 46, 40, 0, time.UTC)
+
+// TestAFileThatIsOlderThanBeforeIsNewToo: the clock was put back between two versions of a plugin.
+func TestAFileThatIsOlderThanBeforeIsNewToo(t *testing.T) {
+	t.Run("a python plugin is loaded again", func(t *testing.T) {
+		plugtest.NeedTool(t, "python3")
+		p := start(t, &row{}, plugtest.Python, works())
+		path := filepath.Join(p.home, ".agent", "plugins", "well.py")
+		writeOld(t, path, "@on_final\nasync def f(ctx, text): return 'from the past'\n")
+		p.eventually("the new code", func() bool {
+			out, err := p.host.Fire(t.Context(), hook.TurnFinal, json.RawMessage(`{"text":"hi"}`))
+			return err == nil && strings.Contains(string(out.Payload), "from the past")
+		})
+		p.close()
+	})
+	t.Run("a broken plugin gets another try", func(t *testing.T) {
+		p := start(t, &row{}, plugtest.Kaged, works())
+		path := filepath.Join(p.home, ".local", "share", "kaged", "plugins", "late", "manifest.yaml")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		state := func() dialect.State {
+			p.refresh()
+			d, err := p.host.Plugin("late")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.State
+		}
+		if err := os.WriteFile(path, []byte("name: late\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		plugtest.InstallSelf(t, filepath.Join(filepath.Dir(path), "kaged-plugin-well"))
+		if got := state(); got != dialect.Broken {
+			t.Errorf("with half a manifest it is %s", got)
+		}
+		writeOld(t, path, "name: late\nversion: 1.0.0\nkaged_api: 1\ndescription: late\ncommand: [./kaged-plugin-well]\nhooks: [on_session_start]\n")
+		if got := state(); got != dialect.Ready {
+			t.Errorf("mended long ago it is %s: %v", got, p.host.Doctor())
+		}
+		p.close()
+	})
+}
+
+// writeOld writes a file as if the clock had been put back.
+func writeOld(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,16 @@
+//go:build linux
+
+package faults
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+func TestMain(m *testing.M) {
+	plugtest.PlayFault() // where this process is one of the plugins
+	goleak.VerifyTestMain(m)
+}

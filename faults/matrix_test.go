@@ -1,0 +1,266 @@
+//go:build linux
+
+package faults
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// A row is a misbehaviour, and what each dialect makes of it.
+type row struct {
+	moment plugtest.Moment
+	act    string
+	loud   bool // it is played alone, and the heap is watched
+	twice  bool // the culprit is called twice at once
+	then   func(*play)
+
+	scaffold, kaged, mine, dotagent, python cell
+}
+
+// A cell is what becomes of a misbehaviour in one dialect.
+type cell struct {
+	kind     hook.Kind // of the call's error; "": the call works
+	words    []string  // that the error, or the log, must have
+	isBroken bool      // the plugin is left out, for that reason
+	isUnborn bool      // without having been started
+	isLost   bool      // it does not work afterwards
+	why      string    // it has no meaning here
+}
+
+// works: the call is answered, or nothing fails that anybody could see, and the plugin works afterwards.
+func works() cell { return cell{} }
+
+// fails: the call fails so, its error has these words, and the plugin works afterwards.
+func fails(kind hook.Kind, words ...string) cell { return cell{kind: kind, words: words} }
+
+// broken: the plugin is left out when the host is opened, and its error has these words.
+func broken(words ...string) cell { return cell{words: words, isBroken: true} }
+
+// none: why the row has no meaning in this dialect.
+func none(why string) cell { return cell{why: why} }
+
+// unborn: the plugin is left out without having been started.
+func (c cell) unborn() cell { c.isUnborn = true; return c }
+
+// lost: the plugin does not work afterwards.
+func (c cell) lost() cell { c.isLost = true; return c }
+
+// says: the log has these words.
+func says(words ...string) cell { return cell{words: words} }
+
+// Why some rows have no meaning in some dialects.
+var (
+	perCall     = none("a process a call: none lives between calls")
+	noHandshake = none("nothing is asked before the first call")
+	noTools     = none("the dialect has no tools")
+	noHealth    = none("the dialect asks for no health")
+	noFarewell  = none("the dialect says no farewell")
+	noWire      = none("a plugin does not hold the wire; what it prints goes to its log")
+	noIDs       = none("a process a call: replies have no ids, and one is all there is")
+	oneInFlight = none("one request in flight: there is no order to get wrong")
+	oneOrigin   = none("its start is its loading: the next row")
+)
+
+var matrix = []row{
+	// Crashes, at each moment of a plugin's life.
+	{moment: plugtest.AtStart, act: "crash",
+		scaffold: broken("exit code 7", "boom"), kaged: broken("exit code 7", "boom"), mine: fails(hook.Crash, "boom").lost(),
+		dotagent: broken("exit 7", "boom"), python: oneOrigin},
+	{moment: plugtest.InHandshake, act: "crash",
+		scaffold: broken("exit code 7", "boom"), kaged: broken("exit code 7", "boom"), mine: works(),
+		dotagent: broken("exit 7", "boom"), python: broken("exit code 7")},
+	{moment: plugtest.AfterHandshake, act: "crash",
+		scaffold: works(), kaged: works(), mine: noHandshake, dotagent: perCall, python: works()},
+	{moment: plugtest.AfterHandshake, act: "crash-always", // a restart for each, with growing pauses
+		scaffold: works().lost(), kaged: works().lost(), mine: noHandshake, dotagent: perCall, python: none("its fellows have nothing else to run in")},
+	{moment: plugtest.InHook, act: "crash",
+		scaffold: fails(hook.Crash, "exit code 7", "boom"), kaged: fails(hook.Crash, "exit code 7", "boom"),
+		mine: fails(hook.Crash, "boom"), dotagent: fails(hook.Crash, "exit 7", "boom"), python: fails(hook.Crash, "exit code 7")},
+	{moment: plugtest.InHook, act: "killed",
+		scaffold: fails(hook.Crash, "SIGKILL"), kaged: fails(hook.Crash, "SIGKILL"),
+		mine: fails(hook.Crash, "SIGKILL"), dotagent: fails(hook.Crash, "exit -1"), python: fails(hook.Crash, "SIGKILL")},
+	{moment: plugtest.InTool, act: "crash",
+		scaffold: fails(hook.Crash, "exit code 7"), kaged: fails(hook.Crash, "exit code 7"), mine: noTools, dotagent: noTools, python: noTools},
+	{moment: plugtest.AfterHook, act: "crash",
+		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: works()},
+	{moment: plugtest.WhenTold, act: "crash",
+		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: works()},
+	{moment: plugtest.InShutdown, act: "crash",
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+
+	// Hanging, in each call.
+	{moment: plugtest.InHandshake, act: "hang",
+		scaffold: broken("initialize", "5s"), kaged: broken("initialize", "10s"), mine: works(),
+		dotagent: broken("exceeded 10s"), python: broken("took more than 20s to load")},
+	{moment: plugtest.InHook, act: "hang",
+		scaffold: fails(hook.Timeout, brief.String()).lost(), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
+		dotagent: fails(hook.Timeout, brief.String()), python: fails(hook.Timeout, inPython(brief))},
+	{moment: plugtest.InTool, act: "hang",
+		scaffold: fails(hook.Timeout, brief.String()).lost(), kaged: fails(hook.Timeout, brief.String()), mine: noTools, dotagent: noTools, python: noTools},
+	{moment: plugtest.InHealth, act: "hang",
+		scaffold: noHealth, kaged: says("no answer to health.check within 5s"), mine: works(), dotagent: noHealth, python: noHealth},
+	{moment: plugtest.InShutdown, act: "hang",
+		scaffold: works(), kaged: works(), mine: works(), dotagent: noFarewell, python: noFarewell},
+	{moment: plugtest.InHook, act: "silence",
+		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
+		dotagent: fails(hook.Timeout, brief.String()), python: none("a function returns, or hangs")},
+
+	// Garbage.
+	{moment: plugtest.InHandshake, act: "binary",
+		scaffold: broken("initialize", "5s"), kaged: broken("initialize", "10s"), mine: works(), dotagent: broken("JSON"),
+		python: works()},
+	{moment: plugtest.InHook, act: "binary",
+		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Garbled, "parse error"),
+		dotagent: fails(hook.Garbled, "not a JSON object"), python: works()},
+	{moment: plugtest.InHook, act: "not-json",
+		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Garbled, "parse error"),
+		dotagent: fails(hook.Garbled, "not a JSON object"), python: noWire},
+	{moment: plugtest.InHook, act: "wrong-types",
+		scaffold: fails(hook.Garbled, "[1,2]"), kaged: fails(hook.Garbled, "[1,2]"), mine: fails(hook.Garbled, "parse error"),
+		dotagent: fails(hook.Garbled, "[1,2]"), python: fails(hook.Refused, "returned object")},
+	{moment: plugtest.InHook, act: "deep",
+		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Garbled, "parse error"),
+		dotagent: fails(hook.Garbled, "not a JSON object"), python: fails(hook.Refused, "returned list")},
+	{moment: plugtest.InHook, act: "half-line",
+		scaffold: fails(hook.Crash, "exit code 4"), kaged: fails(hook.Crash, "exit code 4"), mine: fails(hook.Crash, "exit code 4"),
+		dotagent: fails(hook.Crash, "exit 4"), python: noWire},
+	{moment: plugtest.InHook, act: "half-line-hang",
+		scaffold: fails(hook.Timeout, brief.String()).lost(), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
+		dotagent: fails(hook.Timeout, brief.String()), python: noWire},
+
+	// Floods.
+	{moment: plugtest.InHook, act: "endless-line", loud: true,
+		scaffold: fails(hook.TooLarge, "10485760"), kaged: works(), mine: fails(hook.TooLarge, "4194304"),
+		dotagent: fails(hook.TooLarge, "4194304"), python: works()},
+	{moment: plugtest.InHook, act: "huge", loud: true,
+		scaffold: fails(hook.TooLarge, "10485760"), kaged: fails(hook.TooLarge, "4194304"), mine: fails(hook.TooLarge, "4194304"),
+		dotagent: fails(hook.TooLarge, "4194304"), python: fails(hook.TooLarge, "16777216")},
+	{moment: plugtest.InHook, act: "stderr-flood", loud: true,
+		scaffold: works(), kaged: works(), mine: works(), dotagent: works(), python: works()},
+	{moment: plugtest.InHook, act: "stderr-endless", loud: true,
+		scaffold: works(), kaged: works(), mine: works(), dotagent: works(), python: works()},
+	{moment: plugtest.InHook, act: "notify-flood", loud: true,
+		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: noWire},
+	{moment: plugtest.InHook, act: "request-flood", loud: true,
+		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: noWire},
+	{moment: plugtest.InHandshake, act: "huge", loud: true,
+		scaffold: broken("initialize", "10485760"), kaged: broken("initialize", "4194304"), mine: works(),
+		dotagent: broken("4194304"), python: none("a file's metadata is read by the runner")},
+	{moment: plugtest.InHandshake, act: "many-tools", loud: true,
+		scaffold: works(), kaged: broken("manifest").unborn(), mine: noTools, dotagent: noTools, python: noTools},
+
+	// Processes that do not go when they are told to, and those nobody knows of.
+	{moment: plugtest.AtStart, act: "stubborn",
+		scaffold: works(), kaged: works(), mine: perCall, dotagent: perCall, python: oneOrigin},
+	{moment: plugtest.InHook, act: "stubborn-hang",
+		scaffold: fails(hook.Timeout, brief.String()).lost(), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Timeout, brief.String()),
+		dotagent: fails(hook.Timeout, brief.String()), python: fails(hook.Timeout, inPython(brief))},
+	{moment: plugtest.InHook, act: "stray",
+		scaffold: works(), kaged: works(), mine: works(), dotagent: works(), python: works()},
+	{moment: plugtest.InHook, act: "fork-bomb",
+		scaffold: works(), kaged: works(), mine: works(), dotagent: works(), python: works()},
+
+	// Pipes.
+	{moment: plugtest.InHook, act: "close-stdin",
+		scaffold: works(), kaged: works(), mine: fails(hook.Timeout, brief.String()), dotagent: fails(hook.Timeout, brief.String()), python: works()},
+	{moment: plugtest.InHook, act: "close-stdout",
+		scaffold: fails(hook.Crash, "closed its end"), kaged: fails(hook.Crash, "closed its end"),
+		mine: fails(hook.Timeout, brief.String()), dotagent: fails(hook.Timeout, brief.String()), python: fails(hook.Crash)},
+
+	// Replies.
+	{moment: plugtest.InHook, act: "reply-twice",
+		scaffold: works(), kaged: works(), mine: fails(hook.Garbled, "parse error"), dotagent: fails(hook.Garbled, "not a JSON object"), python: noWire},
+	{moment: plugtest.InHook, act: "late",
+		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: perCall, dotagent: perCall, python: noWire},
+	{moment: plugtest.InHook, act: "out-of-order", twice: true,
+		scaffold: oneInFlight, kaged: works(), mine: perCall, dotagent: perCall, python: noWire},
+	{moment: plugtest.InHook, act: "wrong-id",
+		scaffold: works(), kaged: fails(hook.Timeout, brief.String()), mine: noIDs, dotagent: noIDs, python: noWire},
+
+	// Its surroundings.
+	{moment: plugtest.InHook, act: "disk-full",
+		scaffold: fails(hook.Crash, "no space left"), kaged: fails(hook.Crash, "no space left"), mine: fails(hook.Crash, "no space left"),
+		dotagent: fails(hook.Crash, "no space left"), python: fails(hook.Refused, "No space left")},
+	{moment: plugtest.InHook, act: "rewrite", then: (*play).refresh,
+		scaffold: works(), kaged: works(), mine: works(), dotagent: works().lost(), python: works()},
+}
+
+// inPython is how Python writes a time.
+func inPython(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
+
+// times is how often the culprit is called at once.
+func (r *row) times() int {
+	if r.twice {
+		return 2
+	}
+	return 1
+}
+
+// refresh looks at the plugins' files again, one of which is spoilt by now.
+func (p *play) refresh() {
+	if err := p.host.Refresh(p.Context()); err != nil {
+		p.Errorf("refresh: %v", err)
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	before := descriptors(t)
+	t.Run("loud", func(t *testing.T) { each(t, true, 1) })
+	t.Run("quiet", func(t *testing.T) { each(t, false, atOnce) })
+	wantDescriptors(t, before)
+}
+
+// each plays the cells that are loud, or those that are not.
+func each(t *testing.T, loud bool, atOnce int) {
+	var playing sync.WaitGroup
+	places := make(chan struct{}, atOnce)
+	for i := range matrix {
+		r := &matrix[i]
+		for _, c := range r.columns() {
+			if r.loud != loud {
+				continue
+			}
+			places <- struct{}{}
+			playing.Go(func() {
+				defer func() { <-places }()
+				t.Run(string(r.moment)+"/"+r.act+"/"+c.dialect, func(t *testing.T) { one(t, r, c) })
+			})
+		}
+	}
+	playing.Wait()
+}
+
+// one plays a cell, or says why not.
+func one(t *testing.T, r *row, c column) {
+	if c.why != "" {
+		t.Skip("no meaning here: " + c.why)
+	}
+	if c.dialect == plugtest.Python {
+		plugtest.NeedTool(t, "python3")
+	}
+	if !r.loud {
+		run(t, r, c.dialect, c.cell)
+		return
+	}
+	before, heap := descriptors(t), watchHeap()
+	run(t, r, c.dialect, c.cell)
+	heap.end(t)
+	wantDescriptors(t, before)
+}
+
+// A column is a dialect's cell of a row.
+type column struct {
+	dialect string
+	cell
+}
+
+func (r *row) columns() []column {
+	return []column{{plugtest.Scaffold, r.scaffold}, {plugtest.Kaged, r.kaged}, {plugtest.Mine, r.mine},
+		{plugtest.Dotagent, r.dotagent}, {plugtest.Python, r.python}}
+}

@@ -1,0 +1,11 @@
+//go:build linux && race
+
+package faults
+
+import "time"
+
+// Under the race detector the plugins, which are this binary too, need many times as long to start. See pace_test.go.
+const (
+	atOnce = 4
+	brief  = 4 * time.Second
+)

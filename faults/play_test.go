@@ -1,0 +1,276 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// patience is how long a test waits for what must come, on a machine with other things to do.
+const patience = 45 * time.Second
+
+// A stage is how a dialect's plugins are asked.
+type stage struct {
+	point   hook.Point
+	payload string
+	tool    string // the pattern of a tool's full name; "": the dialect has none
+	fellow  bool   // its plugins are asked one after another, whatever becomes of one of them
+}
+
+var stages = map[string]stage{
+	plugtest.Scaffold: {hook.TurnInput, `{"message":"hi"}`, "plugin_%s_make", true},
+	plugtest.Kaged:    {hook.SessionStart, `{"session_id":"s1"}`, "%s.make", true},
+	plugtest.Mine:     {hook.CommandBefore, `{"command":"ls","args":[],"flags":{}}`, "", false},
+	plugtest.Dotagent: {hook.JobPreflight, `{"agent":"a","schedule":"s","config":{}}`, "", false},
+	plugtest.Python:   {hook.TurnFinal, `{"text":"hi"}`, "", true},
+}
+
+// A play is one cell at work: a host, and in it the plugin that misbehaves.
+type play struct {
+	*testing.T
+	stage
+	cell
+	row     *row
+	dialect string
+	plugin  string // the culprit's name
+	home    string
+	log     *plugtest.Log
+	host    *patchbay.Host
+}
+
+// start opens a host with the culprit, a fellow and the neighbour.
+func start(t *testing.T, r *row, dialect string, c cell) *play {
+	p := &play{T: t, stage: stages[dialect], cell: c, row: r, dialect: dialect, home: t.TempDir(), log: &plugtest.Log{}}
+	f := plugtest.Fault{Moment: r.moment, Act: r.act}
+	p.plugin = f.Plugin()
+	plugtest.InstallFault(t, p.home, dialect, f)
+	plugtest.InstallFault(t, p.home, plugtest.Scaffold, plugtest.Fault{}) // the neighbour
+	if p.fellow && dialect != plugtest.Scaffold && p.plugin != plugtest.Well {
+		plugtest.InstallFault(t, p.home, dialect, plugtest.Fault{})
+	}
+	p.configure()
+	p.open()
+	return p
+}
+
+// configure gives the culprit a short time where it is to be used up, and a long one where it is to be enough.
+func (p *play) configure() {
+	limit := patience
+	if p.kind == hook.Timeout {
+		limit = brief
+	}
+	text := fmt.Sprintf("sandbox = \"off\"\n[plugins.%s]\ntimeout = %q\ntool_timeout = %q\n", p.plugin, limit, limit)
+	dir := filepath.Join(p.home, ".config", "patchbay")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		p.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *play) open() {
+	host, err := patchbay.Open(p.Context(), &patchbay.Options{
+		Dir: p.home, Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Environ: []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.host = host
+	p.Cleanup(func() {
+		if err := host.Close(); err != nil { // a second Close, unless the test ended early
+			p.Errorf("close: %v", err)
+		}
+		if p.Failed() {
+			p.Logf("log:\n%.8000s", p.log)
+		}
+	})
+}
+
+// during brings the fault about and calls the neighbour while it lasts, at least once.
+func (p *play) during(fault func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fault()
+	}()
+	over := func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}
+	p.eventually("the fault", func() bool { return over() || plugtest.ReadFaults(p, p.home).Acted })
+	pause := time.NewTicker(10 * time.Millisecond)
+	defer pause.Stop()
+	for p.neighbour(); !over(); p.neighbour() {
+		<-pause.C
+	}
+}
+
+// beside waits for something and calls the neighbour meanwhile.
+func (p *play) beside(what string, holds func() bool) {
+	p.Helper()
+	p.eventually(what, func() bool {
+		p.neighbour()
+		return holds()
+	})
+}
+
+// neighbour calls the plugin that has nothing to do with all this.
+func (p *play) neighbour() {
+	p.Helper()
+	result, err := p.host.CallTool(p.Context(), "plugin_well_make", nil)
+	if err != nil || result.Result != "made by well" {
+		p.Errorf("the neighbour: %+v, %v", result, err)
+	}
+}
+
+// fire asks the culprit, and returns its step.
+func (p *play) fire() *hook.Step {
+	out, _ := p.host.Fire(p.Context(), p.point, json.RawMessage(p.payload)) // an abort is in the step as well
+	if out == nil {
+		p.Errorf("%s had no outcome", p.point)
+		return nil
+	}
+	step := stepOf(out, p.plugin, p.dialect)
+	if step == nil {
+		p.Error("it was not asked")
+	}
+	if step != nil && step.Err != nil && p.point == hook.JobPreflight && out.Verdict != hook.Deny {
+		p.Errorf("a gate opened by accident: %s after %v", out.Verdict, step.Err)
+	}
+	return step
+}
+
+func stepOf(out *hook.Outcome, plugin, dialect string) *hook.Step {
+	for i := range out.Steps {
+		if out.Steps[i].Plugin == plugin && out.Steps[i].Dialect == dialect {
+			return &out.Steps[i]
+		}
+	}
+	return nil
+}
+
+// judge holds a call of the culprit against what its cell says.
+func (p *play) judge(err error, where string) {
+	p.Helper()
+	switch {
+	case p.kind == "" && err != nil:
+		p.Errorf("failed: %v", err)
+	case p.kind == "":
+	case err == nil:
+		p.Errorf("worked, want %s", p.kind)
+	case !errors.Is(err, p.kind):
+		p.Errorf("error %v, want the kind %s", err, p.kind)
+	default:
+		p.names(err.Error(), append([]string{p.plugin, where}, p.words...)...)
+	}
+}
+
+// names wants an error to say who, where and why.
+func (p *play) names(err string, words ...string) {
+	p.Helper()
+	for _, w := range words {
+		if !strings.Contains(err, w) {
+			p.Errorf("the error does not say %q: %s", w, err)
+		}
+	}
+}
+
+// recovers waits until the culprit works again and its fellow does. Until then every error must be of the known kinds.
+func (p *play) recovers() {
+	p.Helper()
+	var last error
+	p.eventually("the plugins to work again", func() bool {
+		out, _ := p.host.Fire(p.Context(), p.point, json.RawMessage(p.payload))
+		culprit, fellow := stepOf(out, p.plugin, p.dialect), stepOf(out, plugtest.Well, p.dialect)
+		last = errors.Join(stepErr(culprit), stepErr(fellow))
+		return (p.isLost || culprit != nil && culprit.Err == nil) && (!p.fellow || fellow != nil && fellow.Err == nil)
+	})
+	if p.Failed() {
+		p.Logf("the last errors: %v", last)
+	}
+}
+
+func stepErr(s *hook.Step) error {
+	if s == nil || s.Err == nil {
+		return nil
+	}
+	return s.Err
+}
+
+// info is what the host tells of the culprit.
+func (p *play) info() patchbay.PluginInfo {
+	p.Helper()
+	for _, i := range p.host.Plugins() {
+		if i.Dialect == p.dialect && strings.Contains(i.Name, p.plugin) { // a scaffold plugin's file has a longer name
+			return i
+		}
+	}
+	p.Fatalf("the host does not know of %s", p.plugin)
+	return patchbay.PluginInfo{}
+}
+
+// left wants the culprit to be left out, with the reason, and logged so.
+func (p *play) left() {
+	p.Helper()
+	info := p.info()
+	if info.State != dialect.Broken || info.Error == nil {
+		p.Errorf("it is %s: %v", info.State, info.Error)
+		return
+	}
+	p.names(*info.Error, p.words...)
+	if !p.isUnborn {
+		p.names(p.log.String(), p.plugin)
+	}
+}
+
+// close ends the host and looks at what is left of it.
+func (p *play) close() {
+	p.Helper()
+	if err := p.host.Close(); err != nil {
+		p.Errorf("close: %v", err)
+	}
+	record := plugtest.ReadFaults(p, p.home)
+	if strings.Count(strings.Join(record.Ended, " "), plugtest.Well) == 0 {
+		p.Errorf("the neighbour was not told to end")
+	}
+	for _, left := range survivors(p, p.home, record.Pids) {
+		p.Errorf("a process is left: %s", left)
+	}
+	if _, err := p.host.Fire(context.Background(), p.point, nil); !errors.Is(err, patchbay.ErrClosed) {
+		p.Errorf("the closed host fires: %v", err)
+	}
+}
+
+// eventually polls a condition.
+func (p *play) eventually(what string, holds func() bool) {
+	p.Helper()
+	eventually(p.T, what, holds)
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) { // between polls
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

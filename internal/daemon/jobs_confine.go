@@ -1,0 +1,28 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
+// manifest lists. What this system cannot enforce is an error: the agent then does not run.
+func confiner(procs *proc.Group, log *slog.Logger) func(context.Context, []capability.Capability) (proc.Box, error) {
+	system := sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), procs) })
+	return func(_ context.Context, grants []capability.Capability) (proc.Box, error) {
+		for _, v := range system().Judge(grants) {
+			if v.Status == sandbox.NotEnforced {
+				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; take the restriction out, or set sandbox = \"kaged\"", v.Capability, v.Reason)
+			}
+		}
+		return sandbox.New(sandbox.Options{Grants: grants, ReadAll: true, System: system(), Log: log, OnDenied: func(d sandbox.Denial) {
+			log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)
+		}}), nil
+	}
+}

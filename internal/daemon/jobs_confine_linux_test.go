@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not, and calls two servers of which its
+// manifest names one.
+func TestAgentsAreHeldToTheirSecurity(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/config.toml", `sandbox = "declared"`)
+	open, closed, named, other := t.TempDir(), t.TempDir(), listen(t), listen(t)
+	agent := func(name, security string) {
+		h.write(".config/patchbay/agents/"+name+"/agent.toml", fmt.Sprintf(`
+[agent]
+name = %q
+[run]
+command = "/bin/bash"
+args = ["-c", '''
+for place in %s/file %s/file $AGENT_TMPDIR/file; do (echo x > $place) 2>/dev/null && echo wrote $(basename $(dirname $place)) || echo no $(basename $(dirname $place)); done
+for port in %s %s; do (exec 3<>/dev/tcp/127.0.0.1/$port && read -t 5 line <&3 && echo "$line $port") 2>/dev/null || echo silence $port; done
+cat /etc/hostname >/dev/null && echo reads
+''']
+[security]
+%s
+`, name, open, closed, named, other, security))
+	}
+	agent("held", fmt.Sprintf("network = [%q]\nfilesystem_writable = [%q]", "127.0.0.1:"+named, open))
+	agent("cut-off", `network = "deny"`)
+	agent("free", "")
+	c := h.open("")
+	for _, test := range []struct {
+		agent     string
+		want, not []string
+	}{
+		{"held", []string{"wrote " + filepath.Base(open), "no " + filepath.Base(closed), "wrote patchbay-held", "hello " + named, "silence " + other, "reads"}, nil},
+		{"cut-off", []string{"wrote " + filepath.Base(open), "wrote " + filepath.Base(closed), "silence " + named, "silence " + other, "reads"}, nil},
+		{"free", []string{"wrote " + filepath.Base(closed), "hello " + named, "hello " + other}, []string{"silence"}},
+	} {
+		t.Run(test.agent, func(t *testing.T) {
+			os.Remove(closed + "/file")
+			output := runOut(t, c, test.agent)
+			for _, want := range test.want {
+				if !strings.Contains(output, want) {
+					t.Errorf("no %q in\n%s", want, output)
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(output, not) {
+					t.Errorf("%q in\n%s", not, output)
+				}
+			}
+		})
+	}
+}
+
+// runOut runs an agent by hand and returns what it printed.
+func runOut(t *testing.T, c *Core, agent string) string {
+	t.Helper()
+	j := jobs{c.Jobs}
+	started, err := j.Start(t.Context(), agent, "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	err = j.Follow(t.Context(), started.(job.Run).ID, func(raw json.RawMessage) error {
+		text.Write(raw)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := j.Run(t.Context(), started.(job.Run).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended := run.(job.Run); ended.Status != job.Succeeded {
+		t.Errorf("%+v", ended)
+	}
+	return text.String()
+}
+
+// listen is the port of a server that says hello.
+func listen(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprintln(conn, "hello")
+			conn.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}

@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/localsock"
+)
+
+func listenError(address string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen", address)
+	}
+	return fmt.Errorf("listen on %s: %w", address, err)
+}
+
+// listenSocket listens for programs of the same user, unless a daemon does already.
+func listenSocket(path string) (net.Listener, error) {
+	if conn, err := localsock.Dial(path); err == nil {
+		conn.Close()
+		return nil, fmt.Errorf("a daemon is running already: it answers on %s", path)
+	}
+	l, err := localsock.Listen(path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	return peers{l}, nil
+}
+
+// peers accepts the user's own processes alone.
+type peers struct{ *net.UnixListener }
+
+func (p peers) Accept() (net.Conn, error) {
+	for {
+		conn, err := p.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if localsock.CheckPeer(conn) == nil {
+			return conn, nil
+		}
+		conn.Close() // a stranger's; nothing was promised
+	}
+}
+
+// A bounded listener lets so many clients in at once and tells the others, so that connections which nobody closes cannot
+// take the descriptors that plugins need. Programs of the user's own have the socket, which is not bounded.
+type bounded struct {
+	net.Listener
+	places chan struct{} // one for each connection that is open
+}
+
+func newBounded(l net.Listener, most int) bounded { return bounded{l, make(chan struct{}, most)} }
+
+func (b bounded) Accept() (net.Conn, error) {
+	for {
+		conn, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case b.places <- struct{}{}:
+			return &placed{TCPConn: conn.(*net.TCPConn), leave: sync.OnceFunc(func() { <-b.places })}, nil
+		default:
+			_, _ = io.WriteString(conn, crowded) // it fits into the buffer of a new connection; who does not read it is gone
+			conn.Close()
+		}
+	}
+}
+
+// crowded is the whole answer to one client too many. It has not been asked anything yet.
+const crowded = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 10\r\n" +
+	"Connection: close\r\n\r\n{\"detail\":\"Too many connections.\"}\n"
+
+// A placed connection gives its place back when it is closed. It is a TCP connection in all else: net/http half-closes.
+type placed struct {
+	*net.TCPConn
+	leave func()
+}
+
+// Write: what a client did not take in time the kernel need not keep for it either, after the connection is closed.
+func (p *placed) Write(b []byte) (int, error) {
+	n, err := p.TCPConn.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = p.SetLinger(0) // where that cannot be set, the kernel gives up by itself some day
+	}
+	return n, err
+}
+
+func (p *placed) Close() error {
+	p.leave()
+	return p.TCPConn.Close()
+}

@@ -1,0 +1,22 @@
+package guard
+
+import "testing"
+
+// FuzzParseMark: the guardian's argument, which anybody can write, is a mark that comes back as itself, or an error.
+func FuzzParseMark(f *testing.F) {
+	for _, s := range []string{"", "/", "1/f", "ffffffffffffffff/ffffffffffffffff", "10000000000000000/1", "-1/1", "a/b/c", "0x1/1", "1_0/1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m, err := ParseMark(s)
+		if err != nil {
+			return
+		}
+		if again, err := ParseMark(m.String()); err != nil || again != m {
+			t.Errorf("%q is %+v, and %q is %+v, %v", s, m, m.String(), again, err)
+		}
+		if m.Mask == 0 && m.On(m.Value) {
+			t.Errorf("%q is on somebody", s)
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package nearest
+
+import (
+	"slices"
+	"testing"
+)
+
+// FuzzWord: a foreign word leads to one of ours or to none, however long it is, and one of ours to itself.
+func FuzzWord(f *testing.F) {
+	for _, word := range []string{"", "prefligth", "PREFLIGHT", "sink", "snik", "\xff\xff", "preexec preexec preexec preexec preexec preexec preexec preexec x"} {
+		f.Add(word)
+	}
+	allowed := []string{"preflight", "sink", "notify", "on_tool_call"}
+	f.Fuzz(func(t *testing.T, word string) {
+		got := Word(word, allowed)
+		if got != "" && !slices.Contains(allowed, got) || slices.Contains(allowed, word) && got != word {
+			t.Errorf("%q is taken for %q", word, got)
+		}
+		if distance(word[:min(len(word), longest)], "sink") < 0 {
+			t.Errorf("%q is nearer than itself", word)
+		}
+	})
+}

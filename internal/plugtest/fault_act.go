@@ -1,0 +1,201 @@
+//go:build linux
+
+package plugtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A scene is a call in which a plugin misbehaves.
+type scene struct {
+	id     string // of the request; "": the dialect has none
+	result string // what would be right to answer
+}
+
+// reply is the right answer, as a line without its end.
+func (s *scene) reply() string { return s.with(s.result) }
+
+// with is a reply with another result.
+func (s *scene) with(result string) string {
+	if s.id == "" {
+		return result
+	}
+	return `{"jsonrpc":"2.0","id":` + s.id + `,"result":` + result + `}`
+}
+
+// act does what the fault's name says. s is nil where nothing is asked of the plugin just now.
+func (p *faulty) act(s *scene) {
+	do, ok := acts[p.Act]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "fault: nobody knows how to", p.Act)
+		quit(9)
+	}
+	p.note(actWord)
+	do(p, s)
+}
+
+// acts are the misbehaviours of the dialects whose plugins are programs. Those that need a call are not for moments
+// without one. The python dialect's are in fault_python.go.
+var acts = map[string]func(p *faulty, s *scene){
+	"crash":        func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom"); quit(7) },
+	"crash-always": func(*faulty, *scene) { fmt.Fprintln(os.Stderr, "fault: boom, as ever"); quit(7) },
+	"killed":       func(*faulty, *scene) { quit(KillSelf()) },
+	"hang":         func(*faulty, *scene) { Hang() },
+	"silence":      func(p *faulty, s *scene) { p.skip() },
+
+	"binary":      func(_ *faulty, _ *scene) { os.Stdout.Write(garbage()) },
+	"not-json":    func(_ *faulty, _ *scene) { fmt.Println(`{"unfinished":`) },
+	"wrong-types": func(_ *faulty, s *scene) { fmt.Println(s.with(`[1,2]`)) },
+	"deep":        func(_ *faulty, s *scene) { fmt.Println(s.with(deep())) },
+
+	"half-line":      func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); quit(4) },
+	"half-line-hang": func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); Hang() },
+	"endless-line":   func(_ *faulty, s *scene) { pour(os.Stdout, "x"); fmt.Println("\n" + s.reply()) },
+	"huge":           func(_ *faulty, s *scene) { fmt.Println(s.with(`{"x":"` + strings.Repeat("x", 20<<20) + `"}`)) },
+	"many-tools":     func(_ *faulty, s *scene) { fmt.Println(s.reply()) }, // the answer is the fault
+
+	"stderr-flood":   func(_ *faulty, s *scene) { pour(os.Stderr, strings.Repeat("e", 99)+"\n"); fmt.Println(s.reply()) },
+	"stderr-endless": func(_ *faulty, s *scene) { pour(os.Stderr, "e"); fmt.Println(s.reply()) },
+	"notify-flood": func(_ *faulty, s *scene) {
+		repeat(100_000, `{"jsonrpc":"2.0","method":"fault.event","params":{"n":1}}`)
+		fmt.Println(s.reply())
+	},
+	"request-flood": func(_ *faulty, s *scene) { // nobody reads the answers meanwhile
+		repeat(100_000, `{"jsonrpc":"2.0","id":"q","method":"fault.ask","params":{}}`)
+		fmt.Println(s.reply())
+	},
+
+	"fork-bomb":     func(p *faulty, s *scene) { p.bomb(); fmt.Println(s.reply()) },
+	"stray":         func(p *faulty, s *scene) { p.stray(); fmt.Println(s.reply()) },
+	"stubborn":      func(p *faulty, _ *scene) { signal.Ignore(syscall.SIGTERM); p.stays = true },
+	"stubborn-hang": func(*faulty, *scene) { signal.Ignore(syscall.SIGTERM); Hang() },
+
+	"close-stdin":  func(_ *faulty, s *scene) { os.Stdin.Close(); fmt.Println(s.reply()); Hang() },
+	"close-stdout": func(*faulty, *scene) { os.Stdout.Close(); Hang() },
+
+	"reply-twice":  func(_ *faulty, s *scene) { fmt.Println(s.reply() + "\n" + s.reply()) },
+	"late":         func(p *faulty, s *scene) { p.late = append(p.late, s.reply()) },
+	"out-of-order": func(p *faulty, s *scene) { p.kept = append(p.kept, s.reply()) },
+	"wrong-id":     func(_ *faulty, s *scene) { s.id = "4711"; fmt.Println(s.reply()) },
+
+	"disk-full": func(*faulty, *scene) {
+		fmt.Fprintln(os.Stderr, "fault:", os.WriteFile("/dev/full", []byte("mine"), 0))
+		quit(28) // ENOSPC
+	},
+	"rewrite": func(p *faulty, s *scene) { p.rewrite(); fmt.Println(s.reply()) },
+}
+
+// skip gives no answer. Where that is the end of the process, it is to last.
+func (p *faulty) skip() {
+	if p.dialect == Mine || p.dialect == Dotagent {
+		Hang()
+	}
+}
+
+// floodSize is how much a flood brings: far more than any dialect's limit, and than a host would care to keep.
+const floodSize = 100 << 20
+
+// pour writes a flood of one text.
+func pour(w io.Writer, text string) {
+	chunk := []byte(strings.Repeat(text, (64<<10)/len(text)))
+	for n := 0; n < floodSize; n += len(chunk) {
+		if _, err := w.Write(chunk); err != nil {
+			quit(5) // the host has closed its end
+		}
+	}
+}
+
+// repeat writes a line many times over.
+func repeat(n int, line string) {
+	chunk := []byte(strings.Repeat(line+"\n", 100))
+	for range n / 100 {
+		if _, err := os.Stdout.Write(chunk); err != nil {
+			quit(5)
+		}
+	}
+}
+
+// garbage is 64 KiB of all there is, always the same, in lines.
+func garbage() []byte {
+	random := rand.NewChaCha8([32]byte{1})
+	out := make([]byte, 64<<10)
+	_, _ = random.Read(out) // never fails
+	return append(bytes.ReplaceAll(out, []byte{'{'}, []byte{0}), '\n')
+}
+
+// deep is a JSON value of 100,000 lists in each other.
+func deep() string { return strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) }
+
+// The fork bomb is bounded: the machine has other things to do.
+const (
+	bombShort = 100 // processes that end at once
+	bombLong  = 100 // processes that would stay for minutes, every other in a session of its own
+)
+
+func (p *faulty) bomb() {
+	for range bombShort {
+		_ = exec.Command("true").Run() // how it ends does not matter
+	}
+	for i := range bombLong {
+		p.leave(exec.Command("sleep", "300"), i%2 == 0)
+	}
+}
+
+// stray forks twice into a session of its own, without environment, and holds on to the plugin's pipes.
+func (p *faulty) stray() {
+	c := exec.Command("sh", "-c", "sleep 300 & echo $! >&3; exec sleep 0")
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Env = []string{"PATH=" + os.Getenv("PATH")}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	read, write, err := os.Pipe()
+	if err != nil {
+		quit(9)
+	}
+	c.ExtraFiles = []*os.File{write}
+	if err := c.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "fault: sh:", err)
+		quit(9)
+	}
+	var pid int
+	if _, err := fmt.Fscan(read, &pid); err != nil {
+		quit(9)
+	}
+	p.note(fmt.Sprintf("%s %d", pidWord, pid))
+}
+
+// leave starts a process and forgets it.
+func (p *faulty) leave(c *exec.Cmd, session bool) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
+	if err := c.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "fault: fork:", err)
+		return // a limit: that is as it should be
+	}
+	p.note(fmt.Sprintf("%s %d", pidWord, c.Process.Pid))
+}
+
+// rewrite spoils the plugin's own files: its manifest, and its program where it has none.
+func (p *faulty) rewrite() {
+	own := map[string]string{Kaged: "manifest.yaml", Mine: "mine-plugin.toml"}[p.dialect]
+	path := filepath.Join(filepath.Dir(os.Args[0]), own)
+	if own == "" {
+		path = os.Args[0]
+	}
+	if err := os.Remove(path); err != nil { // a program that runs cannot be written to
+		quit(9)
+	}
+	if err := os.WriteFile(path, []byte("#!/no/such/interpreter\nname: [\n"), 0o755); err != nil {
+		quit(9)
+	}
+}
+
+// quit ends the process. os.Exit waits a second for the race detector.
+func quit(code int) { syscall.Exit(code) }
