@@ -144,14 +144,39 @@ func (h *Host) unheld(e *entry, c string) Capability {
 
 // examineBounds reports what of a running plugin's bounds is not, or not quite, enforced.
 func (h *Host) examineBounds(e *entry) []Finding {
-	if e.plugin == nil || e.policy == nil {
+	if e.plugin == nil {
 		return nil
 	}
-	var findings []Finding
+	findings := h.examineLimits(e)
+	if e.policy == nil {
+		return findings
+	}
 	for _, v := range h.system().Judge(e.policy.grants) {
 		if v.Status != sandbox.Enforced {
 			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path,
 				Problem: fmt.Sprintf("%s is %s: %s", v.Capability, strings.ReplaceAll(string(v.Status), "_", " "), v.Reason)})
+		}
+	}
+	return findings
+}
+
+// examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.
+func (h *Host) examineLimits(e *entry) []Finding {
+	var findings []Finding
+	set, kept := h.setup.config.Plugins[e.found.Name].Limits, proc.LimitSupport()
+	for _, l := range []struct {
+		name string
+		set  bool
+		by   proc.Enforcement
+	}{
+		{"memory", set.Memory > 0, kept.Memory},
+		{"processes", set.Processes > 0 && (e.policy == nil || h.system().Namespaces != nil), kept.Processes},
+		{"open_files", set.OpenFiles > 0, kept.Files},
+		{"cpu_time", set.CPUTime > 0, kept.CPU},
+	} {
+		if l.set && l.by.By == "" {
+			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect,
+				Where: h.setup.dirs.ConfigFile, Problem: "limits." + l.name + " is not enforced: " + l.by.Note})
 		}
 	}
 	return findings

@@ -9,7 +9,7 @@ import (
 )
 
 // needs are the permissions in the words of the sandbox. The network is all or nothing here; a directory of filesystem is
-// one to work in, to be read and changed; store is the place of mine's data, which only it has a name for; config_read and
+// one to work in, to be read and changed; store is the folder of that name among mine's data, not the plugins beside it; config_read and
 // config_write are mine's own configuration. What programs a plugin starts it has no way to declare, so any may be. A path
 // that is not absolute, or below ~, means nothing that could be granted.
 func (p *permissions) needs(env dialect.Env) []capability.Capability {
@@ -29,7 +29,7 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 		add(capability.WriteFS, dir)
 	}
 	if data := env.DataHome(); p.store && data != "" {
-		add(capability.WriteFS, filepath.Join(data, Name))
+		add(capability.WriteFS, filepath.Join(data, Name, "store"))
 	}
 	switch {
 	case p.configWrite:

@@ -117,7 +117,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	case err = <-ended: // a listener broke; the other one goes with it
 		left--
 	}
-	endJobs() // agents that are running are stopped; their attempts count as failed
+	endJobs() // agents that are running are stopped; their attempts do not count
 	err = errors.Join(err, c.windDown(server, endRequests))
 	scheduling.Wait()
 	for range left {

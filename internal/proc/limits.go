@@ -45,16 +45,6 @@ type Support struct {
 	CPU       Enforcement
 }
 
-// Exceeded says which of its limits the process was killed for, "over its memory of 256 MiB"; it is empty where it
-// was for none, or where that cannot be known, and until Done is closed. A refused allocation, fork or open is the
-// process's own to report.
-func (p *Process) Exceeded() string {
-	if !p.ended() {
-		return ""
-	}
-	return p.excess
-}
-
 // ending is what is known of a process that has ended.
 type ending struct {
 	exit        Exit

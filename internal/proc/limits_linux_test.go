@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 	t.Run("one file too many is refused", func(t *testing.T) {
 		for limit, want := range map[int]bool{5: true, 4: false} {
 			result, err := g.Run(t.Context(), sh("exec 3</dev/null 4</dev/null", Limits{Files: limit}), Call{})
-			if err != nil || (result.Exit.Code == 0) != want || result.Exceeded != "" {
+			if err != nil || (result.Exit.Code == 0) != want || result.Exit.Over != "" {
 				t.Errorf("%d: %+v, %v", limit, result, err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 	t.Run("memory over the limit is refused, below it is not", func(t *testing.T) {
 		for block, want := range map[string]bool{"16M": true, "1G": false} { // dd allocates its block, with or without the race detector
 			result, err := g.Run(t.Context(), sh("dd if=/dev/zero of=/dev/null count=1 bs="+block, Limits{Memory: 256 << 20}), Call{})
-			if err != nil || (result.Exit == Exit{}) != want || result.Exceeded != "" {
+			if err != nil || (result.Exit == Exit{}) != want || result.Exit.Over != "" {
 				t.Errorf("%s: %+v, %v", block, result, err)
 			}
 		}
@@ -89,7 +89,7 @@ func TestCPULimit(t *testing.T) {
 	const want = "over its CPU time of 1s"
 	t.Run("SIGXCPU is explained", func(t *testing.T) {
 		result, err := g.Run(t.Context(), sh("while :; do :; done", limits), Call{})
-		if err != nil || result.Exit.Signal != "SIGXCPU" || result.Exceeded != want {
+		if err != nil || result.Exit.Signal != "SIGXCPU" || result.Exit.Over != want {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
@@ -106,18 +106,18 @@ func TestCPULimit(t *testing.T) {
 		case <-time.After(3 * patience): // two seconds of a processor that others want too
 			t.Fatal("it still runs")
 		}
-		if p.Exit().Signal != "SIGKILL" || p.Exceeded() != want {
-			t.Errorf("%v, %q", p.Exit(), p.Exceeded())
+		if p.Exit().Signal != "SIGKILL" || p.Exit().Over != want {
+			t.Errorf("%v, %q", p.Exit(), p.Exit().Over)
 		}
 	})
 	t.Run("nothing is exceeded while it runs, nor when the host ends it", func(t *testing.T) {
 		s := fake(t, "hang")
 		s.Limits = limits
 		p := started(t, g, s)
-		before := p.Exceeded()
+		before := p.Exit().Over
 		p.Stop(t.Context(), Ladder{})
-		if before != "" || p.Exceeded() != "" {
-			t.Errorf("%q, then %q", before, p.Exceeded())
+		if before != "" || p.Exit().Over != "" {
+			t.Errorf("%q, then %q", before, p.Exit().Over)
 		}
 	})
 }

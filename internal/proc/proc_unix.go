@@ -72,3 +72,24 @@ func candidates(name string, _ []string) []string { return []string{name} }
 
 // hasSlash reports whether a program is named by its path and not looked up in PATH.
 func hasSlash(name string) bool { return strings.Contains(name, "/") }
+
+// maxLeftover is as much as a pipe can hold.
+const maxLeftover = 1 << 20
+
+// leftover reads what is in a pipe now, whatever its deadline.
+func leftover(pipe *os.File) []byte {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	var all []byte
+	buf := make([]byte, 32<<10)
+	for len(all) < maxLeftover {
+		n := 0
+		if conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buf) }) != nil || err != nil || n <= 0 { // it never blocks
+			break
+		}
+		all = append(all, buf[:n]...)
+	}
+	return all
+}

@@ -17,11 +17,17 @@ const drainDelay = 200 * time.Millisecond
 type Exit struct {
 	Code   int    // the exit code; -1 on a signal, or while the process runs
 	Signal string // the signal's name, "SIGKILL"; empty on a normal exit
+
+	// Over is the limit for which it was killed: "over its memory of 256 MiB". Empty: for none, or that cannot be known.
+	// A refused allocation, fork or open is the process's own to report.
+	Over string
 }
 
-// String is "exit code 3", "SIGKILL" or "running".
+// String is "exit code 3", "SIGKILL", "SIGXCPU, over its CPU time of 1m0s" or "running".
 func (e Exit) String() string {
 	switch {
+	case e.Signal != "" && e.Over != "":
+		return e.Signal + ", " + e.Over
 	case e.Signal != "":
 		return e.Signal
 	case e.Code < 0:
@@ -53,7 +59,6 @@ type Process struct {
 	left   chan struct{} // closed when the leader has ended; it is not reaped yet
 	done   chan struct{} // closed when it is reaped and its stderr read
 	exit   Exit          // written before done is closed
-	excess string        // the limit it was killed for; written with exit
 
 	mu     sync.Mutex // protects the fields below
 	gone   bool       // the leader has ended
@@ -196,7 +201,7 @@ func (p *Process) reap() {
 		p.group.log.Warn("exit of a process is unknown", "pid", p.Pid(), "err", err)
 	}
 	p.exit = exitOf(state)
-	p.excess = p.leash.exceeded(ending{exit: p.exit, cpu: cpuOf(state), byHost: killed})
+	p.exit.Over = p.leash.exceeded(ending{exit: p.exit, cpu: cpuOf(state), byHost: killed})
 	if err := p.group.cgroups.drop(p.leash, spare); err != nil {
 		p.group.log.Warn("a cgroup is left behind", "pid", p.Pid(), "err", err)
 	}

@@ -29,8 +29,7 @@ type Result struct {
 	Stdout    []byte
 	Stderr    string // its end, at most 4 KiB
 	Exit      Exit
-	Exceeded  string // the limit it was killed for, as of Process.Exceeded; mostly empty
-	Truncated bool   // stdout was longer than MaxStdout; the rest was read and dropped
+	Truncated bool // stdout was longer than MaxStdout; the rest was read and dropped
 }
 
 // Run starts a process, writes the payload to its stdin, closes it, collects stdout and waits for the exit. How the
@@ -61,7 +60,7 @@ func (p *Process) call(ctx context.Context, c Call) (*Result, error) {
 	_ = p.stdin.Close() // ends a feed that nobody reads
 	<-fed
 	p.letGoStdout(err)
-	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Exceeded: p.excess, Truncated: truncated}
+	result := &Result{Stdout: stdout, Stderr: p.Stderr(), Exit: p.exit, Truncated: truncated}
 	if p.terminated() && ctx.Err() != nil {
 		return result, context.Cause(ctx)
 	}
@@ -100,7 +99,7 @@ func (p *Process) letGoStdout(err error) {
 
 // collect reads to the end, keeping the first limit bytes. What is over the limit is read all the same: the process
 // must not block on it. The error is nil at the end of the file.
-func collect(r io.Reader, limit int) (kept []byte, truncated bool, err error) {
+func collect(r *os.File, limit int) (kept []byte, truncated bool, err error) {
 	kept = make([]byte, 0, min(limit, 4<<10))
 	var surplus []byte
 	for err == nil {
@@ -116,6 +115,11 @@ func collect(r io.Reader, limit int) (kept []byte, truncated bool, err error) {
 		}
 		n, err = r.Read(surplus)
 		truncated = truncated || n > 0
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // perhaps of us, who came late: what is in the pipe was written in time
+		rest := leftover(r)
+		room := min(len(rest), limit-len(kept))
+		kept, truncated = append(kept, rest[:room]...), truncated || room < len(rest)
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil

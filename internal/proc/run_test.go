@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -174,4 +176,34 @@ func TestAdoptedPipesAreBounded(t *testing.T) {
 		t.Error("a free place was refused")
 	}
 	g.disown(files.stderr)
+}
+
+// TestALateReaderLosesNothing: what a process wrote before it ended is read, also by an owner who was kept from reading until the
+// deadline for strangers had passed.
+func TestALateReaderLosesNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("pipes have no deadlines on Windows")
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close()
+	if _, err := write.WriteString("said in time"); err != nil {
+		t.Fatal(err)
+	}
+	if err := read.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit     int
+		want      string
+		truncated bool
+	}{{100, "said in time", false}, {4, "", false}} { // the second finds an empty pipe
+		kept, truncated, err := collect(read, c.limit)
+		if string(kept) != c.want || truncated != c.truncated || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q, %v, %v", kept, truncated, err)
+		}
+	}
 }

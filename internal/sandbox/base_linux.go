@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -25,8 +27,11 @@ var configFiles = []string{"alternatives", "ca-certificates", "ca-certificates.c
 // devices are those without which programs do not run.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// essential are directories that the jail makes itself.
-var essential = []string{"/dev", "/etc", "/proc", "/usr", "/lib", "/lib64", "/tmp"}
+// essential are directories that the jail makes itself, beside those of libraries, data and programs.
+var essential = []string{"/dev", "/etc", "/proc"}
+
+// temporary are the directories in memory that every jail has.
+var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
 // base is what every program has.
 func (p *planner) base() {
@@ -56,25 +61,44 @@ func (p *planner) base() {
 		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
 		jail.Mount{Kind: jail.Proc, Target: "/proc"},
 		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
-		jail.Mount{Kind: jail.Link, Source: "/tmp", Target: "/var/tmp"},
 	)
+	if target, err := os.Readlink("/var/tmp"); err == nil {
+		p.add(jail.Mount{Kind: jail.Link, Source: target, Target: "/var/tmp"})
+	} else {
+		p.add(jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
+	}
+	p.keys()
 	p.names()
 }
 
+// keys hides what the kernel tells everybody of a user's keys.
+func (p *planner) keys() {
+	for _, path := range []string{"/proc/keys", "/proc/key-users"} {
+		if _, err := os.Lstat(path); err == nil {
+			p.add(jail.Mount{Kind: jail.Bind, Source: "/dev/null", Target: path})
+		}
+	}
+}
+
 // everything is the file system as it is, but not to be changed: the rest of the plan goes on top. Where programs leave their
-// sockets is hidden, since to connect to one is no change.
+// sockets is hidden. One that may change everything sees everything as it is.
 func (p *planner) everything() {
-	p.add(jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Exec: true, Lend: true})
+	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
+	p.add(jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
 	p.mayExecute("/")
 	for _, device := range devices {
 		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
 	}
-	p.add(
-		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
-		jail.Mount{Kind: jail.Temp, Target: "/run", Size: homeSize},
-		jail.Mount{Kind: jail.Proc, Target: "/proc"},
-		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
-	)
+	p.add(jail.Mount{Kind: jail.Proc, Target: "/proc"})
+	if !all {
+		for _, dir := range append([]string{"/run"}, temporary...) {
+			p.add(jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
+		}
+	}
+	if dir, _ := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide
+		p.add(jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
+	}
+	p.keys()
 	p.names()
 }
 

@@ -4,7 +4,8 @@
 // (proc.Spec.Box) is built up by package jail as that plan says. What is not in the plan is not there: the process sees a file
 // system made of what was granted, no process but its own, no network but one that ends at its host ([broker]).
 //
-//	Box.Pack ─► plan        capabilities → mounts, network, what may be executed         plan*.go
+//	Box.Pack ─► plan        capabilities → mounts, network, what may be executed         plan_linux.go, base_linux.go
+//	         ├► finish      the same in the kernel's words: seccomp, Landlock, netlink   draft_linux.go, filter_, landlock_, wire_linux.go
 //	         └► session     the socket to the jail: its sockets, its word that it runs   session_linux.go
 //	              └► broker  the names and connections that were granted                 broker/
 //

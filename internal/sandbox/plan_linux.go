@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,8 @@ const (
 )
 
 // plan is what the jail for one launch is to be. private is a directory for it alone, where there can be none in memory.
-func (b *Box) plan(l proc.Launch, private string) *jail.Plan {
-	p := &planner{launch: l, opts: &b.opts, plan: &jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}
+func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
+	p := &planner{launch: l, opts: &b.opts, plan: &draft{Plan: jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}}
 	p.plan.Simple = b.opts.System.simple()
 	p.network()
 	p.limits()
@@ -39,17 +40,67 @@ func (b *Box) plan(l proc.Launch, private string) *jail.Plan {
 	p.programs(proc.Loads(l.Path, l.Env))
 	p.own()
 	p.order()
+	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
+	if err := p.firm(); err != nil {
+		return nil, err
+	}
 	if p.plan.Simple {
 		p.access(private)
 	}
-	return p.plan
+	return p.plan, nil
+}
+
+// isFile reports whether a capability is about files of the outside. Sockets may be among them, and the kernel cannot
+// yet keep a program from those alone: who has such a capability makes no sockets of that kind.
+func isFile(g capability.Capability) bool {
+	return g.Kind == capability.ReadFS || g.Kind == capability.WriteFS
 }
 
 // planner works a plan out.
 type planner struct {
 	launch proc.Launch
 	opts   *Options
-	plan   *jail.Plan
+	plan   *draft
+	loose  []string // links within what the plugin may write, on the way to what it runs
+}
+
+// firm refuses a plan in which the plugin could change what it consists of: what it runs, the libraries it runs with, its own
+// files and so its own manifest. It could put a link in their place, and see what it leads to at its next start.
+func (p *planner) firm() error {
+	if p.opts.ReadAll {
+		return nil // what could be seen so can be seen anyway
+	}
+	for _, m := range p.plan.Mounts {
+		if m.Kind != jail.Bind || m.Write {
+			continue
+		}
+		if grant := p.writable(m.Source); grant != "" {
+			return fmt.Errorf("it may change %s, by write:fs:%s: move that out of there, or grant less", m.Source, grant)
+		}
+	}
+	if len(p.loose) > 0 {
+		return fmt.Errorf("it may change the link %s, by which its program is found: grant less", p.loose[0])
+	}
+	return nil
+}
+
+// writable is the path of the grant by which something may be changed, empty where there is none.
+func (p *planner) writable(path string) string {
+	for _, g := range p.opts.Grants {
+		if g.Kind == capability.WriteFS && within(path, realPath(g.Path)) {
+			return g.Path
+		}
+	}
+	return ""
+}
+
+// reachOwn is reach for what the plugin runs.
+func (p *planner) reachOwn(path string) string {
+	end, theirs := p.reach(path)
+	if theirs {
+		p.loose = append(p.loose, path)
+	}
+	return end
 }
 
 func (p *planner) add(m ...jail.Mount) { p.plan.Mounts = append(p.plan.Mounts, m...) }
@@ -73,7 +124,7 @@ func (p *planner) network() {
 		}
 	}
 	if n.Shared {
-		*n = jail.Net{Shared: true}
+		*n, p.plan.Loopback = jail.Net{Shared: true}, nil
 	}
 	p.plan.Sockets = n.Shared || n.Broker
 }
@@ -86,8 +137,8 @@ func (p *planner) port(g capability.Capability) {
 	if !slices.Contains(n.Ports, port) && !g.AnyPort {
 		n.Ports = append(n.Ports, port)
 	}
-	if isLoopback(g.Host) && !slices.Contains(n.Loopback, port) {
-		n.Loopback = append(n.Loopback, port)
+	if isLoopback(g.Host) && !slices.Contains(p.plan.Loopback, port) {
+		p.plan.Loopback = append(p.plan.Loopback, port)
 	}
 }
 
@@ -104,52 +155,105 @@ func (p *planner) limits() {
 
 // places are the directories that a program may expect and that are its own: home, temporary files, where it works.
 func (p *planner) places() {
-	if home := env(p.launch.Env, "HOME"); suitable(home) {
-		p.add(jail.Mount{Kind: jail.Temp, Target: filepath.Clean(home), Size: homeSize})
-	}
-	if tmp := env(p.launch.Env, "TMPDIR"); suitable(tmp) {
-		kind := jail.Temp
-		if within(tmp, "/tmp") {
-			kind = jail.Dir // in the jail's own
-		}
-		p.add(jail.Mount{Kind: kind, Target: filepath.Clean(tmp), Size: tempSize})
-	}
+	p.place(env(p.launch.Env, "HOME"), homeSize)
+	p.place(env(p.launch.Env, "TMPDIR"), tempSize)
 	// Where it works it sees what it was granted, and otherwise an empty directory.
-	p.add(jail.Mount{Kind: jail.Dir, Target: p.launch.Dir})
+	dir, _ := p.reach(p.launch.Dir)
+	if _, err := os.Stat(dir); err == nil { // else the start will say so
+		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
+	}
 }
 
-// suitable reports whether a directory named in the environment can be replaced by an empty one.
-func suitable(dir string) bool {
-	return filepath.IsAbs(dir) && filepath.Clean(dir) != "/" && !slices.Contains(essential, filepath.Clean(dir)) && filepath.Clean(dir) != "/tmp"
+// place puts an empty directory in the stead of one that the environment names, unless that is granted, or has to be as it is.
+func (p *planner) place(dir string, size int64) {
+	if !filepath.IsAbs(dir) {
+		return
+	}
+	dir, _ = p.reach(dir)
+	below := func(root string) bool { return within(dir, root) }
+	granted := func(g capability.Capability) bool {
+		return (g.Kind == capability.ReadFS || g.Kind == capability.WriteFS) && within(dir, realPath(g.Path))
+	}
+	switch {
+	case dir == "/", dir == "/usr", slices.ContainsFunc(p.opts.Grants, granted):
+	case slices.ContainsFunc(temporary, below):
+		p.add(jail.Mount{Kind: jail.Dir, Target: dir}) // in the jail's own
+	case slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below):
+	default:
+		p.add(jail.Mount{Kind: jail.Temp, Target: dir, Size: size})
+	}
 }
 
 // grants are what the plugin may read, change and execute beside its own.
 func (p *planner) grants() {
 	for _, g := range p.opts.Grants {
-		switch {
-		case p.covered(g):
-		case g.Kind == capability.ReadFS:
-			p.add(jail.Mount{Kind: jail.Bind, Source: g.Path, Target: g.Path, Lend: true, Missing: true})
-		case g.Kind == capability.WriteFS:
-			p.add(jail.Mount{Kind: jail.Bind, Source: g.Path, Target: g.Path, Write: true, Lend: true, Missing: true})
-		case g.Kind == capability.Exec:
+		switch g.Kind {
+		case capability.ReadFS, capability.WriteFS:
+			p.grant(g)
+		case capability.Exec:
 			p.programs(proc.Loads(g.Path, p.launch.Env))
 		}
 	}
 }
 
-// covered reports whether a path lies within another that may be written. It is not mounted a second time: the plugin could
-// have put a link there, to a place it may not see.
-func (p *planner) covered(g capability.Capability) bool {
-	if g.Kind != capability.ReadFS && g.Kind != capability.WriteFS {
-		return false
-	}
+// grant mounts what may be read or written. What lies within something that may be written is not mounted a second time, and no
+// link in there is followed: the plugin could have put it there, to a place it may not see.
+func (p *planner) grant(g capability.Capability) {
+	path, theirs := p.reach(g.Path)
+	write := g.Kind == capability.WriteFS
 	for _, other := range p.opts.Grants {
-		if other.Kind == capability.WriteFS && other.Path != g.Path && within(g.Path, other.Path) {
-			return true
+		root := realPath(other.Path)
+		if other.Kind == capability.WriteFS && within(path, root) && (path != root || !write) {
+			return
 		}
 	}
-	return false
+	if !theirs {
+		p.add(jail.Mount{Kind: jail.Bind, Source: path, Target: path, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})
+	}
+}
+
+// maxLinks is how many links in a row are followed, as by the kernel.
+const maxLinks = 40
+
+// reach makes a path reachable under its own name: the links on the way to it are links inside, too. It returns where the
+// way ends, and whether one of the links lies within what the plugin may write.
+func (p *planner) reach(path string) (end string, theirs bool) {
+	return follow(path, func(link, target string) bool {
+		if !p.visible(link) {
+			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: link})
+		}
+		return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool {
+			return g.Kind == capability.WriteFS && g.Path != link && within(link, g.Path)
+		})
+	})
+}
+
+// realPath is where a path ends when all its links are followed; what is not there is as it is written.
+func realPath(path string) string {
+	end, _ := follow(path, func(string, string) bool { return false })
+	return end
+}
+
+// follow goes a path from the root on, as the kernel would, and shows each link on the way. It returns where the way ends, and whether
+// some link was found to be one of those that are asked about.
+func follow(path string, found func(link, target string) bool) (end string, any bool) {
+	at, rest := "/", path
+	for links := 0; rest != ""; {
+		name, after, _ := strings.Cut(rest, "/")
+		next := filepath.Join(at, name) // also for "", "." and ".."
+		target, err := os.Readlink(next)
+		if err != nil || name == "" || name == "." || name == ".." || links == maxLinks {
+			at, rest = next, after
+			continue
+		}
+		links++
+		any = found(next, target) || any
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = target + "/" + after
+	}
+	return at, any
 }
 
 // programs makes files executable, with the libraries that lie beside them.
@@ -160,22 +264,18 @@ func (p *planner) programs(files []string) {
 	}
 }
 
-// maxLinks is how many links in a row are followed, as by the kernel.
-const maxLinks = 40
-
 // program makes one file visible, by all the links that lead to it.
 func (p *planner) program(file string) {
 	for range maxLinks {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(file))
-		if err != nil {
-			return // it is not there: the start will say so
-		}
-		p.linked(filepath.Dir(file), dir)
+		dir := p.reachOwn(filepath.Dir(file))
 		file = filepath.Join(dir, filepath.Base(file))
 		p.libraries(file)
 		target, err := os.Readlink(file)
 		if err != nil {
 			break
+		}
+		if p.writable(file) != "" {
+			p.loose = append(p.loose, file)
 		}
 		if !p.visible(file) {
 			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: file})
@@ -188,23 +288,6 @@ func (p *planner) program(file string) {
 	p.mayExecute(file)
 	if !p.visible(file) {
 		p.add(jail.Mount{Kind: jail.Bind, Source: file, Target: file, Exec: true, Lend: true, Missing: true})
-	}
-}
-
-// linked makes a directory reachable under the name by which it was asked for, where that goes through links.
-func (p *planner) linked(name, real string) {
-	if name == real || p.visible(name) {
-		return
-	}
-	for at := name; at != "/"; at = filepath.Dir(at) {
-		target, err := os.Readlink(at)
-		if err != nil {
-			continue
-		}
-		if !p.visible(at) {
-			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: at})
-		}
-		return
 	}
 }
 
@@ -224,21 +307,25 @@ func (p *planner) libraries(file string) {
 	}
 }
 
-// visible reports whether a path is, or lies in, something that can be executed already.
+// visible reports whether a path is, or lies in, something that can be executed already. Of several mounts on the way to it the
+// deepest counts.
 func (p *planner) visible(path string) bool {
-	return slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool {
-		return m.Target == path && m.Kind != jail.Dir || m.Kind == jail.Bind && m.Exec && within(path, m.Target)
-	})
+	best := jail.Mount{Kind: jail.Dir}
+	for _, m := range p.plan.Mounts {
+		if m.Kind != jail.Dir && within(path, m.Target) && len(m.Target) >= len(best.Target) {
+			best = m
+		}
+	}
+	return best.Target == path || best.Kind == jail.Bind && best.Exec
 }
 
 // own are the plugin's own files. They come last, so that what it may write does not hide them.
 func (p *planner) own() {
 	for _, path := range p.opts.Own {
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
+		real := p.reachOwn(path)
+		if _, err := os.Lstat(real); err != nil {
 			continue // the start will say so
 		}
-		p.linked(path, real)
 		p.add(jail.Mount{Kind: jail.Bind, Source: real, Target: real, Exec: true, Lend: true})
 		p.mayExecute(real)
 	}
@@ -266,15 +353,15 @@ func (p *planner) access(private string) {
 	for _, m := range p.plan.Mounts {
 		switch m.Kind {
 		case jail.Bind:
-			p.plan.Access = append(p.plan.Access, jail.Access{Path: m.Source, Write: m.Write})
-		case jail.Link, jail.Proc:
-			p.plan.Access = append(p.plan.Access, jail.Access{Path: m.Target})
+			p.plan.Access = append(p.plan.Access, access{Path: m.Source, Write: m.Write})
+		case jail.Proc: // a link is nothing to be granted, only what it leads to
+			p.plan.Access = append(p.plan.Access, access{Path: m.Target})
 		}
 	}
 	for _, name := range []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"} {
-		p.plan.Access = append(p.plan.Access, jail.Access{Path: name})
+		p.plan.Access = append(p.plan.Access, access{Path: name})
 	}
-	p.plan.Access = append(p.plan.Access, jail.Access{Path: private, Write: true})
+	p.plan.Access = append(p.plan.Access, access{Path: private, Write: true})
 	p.plan.Env = append([]string{"HOME=" + private, "TMPDIR=" + private}, without(p.plan.Env, "HOME", "TMPDIR")...)
 	p.plan.Mounts = nil
 }

@@ -13,16 +13,16 @@ import (
 // Probe finds out what can be enforced here, by building a jail in which nothing is started. It takes as long as the start of one process.
 func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
-	version := jail.LandlockVersion()
+	version := landlockVersion()
 	if version == 0 {
 		s.Landlock = errors.New("this kernel has none, or it is switched off")
 	}
 	s.Scoped = version >= 6
-	if !jail.FilterPossible() {
+	if !filterPossible() {
 		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
 	}
-	full := trial{plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
-		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: homeSize}, {Kind: jail.Proc, Target: "/proc"}}}}
+	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
+		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: homeSize}, {Kind: jail.Proc, Target: "/proc"}}}}}
 	s.Namespaces = full.run(ctx, g)
 	if s.Namespaces == nil && full.session.sockets != "redirect" {
 		s.Redirect = errors.New("connections could not be redirected")
@@ -37,7 +37,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 
 // trial is a box in which nothing is started.
 type trial struct {
-	plan    jail.Plan
+	plan    draft
 	session *session
 }
 

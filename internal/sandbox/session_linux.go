@@ -2,13 +2,11 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -40,7 +38,12 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 			return nil, err
 		}
 	}
-	packed, err := s.pack(b.plan(l, s.private))
+	plan, err := b.plan(l, s.private)
+	if err != nil {
+		s.over()
+		return nil, err
+	}
+	packed, err := s.pack(plan)
 	if err != nil {
 		s.over()
 	}
@@ -51,18 +54,19 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 type session struct {
 	box     *Box
 	control *net.UnixConn
-	private string // a directory to be removed at the end; empty: none
-	sockets string // by what way connections come: "redirect" or "ports"; empty: no network
+	notes   []string // what is not as planned, known before the start
+	private string   // a directory to be removed at the end; empty: none
+	sockets string   // by what way connections come: "redirect" or "ports"; empty: no network
 	broker  *broker.Broker
 	serving sync.WaitGroup
 }
 
-func (s *session) pack(plan *jail.Plan) (*proc.Packed, error) {
-	text, err := plan.Encode()
-	if err != nil {
+func (s *session) pack(plan *draft) (*proc.Packed, error) {
+	var err error
+	if s.notes, err = plan.finish(); err != nil {
 		return nil, err
 	}
-	file, err := memoryFile(text)
+	file, err := memoryFile(plan.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -71,9 +75,7 @@ func (s *session) pack(plan *jail.Plan) (*proc.Packed, error) {
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), file.Close())
 	}
 	return &proc.Packed{
-		Path: "/proc/self/exe", Argv: []string{jail.Outer, strconv.Itoa(plan.Files)},
-		// One thread and no collections keep the jail's two processes small and quick to start.
-		Env:   []string{"GOMAXPROCS=2", "GOGC=off", "GOTRACEBACK=none"},
+		Path: "/proc/self/exe", Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
 		Files: []*os.File{theirs, file},
 		Await: s.await,
 		Over:  s.over,
@@ -113,16 +115,20 @@ func (s *session) connect() (theirs *os.File, err error) {
 	return theirs, nil
 }
 
-// await follows the reports of the jail until the program runs, or does not.
+// await follows the reports of the jail until the program runs, or does not. Without namespaces the jail becomes the program, so that
+// its word is only that it will: it keeps it by closing the socket.
 func (s *session) await(ctx context.Context) error {
 	_ = s.control.SetReadDeadline(time.Now().Add(buildTime))
 	stop := context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Now()) })
 	defer stop()
+	becomes := false
 	for {
 		r, sockets, err := s.receive()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.Is(err, io.EOF) && becomes:
+			return nil
 		case errors.Is(err, io.EOF):
 			return errors.New("the sandbox ended before the program was started")
 		case err != nil:
@@ -132,6 +138,9 @@ func (s *session) await(ctx context.Context) error {
 			if err := s.serve(sockets); err != nil {
 				return err
 			}
+		case r.Runs && s.box.opts.System.simple() && !becomes:
+			becomes = true
+			_ = s.heard(r) // its notes
 		default:
 			return s.heard(r)
 		}
@@ -141,7 +150,7 @@ func (s *session) await(ctx context.Context) error {
 // heard is what a last report comes to.
 func (s *session) heard(r jail.Report) error {
 	if r.Runs {
-		for _, note := range r.Notes {
+		for _, note := range append(s.notes, r.Notes...) {
 			s.box.opts.Log.Warn("sandbox not as planned", "note", note)
 		}
 		return nil
@@ -166,9 +175,11 @@ func (s *session) receive() (jail.Report, []*os.File, error) {
 	if err != nil {
 		return jail.Report{}, nil, err
 	}
-	var r jail.Report
-	err = json.Unmarshal(text[:n], &r)
-	return r, files, err
+	r, ok := jail.DecodeReport(text[:n])
+	if !ok {
+		return jail.Report{}, nil, errors.New("what it says cannot be understood")
+	}
+	return r, files, nil
 }
 
 func filesOf(oob []byte) ([]*os.File, error) {

@@ -105,7 +105,7 @@ func (s *System) judge(g capability.Capability) Verdict {
 
 func (s *System) judgeFiles() Verdict {
 	if s.simple() {
-		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen; no namespaces: " + s.Namespaces.Error()}
+		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen, and the processes in /proc; no namespaces: " + s.Namespaces.Error()}
 	}
 	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
 }

@@ -1,23 +1,22 @@
 package jail
 
 import (
-	"encoding/json"
-	"errors"
-	"strconv"
+	"runtime"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // inner is pid 1 of the jail: it builds it, starts the program, and reaps until that has ended.
 func (s *stage) inner() {
-	link := 5 + s.files
-	plan, err := ReadPlan(s.plan)
+	// Init functions run on the process's first thread, and on no other. What this is for: new threads are not to come of this one, whose
+	// restrictions they would have.
+	runtime.LockOSThread()
+	ignoreSignals()
+	plan, err := s.readPlan()
 	if err != nil {
 		s.fail(err)
 	}
 	go s.watchHost()
-	trees, err := s.receive(link)
+	trees, err := s.receive(len(plan.Mounts))
 	if err != nil {
 		s.fail(while(err, "take over mounts"))
 	}
@@ -31,11 +30,11 @@ func (s *stage) inner() {
 	if err != nil {
 		s.fail(err)
 	}
-	if err := s.report(Report{Runs: true, Notes: s.notes}); err != nil {
+	if err := s.report(Report{Runs: true, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone
 	}
 	status := reap(program)
-	_ = sendMessage(link, []byte(strconv.Itoa(int(status))), nil)
+	_ = sendMessage(s.link, encode(&ended{uint32(status)}), nil)
 	syscall.Exit(0) // the kernel kills whatever is left in here
 }
 
@@ -44,7 +43,7 @@ func (s *stage) finishProbe(plan *Plan) {
 	if err := s.restrict(plan); err != nil {
 		s.fail(err)
 	}
-	_ = s.report(Report{Runs: true, Notes: s.notes})
+	_ = s.report(Report{Runs: true, Notes: s.notes}, nil)
 	syscall.Exit(0)
 }
 
@@ -52,62 +51,74 @@ func (s *stage) finishProbe(plan *Plan) {
 func (s *stage) watchHost() {
 	var none [1]byte
 	for {
-		n, err := unix.Read(s.control, none[:])
-		if n <= 0 && !errors.Is(err, unix.EINTR) {
+		n, err := syscall.Read(s.control, none[:])
+		if n <= 0 && !is(err, syscall.EINTR) {
 			syscall.Exit(1)
 		}
 	}
 }
 
-// receive takes what outer opened, by the number of the mount; nil: nothing was, for lack of rights.
-func (s *stage) receive(link int) (map[int]int, error) {
-	trees := make(map[int]int)
-	text, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4*maxRights))
+// receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was opened, for lack of rights.
+func (s *stage) receive(mounts int) ([]int, error) {
+	trees := none(mounts)
+	data, rights := make([]byte, 64<<10), make([]byte, syscall.CmsgSpace(4*maxRights))
 	for {
-		n, oob, _, _, err := unix.Recvmsg(link, text, rights, unix.MSG_CMSG_CLOEXEC)
-		if errors.Is(err, unix.EINTR) {
+		n, oob, _, _, err := syscall.Recvmsg(s.link, data, rights, syscall.MSG_CMSG_CLOEXEC)
+		if is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		var m supplied
-		if err := json.Unmarshal(text[:n], &m); err != nil {
-			return nil, err
+		if !decode(data[:n], &m) {
+			return nil, wrong("outer ended, or cannot be understood")
 		}
-		if !m.Opened {
+		if !m.opened {
 			return nil, nil
 		}
 		fds, err := parseRights(rights[:oob])
-		if err != nil || len(fds) != len(m.Mounts) {
-			return nil, errors.Join(err, errors.New("a message was cut"))
+		if err != nil || len(fds) != len(m.mounts) {
+			return nil, orElse(err, syscall.EMSGSIZE)
 		}
-		for i, mount := range m.Mounts {
+		for i, mount := range m.mounts {
+			if mount >= mounts {
+				return nil, syscall.EBADMSG
+			}
 			trees[mount] = fds[i]
 		}
-		s.notes = append(s.notes, m.Notes...)
-		if m.Last {
+		s.notes = append(s.notes, m.notes...)
+		if m.last {
 			return trees, nil
 		}
 	}
 }
 
+// none is no descriptor for any of so many mounts.
+func none(mounts int) []int {
+	trees := make([]int, mounts)
+	for i := range trees {
+		trees[i] = -1
+	}
+	return trees
+}
+
 func parseRights(oob []byte) ([]int, error) {
-	messages, err := unix.ParseSocketControlMessage(oob)
+	messages, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) == 0 {
 		return nil, err
 	}
-	return unix.ParseUnixRights(&messages[0])
+	return syscall.ParseUnixRights(&messages[0])
 }
 
 // build makes the network and the files of the jail.
-func (s *stage) build(plan *Plan, trees map[int]int) error {
+func (s *stage) build(plan *Plan, trees []int) error {
 	if !plan.Net.Shared {
-		if err := s.network(plan.Net); err != nil {
+		if err := s.network(&plan.Net); err != nil {
 			return err
 		}
 	}
-	if err := unix.Sethostname([]byte("sandbox")); err != nil {
+	if err := syscall.Sethostname([]byte("sandbox")); err != nil {
 		return while(err, "name the host")
 	}
 	return s.mounts(plan.Mounts, trees)
@@ -118,15 +129,12 @@ func (s *stage) start(plan *Plan) (pid int, err error) {
 	if err := s.restrict(plan); err != nil {
 		return 0, err
 	}
-	files := make([]uintptr, 3+s.files)
-	for i := range files {
-		files[i] = uintptr(i)
-	}
-	pid, err = syscall.ForkExec(plan.Path, plan.Argv, &syscall.ProcAttr{Dir: plan.Dir, Env: plan.Env, Files: files})
+	attr := &syscall.ProcAttr{Dir: plan.Dir, Env: plan.Env, Files: descriptors(3 + s.files)}
+	pid, err = syscall.ForkExec(plan.Path, plan.Argv, attr)
 	return pid, while(err, StageExec)
 }
 
-// become is start without namespaces: this process turns into the program.
+// become is start without namespaces: this process turns into the program. It has not touched its signals.
 func (s *stage) become(plan *Plan) {
 	if plan.Probe {
 		s.finishProbe(plan)
@@ -134,15 +142,15 @@ func (s *stage) become(plan *Plan) {
 	if err := s.restrict(plan); err != nil {
 		s.fail(err)
 	}
-	if err := unix.Chdir(plan.Dir); err != nil {
-		s.fail(while(err, "enter %s", plan.Dir))
+	if err := syscall.Chdir(plan.Dir); err != nil {
+		s.fail(while(err, "enter "+plan.Dir))
 	}
 	// The control socket closes with a successful execution; the word before it says that all else went well.
-	if err := s.report(Report{Runs: true, Notes: s.notes}); err != nil {
+	if err := s.report(Report{Runs: true, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1)
 	}
 	for fd := 3; fd < 3+s.files; fd++ {
-		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+		keepOnExec(fd)
 	}
 	err := syscall.Exec(plan.Path, plan.Argv, plan.Env)
 	s.fail(while(err, StageExec))
@@ -156,7 +164,7 @@ func reap(program int) syscall.WaitStatus {
 		switch {
 		case pid == program:
 			return status
-		case errors.Is(err, syscall.ECHILD):
+		case is(err, syscall.ECHILD):
 			return status // unreachable: the program is our child until it is reaped
 		}
 	}

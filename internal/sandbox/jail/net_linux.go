@@ -1,23 +1,11 @@
 package jail
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
-
-	"github.com/google/nftables"
-	"github.com/google/nftables/binaryutil"
-	"github.com/google/nftables/expr"
-	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
+	"syscall"
+	"unsafe"
 )
 
 const (
-	loopback = 1 // the index of lo in a new namespace: it is the first interface
-
-	// redirectPort is where every connection ends up. A port that no plugin needs for itself.
-	redirectPort = 1
-
 	dnsPort = 53
 
 	// backlog is how many connections may wait for the host.
@@ -25,170 +13,117 @@ const (
 )
 
 // network makes what the plan says, and sends the sockets to the host.
-func (s *stage) network(plan Net) error {
+func (s *stage) network(plan *Net) error {
 	if err := up("lo"); err != nil {
 		return while(err, "bring up the loopback interface")
 	}
 	if !plan.Broker {
 		return nil
 	}
-	six := true
-	if err := everywhere(unix.AF_INET); err != nil {
+	if err := tell(syscall.NETLINK_ROUTE, plan.Route4); err != nil {
 		return while(err, "route every address")
 	}
-	if err := everywhere(unix.AF_INET6); err != nil {
-		six = false // a kernel without IPv6: nothing to reach by it either
+	redirect, six := plan.Redirect, true
+	if tell(syscall.NETLINK_ROUTE, plan.Route6) != nil {
+		redirect, six = plan.Redirect4, false // a kernel without IPv6: nothing to reach by it either
 	}
-	how, ports := "redirect", []uint16{redirectPort}
-	if err := redirect(plan, six); err != nil {
+	l := listener{how: "redirect", ports: []uint16{RedirectPort}, six: six}
+	if err := tell(syscall.NETLINK_NETFILTER, redirect); err != nil {
 		if plan.AllPorts {
 			return while(err, "redirect connections (all ports of a host are granted, which needs nftables)")
 		}
 		s.notes = append(s.notes, "connections cannot be redirected, so those to other ports are refused without a word: "+err.Error())
-		how, ports = "ports", plan.Ports
+		l.how, l.ports = "ports", plan.Ports
 	}
-	sockets, err := listen(how, ports, six)
+	sockets, err := l.listen()
 	if err != nil {
 		return while(err, "listen")
 	}
-	err = s.report(Report{Sockets: how}, sockets...)
+	err = s.report(Report{Sockets: l.how}, sockets)
 	for _, fd := range sockets {
-		_ = unix.Close(fd)
+		_ = syscall.Close(fd)
 	}
 	return while(err, "hand over sockets")
 }
 
 // up brings an interface up.
 func up(name string) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
-	request, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
+	defer syscall.Close(fd)
+	var request struct { // struct ifreq
+		name  [syscall.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
 	}
-	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+	copy(request.name[:], name)
+	request.flags = syscall.IFF_UP | syscall.IFF_RUNNING
+	return done(syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))))
 }
 
-// everywhere makes every address of a family one of this machine's own.
-func everywhere(family uint8) error {
-	conn, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
+// tell sends messages to a part of the kernel by netlink, and returns what it says to them.
+func tell(protocol int, messages []byte) error {
+	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	route := []byte{family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0}
-	attributes, err := netlink.MarshalAttributes([]netlink.Attribute{
-		{Type: unix.RTA_OIF, Data: binary.NativeEndian.AppendUint32(nil, loopback)},
-	})
-	if err != nil {
+	defer syscall.Close(fd)
+	if err := syscall.Sendto(fd, messages, 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
 		return err
 	}
-	_, err = conn.Execute(netlink.Message{
-		Header: netlink.Header{Type: unix.RTM_NEWROUTE, Flags: netlink.Request | netlink.Acknowledge | netlink.Create},
-		Data:   append(route, attributes...),
-	})
-	return err
+	return acknowledged(fd)
 }
 
-// redirect leads every TCP connection to one port of the loopback interface; of those to the loopback interface
-// itself only the ones that are meant for the host's.
-func redirect(plan Net, six bool) error {
-	conn, err := nftables.New()
-	if err != nil {
-		return err
-	}
-	table := conn.AddTable(&nftables.Table{Family: nftables.TableFamilyINet, Name: "patchbay"})
-	chain := conn.AddChain(&nftables.Chain{Name: "output", Table: table, Type: nftables.ChainTypeNAT,
-		Hooknum: nftables.ChainHookOutput, Priority: nftables.ChainPriorityNATDest})
-	add := func(exprs ...[]expr.Any) {
-		rule := &nftables.Rule{Table: table, Chain: chain}
-		for _, e := range exprs {
-			rule.Exprs = append(rule.Exprs, e...)
+// acknowledged reads the answers, all of which are there when the messages were sent: the kernel works on them within that call. One of
+// them at the least must say that all went well, and none that something did not.
+func acknowledged(fd int) error {
+	answer := make([]byte, syscall.Getpagesize())
+	heard := error(syscall.ENOMSG)
+	for {
+		n, _, err := syscall.Recvfrom(fd, answer, syscall.MSG_DONTWAIT)
+		if is(err, syscall.EAGAIN) {
+			return heard
 		}
-		conn.AddRule(rule)
-	}
-	four := []func(op expr.CmpOp) []expr.Any{loopback4}
-	if six {
-		four = append(four, loopback6)
-	}
-	for _, address := range four {
-		add(address(expr.CmpOpNeq), isTCP(), toPort(redirectPort))
-		for _, port := range plan.Loopback {
-			add(address(expr.CmpOpEq), isTCP(), isPort(port), toPort(redirectPort))
+		if err != nil {
+			return err
+		}
+		messages, err := syscall.ParseNetlinkMessage(answer[:n])
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.Header.Type != syscall.NLMSG_ERROR || len(m.Data) < syscall.SizeofNlMsgerr {
+				continue
+			}
+			if code := *(*int32)(unsafe.Pointer(&m.Data[0])); code != 0 {
+				return syscall.Errno(-code)
+			}
+			heard = nil
 		}
 	}
-	return conn.Flush()
 }
 
-// loopback4 compares a destination with 127.0.0.0/8.
-func loopback4(op expr.CmpOp) []expr.Any {
-	return []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{unix.NFPROTO_IPV4}},
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: 16, Len: 1},
-		&expr.Cmp{Op: op, Register: 1, Data: []byte{127}},
-	}
+// listener opens the sockets for the host.
+type listener struct {
+	how   string // "redirect": connections are led here; "ports": they come by themselves, to every address
+	ports []uint16
+	six   bool
 }
 
-// loopback6 compares a destination with ::1.
-func loopback6(op expr.CmpOp) []expr.Any {
-	return []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{unix.NFPROTO_IPV6}},
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: 24, Len: 16},
-		&expr.Cmp{Op: op, Register: 1, Data: []byte{15: 1}},
-	}
-}
-
-func isTCP() []expr.Any {
-	return []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{unix.IPPROTO_TCP}},
-	}
-}
-
-// isPort compares the destination's port; 0 is any.
-func isPort(port uint16) []expr.Any {
-	if port == 0 {
-		return nil
-	}
-	return []expr.Any{
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: binaryutil.BigEndian.PutUint16(port)},
-	}
-}
-
-func toPort(port uint16) []expr.Any {
-	return []expr.Any{
-		&expr.Immediate{Register: 1, Data: binaryutil.BigEndian.PutUint16(port)},
-		&expr.Redir{RegisterProtoMin: 1},
-	}
-}
-
-// listen opens the sockets for the host: first the one for names, then those for connections.
-func listen(how string, ports []uint16, six bool) ([]int, error) {
-	names, err := bind(unix.SOCK_DGRAM, &unix.SockaddrInet4{Port: dnsPort, Addr: [4]byte{127, 0, 0, 1}})
+// listen opens first the socket for names, then those for connections.
+func (l *listener) listen() ([]int, error) {
+	names, err := bind(syscall.SOCK_DGRAM, &syscall.SockaddrInet4{Port: dnsPort, Addr: [4]byte{127, 0, 0, 1}})
 	if err != nil {
-		return nil, fmt.Errorf("port %d: %w", dnsPort, err)
+		return nil, while(err, "port "+decimal(dnsPort))
 	}
 	sockets := []int{names}
-	for _, port := range ports {
-		four, sixth := &unix.SockaddrInet4{Port: int(port)}, &unix.SockaddrInet6{Port: int(port)}
-		if how == "redirect" {
-			four.Addr, sixth.Addr = [4]byte{127, 0, 0, 1}, [16]byte{15: 1}
-		}
-		addresses := []unix.Sockaddr{four}
-		if six {
-			addresses = append(addresses, sixth)
-		}
-		for _, address := range addresses {
-			fd, err := bind(unix.SOCK_STREAM, address)
+	for _, port := range l.ports {
+		for _, address := range l.addresses(int(port)) {
+			fd, err := bind(syscall.SOCK_STREAM, address)
 			if err != nil {
-				return nil, fmt.Errorf("port %d: %w", port, err)
+				return nil, while(err, "port "+decimal(uint64(port)))
 			}
 			sockets = append(sockets, fd)
 		}
@@ -196,21 +131,34 @@ func listen(how string, ports []uint16, six bool) ([]int, error) {
 	return sockets, nil
 }
 
-func bind(kind int, address unix.Sockaddr) (int, error) {
-	family := unix.AF_INET
-	if _, six := address.(*unix.SockaddrInet6); six {
-		family = unix.AF_INET6
+func (l *listener) addresses(port int) []syscall.Sockaddr {
+	four, six := &syscall.SockaddrInet4{Port: port}, &syscall.SockaddrInet6{Port: port}
+	if l.how == "redirect" {
+		four.Addr, six.Addr = [4]byte{127, 0, 0, 1}, [16]byte{15: 1}
 	}
-	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if l.six {
+		return []syscall.Sockaddr{four, six}
+	}
+	return []syscall.Sockaddr{four}
+}
+
+func bind(kind int, address syscall.Sockaddr) (int, error) {
+	family := syscall.AF_INET
+	if _, six := address.(*syscall.SockaddrInet6); six {
+		family = syscall.AF_INET6
+	}
+	fd, err := syscall.Socket(family, kind|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, err
 	}
-	if family == unix.AF_INET6 {
-		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1)
+	if family == syscall.AF_INET6 {
+		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, 1)
 	}
-	err = errors.Join(err, unix.Bind(fd, address))
-	if kind == unix.SOCK_STREAM && err == nil {
-		err = unix.Listen(fd, backlog)
+	if err == nil {
+		err = syscall.Bind(fd, address)
+	}
+	if kind == syscall.SOCK_STREAM && err == nil {
+		err = syscall.Listen(fd, backlog)
 	}
 	return fd, err
 }

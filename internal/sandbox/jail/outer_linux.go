@@ -1,13 +1,6 @@
 package jail
 
-import (
-	"encoding/json"
-	"os"
-	"strconv"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "syscall"
 
 // nobody is whom the kernel takes a program for whose host is root: no file is his, no limit on processes is waived for
 // him. Inside it still is uid 0, as it would be without a jail, and the files it was granted are its own (idmap).
@@ -15,62 +8,78 @@ const nobody = 65534
 
 // outer clones inner, hands it what only the host's user can open, and waits.
 func (s *stage) outer() {
-	plan, err := ReadPlan(s.plan)
+	plan, err := s.readPlan()
 	if err != nil {
 		s.fail(err)
 	}
 	if plan.Simple {
 		s.become(plan)
 	}
-	privileged := capable(unix.CAP_SYS_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID)
+	ignoreSignals()
+	privileged := capable(capSysAdmin, capSetuid, capSetgid)
+	if privileged {
+		s.lendPipes()
+	}
 	link, inner, err := s.clone(plan, privileged)
 	if err != nil {
 		s.fail(while(err, "enter new namespaces"))
 	}
-	if err := s.supply(plan, link, inner.Pid, privileged); err != nil {
+	if err := s.supply(plan, link, inner, privileged); err != nil {
 		s.fail(err)
 	}
-	_ = unix.Close(s.control) // from here on inner alone reports
-	status := awaitStatus(link)
-	state, err := inner.Wait()
-	if status == nil && err == nil { // it was killed, and the program with it
-		ended := state.Sys().(syscall.WaitStatus)
-		status = &ended
+	_ = syscall.Close(s.control) // from here on inner alone reports
+	status, told := awaitStatus(link)
+	ended, err := await(inner)
+	switch {
+	case told:
+		endAs(status)
+	case err == nil: // it was killed, and the program with it
+		endAs(ended)
 	}
-	if status == nil {
-		syscall.Exit(1)
-	}
-	endAs(*status)
+	syscall.Exit(1)
 }
 
 // clone starts inner in namespaces of its own. The descriptors of the program pass through. link is the socket to it.
-func (s *stage) clone(plan *Plan, privileged bool) (link int, inner *os.Process, err error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, err
 	}
-	files := make([]*os.File, 0, s.files+6)
-	for fd := range 5 + s.files { // the standard ones, the program's, control and plan
-		files = append(files, os.NewFile(uintptr(fd), ""))
-	}
-	files = append(files, os.NewFile(uintptr(pair[1]), ""))
-	inner, err = os.StartProcess("/proc/self/exe", []string{Inner, strconv.Itoa(s.files)}, &os.ProcAttr{
-		Dir: "/", Env: os.Environ(), Files: files, Sys: cloneAttr(plan, privileged),
+	files := append(descriptors(5+s.files), uintptr(pair[1])) // the standard ones, the program's, control and plan; then the link
+	inner, _, err = syscall.StartProcess("/proc/self/exe", []string{Inner}, &syscall.ProcAttr{
+		Dir: "/", Env: Environ(Inner, s.files), Files: files, Sys: cloneAttr(plan, privileged),
 	})
-	_ = unix.Close(pair[1])
+	_ = syscall.Close(pair[1])
 	return pair[0], inner, err
+}
+
+// lendPipes makes the pipes that the program begins with its own, so that it can open them by name: /dev/stdout. A pipe that has a name
+// in a file system stays whose it is.
+func (s *stage) lendPipes() {
+	for fd := range 3 + s.files {
+		var stat syscall.Statfs_t
+		if syscall.Fstatfs(fd, &stat) == nil && stat.Type == pipefsMagic {
+			_ = syscall.Fchown(fd, nobody, nobody) // where it cannot be, only that does not work
+		}
+	}
+}
+
+// descriptors are the first so many.
+func descriptors(n int) []uintptr {
+	files := make([]uintptr, n)
+	for i := range files {
+		files[i] = uintptr(i)
+	}
+	return files
 }
 
 // cloneAttr are the namespaces and who the program is in them.
 func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{
-		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
-		Pdeathsig:  unix.SIGKILL,
-	}
+	attr := &syscall.SysProcAttr{Cloneflags: cloneNamespaces, Pdeathsig: syscall.SIGKILL}
 	if !plan.Net.Shared {
-		attr.Cloneflags |= unix.CLONE_NEWNET
+		attr.Cloneflags |= syscall.CLONE_NEWNET
 	}
-	uid, gid := unix.Geteuid(), unix.Getegid()
+	uid, gid := syscall.Geteuid(), syscall.Getegid()
 	if privileged {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: nobody, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: nobody, Size: 1}}
@@ -81,97 +90,89 @@ func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	}
 	// Rights within the new namespaces only. They last until inner's one thread gives them up.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP}
+	attr.AmbientCaps = []uintptr{capSysAdmin, capNetAdmin, capNetBindService, capSetpcap}
 	return attr
 }
 
-// capable reports whether this process has all of the capabilities.
+// capable reports whether this process has all of the capabilities, which are among the first 32.
 func capable(capabilities ...int) bool {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if unix.Capget(&header, &data[0]) != nil {
+	var data [2]capData
+	if capget(&data) != nil {
 		return false
 	}
 	for _, c := range capabilities {
-		if data[c/32].Effective&(1<<(c%32)) == 0 {
+		if data[0].effective&(1<<c) == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// supplied announces what outer hands to inner.
-type supplied struct {
-	Opened bool  // the descriptors that come with this message and the next ones are the plan's binds
-	Mounts []int // which of the plan's mounts, in the order of the descriptors
-	Last   bool
-	Notes  []string
-}
-
 // maxRights is how many descriptors a message may carry (SCM_MAX_FD).
 const maxRights = 253
 
 // supply opens the plan's mounts with the rights of root and hands them to inner; without those, inner opens them itself.
-func (s *stage) supply(plan *Plan, link, pid int, privileged bool) error {
+func (s *stage) supply(plan *Plan, link, inner int, privileged bool) error {
 	if !privileged {
-		return sendSupplied(link, supplied{Last: true}, nil)
+		return sendSupplied(link, supplied{last: true}, nil)
 	}
-	users, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	users, err := syscall.Open("/proc/"+decimal(uint64(inner))+"/ns/user", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return while(err, "open the user namespace")
 	}
-	opened := supplied{Opened: true}
+	next := supplied{opened: true}
 	var fds []int
-	for i, m := range plan.Mounts {
-		if m.Kind != Bind {
-			continue
-		}
-		tree, note, err := openTree(m, users)
+	for i := range plan.Mounts {
+		tree, note, err := openTree(&plan.Mounts[i], users)
 		if err != nil {
 			return err
 		}
 		if note != "" {
-			opened.Notes = append(opened.Notes, note)
+			next.notes = append(next.notes, note)
 		}
 		if tree < 0 {
 			continue
 		}
-		opened.Mounts, fds = append(opened.Mounts, i), append(fds, tree)
+		next.mounts, fds = append(next.mounts, i), append(fds, tree)
 		if len(fds) == maxRights {
-			if err := sendSupplied(link, opened, fds); err != nil {
+			if err := sendSupplied(link, next, fds); err != nil {
 				return err
 			}
-			opened, fds = supplied{Opened: true}, nil
+			next, fds = supplied{opened: true}, nil
 		}
 	}
-	opened.Last = true
-	return sendSupplied(link, opened, fds)
+	next.last = true
+	return sendSupplied(link, next, fds)
 }
 
 func sendSupplied(link int, m supplied, fds []int) error {
-	text, err := json.Marshal(m)
-	if err == nil {
-		err = sendMessage(link, text, fds)
-	}
+	err := sendMessage(link, encode(&m), fds)
 	for _, fd := range fds {
-		_ = unix.Close(fd)
+		_ = syscall.Close(fd)
 	}
 	return while(err, "hand over mounts")
 }
 
-// awaitStatus reads how the program ended, nil where inner ended without a word.
-func awaitStatus(link int) *syscall.WaitStatus {
-	var text [64]byte
+// awaitStatus reads how the program ended. Where inner ended without a word, it was not told.
+func awaitStatus(link int) (status syscall.WaitStatus, told bool) {
+	var data [64]byte
 	for {
-		n, err := unix.Read(link, text[:])
-		if err == unix.EINTR {
+		n, err := syscall.Read(link, data[:])
+		if is(err, syscall.EINTR) {
 			continue
 		}
-		status, bad := strconv.ParseUint(string(text[:max(n, 0)]), 10, 32)
-		if err != nil || bad != nil {
-			return nil
+		var e ended
+		told = err == nil && decode(data[:n], &e)
+		return syscall.WaitStatus(e.status), told
+	}
+}
+
+// await waits for the end of a child.
+func await(child int) (status syscall.WaitStatus, err error) {
+	for {
+		_, err = syscall.Wait4(child, &status, 0, nil)
+		if !is(err, syscall.EINTR) {
+			return status, err
 		}
-		ended := syscall.WaitStatus(status)
-		return &ended
 	}
 }

@@ -1,25 +1,26 @@
 package jail
 
-import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-)
-
-// The names (argv[0]) under which the host's executable is started as the two processes.
+// The names (argv[0]) of the two processes, for people who look at a list of them.
 const (
 	Outer = "patchbay-jail"
 	Inner = "patchbay-jail-init"
 )
 
+// Mark is the variable by whose value a process knows that it is one of the two. It is the host that sets it, for outer, and outer,
+// for inner; what the program has of an environment is in the plan.
+const Mark = "PATCHBAY_JAIL"
+
+// Environ is the environment of one of the two, whose program has so many descriptors beyond the standard ones.
+func Environ(name string, files int) []string {
+	// One thread and no collections keep the two small and quick to start.
+	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + decimal(uint64(files))}
+}
+
 // StageExec is the stage at which the program itself is at fault, not its jail.
 const StageExec = "execute"
 
-// maxPlan bounds a plan: some hundred mounts of a few hundred bytes each, and an environment.
-const maxPlan = 8 << 20
-
-// Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what is in it was decided outside.
+// Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what is in it was decided outside,
+// and what the kernel is to be told is in the kernel's own words.
 type Plan struct {
 	Path string   // the program, as seen inside
 	Argv []string // with argv[0]
@@ -30,26 +31,25 @@ type Plan struct {
 	Simple bool // no namespaces: Landlock and seccomp only
 	Probe  bool // build everything, start nothing
 
-	Mounts  []Mount // in the order in which they are made: what lies deeper comes later
-	Net     Net
-	Exec    []string // what may be executed, as seen inside: files, and directories with all below
-	Access  []Access // Simple only: what may be touched
-	Limits  []Limit
-	Sockets bool // the network is there to be used (any): forbid only the kinds of socket that nobody needs
+	Mounts   []Mount // in the order in which they are made: what lies deeper comes later
+	Net      Net
+	Landlock Landlock
+	Limits   []Limit
+	Filter   []byte // of system calls: an array of struct sock_filter; empty: none
 }
 
 // A Mount is one thing to be seen inside.
 type Mount struct {
 	Kind    Kind
-	Source  string `json:",omitempty"` // Bind: the path outside; Link: what it points to
+	Source  string // Bind: the path outside; Link: what it points to
 	Target  string // the path inside, clean and absolute
-	Write   bool   `json:",omitempty"` // Bind: it may be changed
-	Exec    bool   `json:",omitempty"` // Bind: what is in it may be mapped for execution
-	Devices bool   `json:",omitempty"` // Bind: it is a device
-	Content string `json:",omitempty"` // File
-	Size    int64  `json:",omitempty"` // Temp: at most this many bytes
-	Missing bool   `json:",omitempty"` // Bind: may be absent, and is then left out
-	Lend    bool   `json:",omitempty"` // Bind: files of the host's user are the program's own, also where it runs as another
+	Write   bool   // Bind: it may be changed
+	Exec    bool   // Bind: what is in it may be mapped for execution
+	Devices bool   // Bind: it is a device
+	Content string // File
+	Size    int64  // Temp: at most this many bytes
+	Missing bool   // Bind: may be absent, and is then left out
+	Lend    bool   // Bind: files of the host's user are the program's own, also where it runs as another
 }
 
 // Kind is what a mount is.
@@ -71,16 +71,29 @@ type Net struct {
 	// Broker: every address is at hand, and every connection ends at a socket that the host holds. Otherwise there is
 	// a loopback interface and nothing else.
 	Broker   bool
-	Loopback []uint16 // ports of 127.0.0.1 and ::1 that lead to the host's; 0: all of them
 	Ports    []uint16 // the ports that may be reached, for where there is no redirecting
 	AllPorts bool     // some grant names no port: without redirecting it cannot be kept
+
+	// What netlink is told, whole messages one after the other.
+	Route4, Route6 []byte // make every address of a family one of this machine's own
+	Redirect       []byte // lead every connection to RedirectPort
+	Redirect4      []byte // the same for where there is no IPv6
 }
 
-// Access is what a path may be used for where only Landlock can tell.
-type Access struct {
-	Path  string
-	Write bool
-	Exec  bool
+// RedirectPort is where every connection ends up. A port that no plugin needs for itself.
+const RedirectPort = 1
+
+// Landlock is what Landlock is told. Where it handles nothing and keeps nothing apart, it is not asked for.
+type Landlock struct {
+	Handled uint64 // the rights over files that nobody has without a rule
+	Scoped  uint64 // what is kept apart from the outside
+	Rules   []Rule
+}
+
+// A Rule gives rights over a file, or over a directory with all below. What is not there needs none.
+type Rule struct {
+	Path   string // as seen inside
+	Rights uint64
 }
 
 // A Limit is one resource limit, soft and hard.
@@ -91,26 +104,112 @@ type Limit struct {
 
 // A Report is what the jail tells the host over the control socket.
 type Report struct {
-	Sockets string   `json:",omitempty"` // descriptors come along: "redirect" or "ports"; then one report more follows
-	Runs    bool     `json:",omitempty"` // the program was started
-	Stage   string   `json:",omitempty"` // what went wrong
-	Error   string   `json:",omitempty"`
-	Errno   int      `json:",omitempty"`
-	Notes   []string `json:",omitempty"` // what is not as planned
+	Sockets string   // descriptors come along: "redirect" or "ports"; then one report more follows
+	Runs    bool     // the program was started
+	Stage   string   // what went wrong
+	Error   string   // how
+	Errno   int      // the same as a number, where it has one
+	Notes   []string // what is not as planned
 }
 
-// Encode writes a plan.
-func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
+// supplied announces what outer hands to inner.
+type supplied struct {
+	opened bool  // the descriptors that come with this message and the next ones are the plan's binds
+	mounts []int // which of the plan's mounts, in the order of the descriptors
+	last   bool
+	notes  []string
+}
 
-// ReadPlan reads a plan from the beginning of a file.
-func ReadPlan(f *os.File) (*Plan, error) {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxPlan))
-	if err != nil {
-		return nil, err
+// ended is what inner tells outer last.
+type ended struct{ status uint32 } // of the program, as by wait
+
+// Encode writes a plan.
+func (p *Plan) Encode() []byte { return encode(p) }
+
+// DecodePlan reads a plan, and reports whether the bytes are one.
+func DecodePlan(data []byte) (*Plan, bool) {
+	p := new(Plan)
+	return p, decode(data, p)
+}
+
+// Encode writes a report.
+func (r *Report) Encode() []byte { return encode(r) }
+
+// DecodeReport reads a report, and reports whether the bytes are one.
+func DecodeReport(data []byte) (Report, bool) {
+	var r Report
+	ok := decode(data, &r)
+	return r, ok
+}
+
+func (p *Plan) fields(c *codec) {
+	text(c, &p.Path)
+	list(c, &p.Argv, text[string])
+	list(c, &p.Env, text[string])
+	text(c, &p.Dir)
+	number(c, &p.Files)
+	c.flag(&p.Simple)
+	c.flag(&p.Probe)
+	list(c, &p.Mounts, mountFields)
+	netFields(c, &p.Net)
+	number(c, &p.Landlock.Handled)
+	number(c, &p.Landlock.Scoped)
+	list(c, &p.Landlock.Rules, func(c *codec, r *Rule) { text(c, &r.Path); number(c, &r.Rights) })
+	list(c, &p.Limits, func(c *codec, l *Limit) { number(c, &l.Resource); number(c, &l.Cur); number(c, &l.Max) })
+	text(c, &p.Filter)
+}
+
+func mountFields(c *codec, m *Mount) {
+	text(c, &m.Kind)
+	text(c, &m.Source)
+	text(c, &m.Target)
+	c.flag(&m.Write)
+	c.flag(&m.Exec)
+	c.flag(&m.Devices)
+	text(c, &m.Content)
+	number(c, &m.Size)
+	c.flag(&m.Missing)
+	c.flag(&m.Lend)
+}
+
+func netFields(c *codec, n *Net) {
+	c.flag(&n.Shared)
+	c.flag(&n.Broker)
+	list(c, &n.Ports, number[uint16])
+	c.flag(&n.AllPorts)
+	text(c, &n.Route4)
+	text(c, &n.Route6)
+	text(c, &n.Redirect)
+	text(c, &n.Redirect4)
+}
+
+func (r *Report) fields(c *codec) {
+	text(c, &r.Sockets)
+	c.flag(&r.Runs)
+	text(c, &r.Stage)
+	text(c, &r.Error)
+	number(c, &r.Errno)
+	list(c, &r.Notes, text[string])
+}
+
+func (m *supplied) fields(c *codec) {
+	c.flag(&m.opened)
+	list(c, &m.mounts, number[int])
+	c.flag(&m.last)
+	list(c, &m.notes, text[string])
+}
+
+func (e *ended) fields(c *codec) { number(c, &e.status) }
+
+// decimal is a number as people write it.
+func decimal(n uint64) string {
+	var digits [20]byte
+	at := len(digits)
+	for {
+		at--
+		digits[at] = '0' + byte(n%10)
+		if n /= 10; n == 0 {
+			return string(digits[at:])
+		}
 	}
-	plan := new(Plan)
-	if err := json.Unmarshal(text, plan); err != nil {
-		return nil, fmt.Errorf("the plan: %w", err)
-	}
-	return plan, nil
 }

@@ -1,8 +1,8 @@
-package jail
+package sandbox
 
 import (
+	"encoding/binary"
 	"runtime"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,9 +11,11 @@ import (
 const (
 	offNumber = 0
 	offArch   = 4
-	offArg0   = 16 // the low half; both machines below are little-endian
-	offArg1   = 24
+	offArgs   = 16 // eight bytes each; of these the low half, since both machines below are little-endian
 )
+
+// arg is where the low half of an argument is.
+func arg(n uint32) uint32 { return offArgs + 8*n }
 
 // x32 marks the calls of a second interface on amd64, with the same numbers and other sizes.
 const x32 = 0x40000000
@@ -21,6 +23,14 @@ const x32 = 0x40000000
 // newNamespaces are the flags by which clone enters a namespace.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+const (
+	// setuidBits in a file's mode make it run as its owner or group. Outside, where what a plugin wrote may be found, that would count.
+	setuidBits = unix.S_ISUID | unix.S_ISGID
+
+	// creates are the flags with which open looks at its mode: O_CREAT, and of O_TMPFILE the bit that is no other flag.
+	creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+)
 
 // refused are the system calls that no plugin needs and many an escape does.
 var refused = append([]uint32{
@@ -37,14 +47,20 @@ var refused = append([]uint32{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_PERSONALITY,
 }, refusedHere...)
 
-// families are the kinds of socket a plugin may make. Of netlink only the one by which libraries ask for addresses.
-var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back on what came before them: clone, openat.
+var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
-// localFamilies are those without a network, where no namespace keeps it away.
-var localFamilies = []uint32{unix.AF_UNIX}
+// A moded is a system call one of whose arguments is the mode of a file.
+type moded struct{ number, mode uint32 }
 
-// FilterPossible reports whether system calls can be filtered on this kind of machine.
-func FilterPossible() bool { return archHere() != 0 }
+// modeCalls always look at the mode, openCalls only with some of the flags, which are the argument before.
+var (
+	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}}, modeCallsHere...)
+	openCalls = append([]moded{{unix.SYS_OPENAT, 3}}, openCallsHere...)
+)
+
+// filterPossible reports whether system calls can be filtered on this kind of machine.
+func filterPossible() bool { return archHere() != 0 }
 
 func archHere() uint32 {
 	switch runtime.GOARCH {
@@ -58,11 +74,7 @@ func archHere() uint32 {
 
 // filter is the programme that the kernel asks about each system call. What is refused is an error to the plugin, not its end:
 // libraries try things out.
-func filter(plan *Plan) []unix.SockFilter {
-	allowed := families
-	if plan.Simple && !plan.Sockets {
-		allowed = localFamilies
-	}
+func (d *draft) filter() []unix.SockFilter {
 	p := block{
 		load(offArch), onlyIf(archHere(), refuse(unix.EPERM)),
 		load(offNumber), ifAtLeast(x32, refuse(unix.ENOSYS)),
@@ -70,21 +82,46 @@ func filter(plan *Plan) []unix.SockFilter {
 	for _, number := range refused {
 		p = append(p, ifEqual(number, refuse(unix.EPERM)))
 	}
-	p = append(p, ifEqual(unix.SYS_CLONE3, refuse(unix.ENOSYS))) // its flags are in memory, where a filter cannot look; libraries fall back on clone
-	p = p.argument(unix.SYS_CLONE, offArg0, block{ifAny(newNamespaces, refuse(unix.EPERM))})
-	p = p.argument(unix.SYS_PTRACE, offArg0, block{ifEqual(unix.PTRACE_TRACEME, allowCall()), {refuse(unix.EPERM)}})
-	p = p.argument(unix.SYS_MEMFD_CREATE, offArg1, block{ifAny(unix.MFD_NOEXEC_SEAL, allowCall()), {refuse(unix.EACCES)}})
-	p = p.argument(unix.SYS_IOCTL, offArg1, block{ifEqual(unix.TIOCSTI, refuse(unix.EPERM)), ifEqual(unix.TIOCLINUX, refuse(unix.EPERM)),
-		ifEqual(unix.TIOCSETD, refuse(unix.EPERM))})
-	sockets := block{}
-	for _, family := range allowed {
-		sockets = append(sockets, ifEqual(family, allowCall()))
+	for _, number := range absent {
+		p = append(p, ifEqual(number, refuse(unix.ENOSYS)))
 	}
-	sockets = append(sockets, []unix.SockFilter{onlyIf(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT))[0], refuse(unix.EAFNOSUPPORT),
-		load(offArg0 + 16)[0]}, ifEqual(unix.NETLINK_ROUTE, allowCall()), []unix.SockFilter{refuse(unix.EAFNOSUPPORT)})
-	p = p.argument(unix.SYS_SOCKET, offArg0, sockets)
-	p = p.argument(unix.SYS_SOCKETPAIR, offArg0, block{ifEqual(unix.AF_UNIX, allowCall()), {refuse(unix.EAFNOSUPPORT)}})
+	p = p.argument(unix.SYS_CLONE, arg(0), block{ifAny(newNamespaces, refuse(unix.EPERM))})
+	p = p.argument(unix.SYS_PTRACE, arg(0), block{ifEqual(unix.PTRACE_TRACEME, allowCall()), {refuse(unix.EPERM)}})
+	p = p.argument(unix.SYS_MEMFD_CREATE, arg(1), block{ifAny(unix.MFD_NOEXEC_SEAL, allowCall()), {refuse(unix.EACCES)}})
+	p = p.argument(unix.SYS_IOCTL, arg(1), block{ifEqual(unix.TIOCSTI, refuse(unix.EPERM)), ifEqual(unix.TIOCLINUX, refuse(unix.EPERM)),
+		ifEqual(unix.TIOCSETD, refuse(unix.EPERM))})
+	p = p.modes()
+	p = p.argument(unix.SYS_SOCKET, arg(0), d.sockets())
+	p = p.argument(unix.SYS_SOCKETPAIR, arg(0), block{ifEqual(unix.AF_UNIX, allowCall()), {refuse(unix.EAFNOSUPPORT)}})
 	return append(p.flat(), allowCall())
+}
+
+// modes refuses to make files that run as their owner.
+func (p block) modes() block {
+	for _, c := range modeCalls {
+		p = p.argument(c.number, arg(c.mode), block{ifAny(setuidBits, refuse(unix.EPERM))})
+	}
+	for _, c := range openCalls {
+		look := append(load(arg(c.mode)), ifAny(setuidBits, refuse(unix.EPERM))...)
+		p = p.argument(c.number, arg(c.mode-1), block{unlessAny(creates, look)})
+	}
+	return p
+}
+
+// sockets are the kinds of socket a plugin may make. Of netlink only the one by which libraries ask for addresses. Where no
+// namespace keeps the network away, only with a network its kinds.
+func (d *draft) sockets() block {
+	var b block
+	unixSockets := allowCall()
+	if d.NoUnix {
+		unixSockets = refuse(unix.EACCES)
+	}
+	b = append(b, ifEqual(unix.AF_UNIX, unixSockets))
+	if !d.Simple || d.Sockets {
+		b = append(b, ifEqual(unix.AF_INET, allowCall()), ifEqual(unix.AF_INET6, allowCall()))
+	}
+	return append(b, onlyIf(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT)),
+		load(arg(2)), ifEqual(unix.NETLINK_ROUTE, allowCall()), []unix.SockFilter{refuse(unix.EAFNOSUPPORT)})
 }
 
 // A block is a filter under construction: short sequences, one after the other.
@@ -92,11 +129,7 @@ type block [][]unix.SockFilter
 
 // argument adds a block for one system call, which looks at one of its arguments. After it the number is loaded again.
 func (p block) argument(number, offset uint32, b block) block {
-	var inside []unix.SockFilter
-	inside = append(inside, load(offset)...)
-	for _, part := range b {
-		inside = append(inside, part...)
-	}
+	inside := append(load(offset), b.flat()...)
 	inside = append(inside, load(offNumber)...)
 	jump := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: uint8(len(inside)), K: number}
 	return append(p, append([]unix.SockFilter{jump}, inside...))
@@ -129,7 +162,13 @@ func ifAtLeast(k uint32, then unix.SockFilter) []unix.SockFilter {
 }
 
 func ifAny(bits uint32, then unix.SockFilter) []unix.SockFilter {
-	return []unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: 1, K: bits}, then}
+	return unlessAny(bits, []unix.SockFilter{then})
+}
+
+// unlessAny passes over the instructions where the value loaded has none of the bits.
+func unlessAny(bits uint32, then []unix.SockFilter) []unix.SockFilter {
+	jump := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: uint8(len(then)), K: bits}
+	return append([]unix.SockFilter{jump}, then...)
 }
 
 func allowCall() unix.SockFilter {
@@ -140,15 +179,13 @@ func refuse(errno unix.Errno) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-// setFilter puts a filter on this thread.
-func setFilter(instructions []unix.SockFilter) error {
-	if !FilterPossible() {
-		return nil
+// bytesOf is a filter as it lies in memory.
+func bytesOf(filter []unix.SockFilter) []byte {
+	var b []byte
+	for _, i := range filter {
+		b = binary.NativeEndian.AppendUint16(b, i.Code)
+		b = append(b, i.Jt, i.Jf)
+		b = binary.NativeEndian.AppendUint32(b, i.K)
 	}
-	p := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	return b
 }

@@ -1,0 +1,139 @@
+package escape
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	nobody = 65534
+
+	// enough is how many attempts must have been seen to succeed without the sandbox, for the others' failure in it to mean
+	// something.
+	enough = 40
+)
+
+// needs skips where the arena cannot be.
+func needs(t *testing.T) {
+	t.Helper()
+	switch {
+	case testing.Short():
+		t.Skip("hundreds of processes")
+	case runtime.GOARCH != "amd64":
+		t.Skip("the canary programs are for x86-64")
+	}
+	for _, path := range []string{python, "/bin/bash"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+// users are those as whom the host runs.
+func users() []int {
+	if uid := os.Geteuid(); uid != 0 {
+		return []int{uid}
+	}
+	return []int{0, nobody}
+}
+
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(uid)
+}
+
+// inArena runs a host to its end and hands over every line it prints. PATCHBAY_ESCAPE, a part of an attempt's name, runs those alone.
+func inArena(t *testing.T, uid int, what string, line func([]byte)) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	secret := make([]byte, 4)
+	_, _ = rand.Read(secret) // never fails
+	runtime.LockOSThread()   // the arena dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	p, err := startStage("arena", []string{
+		fmt.Sprintf("CANARY=canary-%x", secret), "HOST_UID=" + strconv.Itoa(uid), "WHAT=" + what, "ONLY=" + os.Getenv("PATCHBAY_ESCAPE"),
+	}, &os.ProcAttr{Files: []*os.File{nil, write, os.Stderr}, Sys: arenaAttr()})
+	write.Close()
+	if err != nil {
+		t.Skipf("no arena: %v", err)
+	}
+	lines := bufio.NewReader(read)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			if err != io.EOF {
+				t.Error(err)
+			}
+			break
+		}
+		line(text)
+	}
+	if err := waitFor(p); err != nil {
+		t.Errorf("the arena: %v", err)
+	}
+}
+
+// TestEscapes runs every attempt, free and boxed.
+func TestEscapes(t *testing.T) {
+	needs(t)
+	for _, uid := range users() {
+		t.Run("as "+userName(uid), func(t *testing.T) {
+			t.Parallel()
+			var all []attempt
+			inArena(t, uid, "escapes", func(line []byte) {
+				var a attempt
+				if err := json.Unmarshal(line, &a); err != nil {
+					t.Errorf("%q: %v", line, err)
+				}
+				all = append(all, a)
+			})
+			report(t, all)
+		})
+	}
+}
+
+// limits are the attempts that the kernel gives no means to stop. They are told in docs/security.md, under what is not promised.
+var limits = map[string]string{
+	"write/write-pipe-granted-for-reading": "a named pipe takes data on a read-only mount too. Landlock keeps it from that, but not below a directory that may " +
+		"be written, as the plugin's home and /tmp may",
+	"execution/run-program-among-libraries-by-loader": "the loader maps whatever can be read where libraries are: no more than the plugin's own code can do",
+}
+
+// report prints the table and fails for every attempt that got out.
+func report(t *testing.T, all []attempt) {
+	var table strings.Builder
+	free := 0
+	for _, a := range all {
+		could := "no:  " + a.Free.Why
+		if a.Free.Escaped {
+			could = "yes: " + a.Free.Why
+			free++
+		}
+		fmt.Fprintf(&table, "%-6s %-42s free %-60.60s boxed %s\n", a.Language, a.Name, could, a.Boxed.Why)
+		switch why, known := limits[a.Name]; {
+		case a.Boxed.Escaped && known:
+			t.Logf("%s %s is a known limit: %s", a.Language, a.Name, why)
+		case a.Boxed.Escaped:
+			t.Errorf("%s %s escaped: %s", a.Language, a.Name, a.Boxed.Why)
+		}
+	}
+	t.Logf("%d attempts, of which %d succeed without the sandbox\n%s", len(all), free, table.String())
+	if free < enough && os.Getenv("PATCHBAY_ESCAPE") == "" {
+		t.Errorf("only %d attempts succeed without the sandbox; %d are needed for the others to mean something", free, enough)
+	}
+}

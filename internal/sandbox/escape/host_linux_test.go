@@ -1,0 +1,189 @@
+package escape
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// An attempt is one escape, and how it went.
+type attempt struct {
+	Language string
+	Name     string
+	Free     verdict
+	Boxed    verdict
+}
+
+// languages are how attempts are run.
+var languages = []struct {
+	name string
+	argv []string
+}{
+	{"python", []string{python, "-S", "-E", "-B", ownDir + "/escapes.py"}},
+	{"bash", []string{"/bin/bash", ownDir + "/escapes.sh"}},
+}
+
+// python is the system's: an interpreter in somebody's home is not for every user.
+const python = "/usr/bin/python3"
+
+// runHost is the host: it makes the canaries and runs every attempt, free and boxed. Each result is a line of JSON.
+func runHost() error {
+	c, err := newCanaries()
+	if err != nil {
+		return err
+	}
+	b, err := newBoxes()
+	if err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	go call(c.secret, c.stray, stop)
+	err = errors.Join(runWhat(c, b), b.group.Close(), c.shared.close())
+	close(stop)
+	return err
+}
+
+// runWhat does what this host is for.
+func runWhat(c *canaries, b *boxes) error {
+	switch os.Getenv("WHAT") {
+	case "legitimate":
+		return runLegitimate(c, b)
+	case "traps":
+		return runTraps(c, b)
+	}
+	return runEscapes(c, b)
+}
+
+func runEscapes(c *canaries, b *boxes) error {
+	out := json.NewEncoder(os.Stdout)
+	for _, l := range languages {
+		names, _, err := runFree(freeSpec{argv: append(l.argv, "list")})
+		if err != nil {
+			return err
+		}
+		for _, name := range strings.Fields(names) {
+			if only := os.Getenv("ONLY"); only != "" && !strings.Contains(l.name+" "+name, only) {
+				continue
+			}
+			a, err := c.try(b, l.argv, name)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", l.name, name, err)
+			}
+			a.Language = l.name
+			if err := out.Encode(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// try runs one attempt twice.
+func (c *canaries) try(b *boxes, argv []string, name string) (attempt, error) {
+	a := attempt{Name: name}
+	if err := c.reset(); err != nil {
+		return a, err
+	}
+	said, _, err := runFree(freeSpec{argv: append(append(argv[:len(argv):len(argv)], name), c.targets()...), extra: c.held})
+	if err != nil {
+		return a, err
+	}
+	a.Free = c.judge(said)
+	if err := c.reset(); err != nil {
+		return a, err
+	}
+	said, _, err = b.run(append(append(argv[:len(argv):len(argv)], name), c.targets()...))
+	if err != nil {
+		return a, err
+	}
+	a.Boxed = c.judge(said)
+	return a, nil
+}
+
+// newCanaries makes what is made once.
+func newCanaries() (*canaries, error) {
+	secret := os.Getenv("CANARY")
+	c := &canaries{
+		secret: secret, stray: "stray-" + strings.TrimPrefix(secret, "canary-"), ear: &ear{},
+		mtime: time.Unix(1_000_000_000+int64(os.Getpid())*7919, 123456789),
+		term:  os.NewFile(4, "terminal"),
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGUSR2)
+	go func() {
+		for range signals {
+			c.ear.usr2.Add(1)
+		}
+	}()
+	if err := openServers(c.secret, c.stray, c.ear); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.shared, err = share(c.secret, c.stray); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(secretDir+"/program", program(c.secret, c.secret), 0o755); err != nil {
+		return nil, err
+	}
+	// The descriptor is not closed on exec: it is what a careless host would let its plugins inherit.
+	fd, err := unix.Open(secretDir+"/canary", unix.O_RDONLY, 0)
+	c.held = os.NewFile(uintptr(fd), "canary")
+	return c, err
+}
+
+// targets tell an attempt where the canaries are, as KEY=VALUE. The secret itself is not among them.
+func (c *canaries) targets() []string {
+	setuid := ""
+	if info, err := os.Stat(toolDir + "/tool"); err == nil && info.Mode()&os.ModeSetuid != 0 {
+		setuid = "yes"
+	}
+	var list []string
+	for key, value := range map[string]string{
+		"canary": secretDir + "/canary", "victim": secretDir + "/victim", "missing": secretDir + "/missing", "secret": secretDir,
+		"home_canary": homeDir + "/.ssh/key", "granted": grantDir, "note": grantDir + "/note", "scratch": writeDir, "own": ownDir,
+		"prog": secretDir + "/program", "tool": toolDir + "/tool", "setuid": setuid, "loader": loader(), "python": python,
+		"elf": hex.EncodeToString(program(c.secret, c.secret)), "handle": handle(secretDir + "/canary"), "mount": mountDir,
+		"host_pid": strconv.Itoa(os.Getpid()), "canary_pid": strconv.Itoa(c.proc.Pid), "host_fd": strconv.Itoa(int(c.held.Fd())),
+		"memory": fmt.Sprint(uintptr(unsafe.Pointer(&c.shared.memory[0]))), "stray": c.stray,
+		"port": portGranted, "other_port": portOther, "udp_port": portUDP, "listen_port": portListen,
+		"other_host": neighbourAddr, "other_host6": neighbourAddr6,
+		"name": nameGranted, "forbidden_name": nameForbidden, "rebinding_name": nameRebinding,
+		"unix": secretDir + "/socket", "unix_packets": secretDir + "/packets", "unix_datagram": secretDir + "/datagrams",
+		"abstract": c.stray, "abstract_datagram": c.stray + ".datagrams", "abstract_passing": c.stray + ".passing",
+		"abstract_called": c.stray + ".called", "ipc_key": fmt.Sprint(ipcKey), "shared": c.shared.name,
+		"key": c.shared.name, "key_serial": strconv.Itoa(c.shared.key),
+	} {
+		list = append(list, key+"="+value)
+	}
+	return list
+}
+
+// loader is the dynamic loader.
+func loader() string {
+	for _, pattern := range []string{"/lib64/ld-linux-*.so.*", "/lib/ld-linux-*.so.*", "/lib/ld-musl-*.so.*"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return "/no/loader"
+}
+
+// handle is a file's handle, as "type:bytes". Where a file system has none, an attempt with it fails free as well.
+func handle(path string) string {
+	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, path, 0)
+	if err != nil {
+		return "0:"
+	}
+	return fmt.Sprintf("%d:%x", h.Type(), h.Bytes())
+}

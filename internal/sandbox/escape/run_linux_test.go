@@ -1,0 +1,183 @@
+package escape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// runTime bounds one attempt. Most take a few hundredths of a second.
+const runTime = 8 * time.Second
+
+// patience bounds every wait for something that must happen.
+const patience = 20 * time.Second
+
+// eventually polls until a condition holds.
+func eventually(holds func() error) error {
+	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		err := holds()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// freeSpec is a process without any sandbox.
+type freeSpec struct {
+	argv  []string
+	extra *os.File // inherited, as descriptor 3; may be nil
+}
+
+// runFree runs a program as any program would be, by fork and exec: it inherits directory and environment. What it prints
+// comes back with its exit code.
+func runFree(s freeSpec) (string, int, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", 0, err
+	}
+	defer read.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return "", 0, err
+	}
+	defer null.Close()
+	files := []*os.File{null, write, write}
+	if s.extra != nil {
+		files = append(files, s.extra)
+	}
+	p, err := os.StartProcess(s.argv[0], s.argv, &os.ProcAttr{Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	write.Close()
+	if err != nil {
+		return "", 0, err
+	}
+	timer := time.AfterFunc(runTime, func() { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) })
+	defer timer.Stop()
+	return collect(p, read)
+}
+
+// collect reads what a process prints until it ends; what it leaves behind may hold the pipe open.
+func collect(p *os.Process, read *os.File) (string, int, error) {
+	said := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(read) // ends with the deadline at the latest
+		said <- string(all)
+	}()
+	state, err := p.Wait()
+	if err != nil {
+		return "", 0, err
+	}
+	_ = read.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	return <-said, state.ExitCode(), nil
+}
+
+// boxes runs attempts in the sandbox, as the host would.
+type boxes struct {
+	group *proc.Group
+	box   *sandbox.Box
+}
+
+func newBoxes() (*boxes, error) {
+	b := &boxes{group: proc.NewGroup(nil)}
+	var grants []capability.Capability
+	for _, text := range []string{
+		"read:fs:" + grantDir, "write:fs:" + writeDir, "exec:tool:" + toolDir + "/tool",
+		"net:127.0.0.1:" + portGranted, "net:" + nameGranted + ":" + portGranted, "net:" + nameRebinding + ":" + portGranted,
+	} {
+		c, err := capability.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		grants = append(grants, c)
+	}
+	b.box = sandbox.New(sandbox.Options{Grants: grants, Own: []string{ownDir}})
+	return b, nil
+}
+
+// spec is a plugin as the host starts one: with an environment of a few variables, at its own directory.
+func (b *boxes) spec(argv []string) proc.Spec {
+	return proc.Spec{
+		Path: argv[0], Args: argv[1:], Dir: ownDir, Box: b.box,
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + homeDir, "LANG=C.UTF-8"},
+	}
+}
+
+func (b *boxes) run(argv []string) (string, int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), runTime)
+	defer cancel()
+	r, err := b.group.Run(ctx, b.spec(argv), proc.Call{})
+	if r == nil {
+		return "", 0, err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // an attempt that hangs has held
+	}
+	return string(r.Stdout) + r.Stderr, r.Exit.Code, err
+}
+
+// A verdict is how an attempt went.
+type verdict struct {
+	Escaped bool
+	Why     string // the proof, or what held it
+}
+
+// judge decides by what is to be seen, and by the attempt's own word only where that is all there can be (claim).
+func (c *canaries) judge(said string) verdict {
+	first, _, _ := strings.Cut(said, "\n")
+	word, rest, _ := strings.Cut(strings.TrimSpace(first), " ")
+	proofs := c.proofs(said)
+	if len(proofs) == 0 && word == "did" {
+		// A signal or a packet takes its time.
+		for end := time.Now().Add(effectTime); len(proofs) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			proofs = c.proofs(said)
+		}
+	}
+	switch {
+	case len(proofs) > 0:
+		return verdict{true, strings.Join(proofs, "; ")}
+	case word == "claim":
+		return verdict{true, rest}
+	case word == "content":
+		return verdict{false, "no secret in it: " + cut(rest)}
+	case word == "did":
+		return verdict{false, "no effect outside: " + cut(rest)}
+	case word == "held", word == "n/a":
+		return verdict{false, cut(rest)}
+	}
+	return verdict{false, fmt.Sprintf("said %q", cut(said))}
+}
+
+// effectTime is how long an effect outside is waited for.
+const effectTime = 250 * time.Millisecond
+
+func (c *canaries) proofs(said string) []string {
+	proofs := c.changes()
+	for _, secret := range []string{
+		c.secret, fmt.Sprintf("mtime %d", c.mtime.UnixNano()), fmt.Sprintf("semaphore %d", c.shared.semaphore), fmt.Sprintf("key %d", ipcKey),
+	} {
+		if strings.Contains(said, secret) {
+			proofs = append(proofs, "it has the secret")
+		}
+	}
+	for _, pid := range c.survivors() {
+		proofs = append(proofs, fmt.Sprintf("process %d lives on", pid))
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one of ours, by its name
+	}
+	return proofs
+}
+
+func cut(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > 90 {
+		return text[:90] + "…"
+	}
+	return text
+}

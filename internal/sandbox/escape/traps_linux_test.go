@@ -1,0 +1,197 @@
+package escape
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// A trap is laid in one run, inside everything that was granted, and springs in the next: what a box is made of is looked up anew
+// at every start, and by then a plugin may have put a link in its place.
+type trap struct {
+	name   string
+	grants []string // of the run in which it springs
+	own    string   // the same; empty: nothing
+	lay    string   // a Bash script for another program, which may write trapDir
+	inside string   // Python, for a first run of the plugin itself in the same box; instead of lay
+	spring string   // a Bash script that prints the secret if it can
+}
+
+// trapDir is granted for writing in the first run, with all that is in it.
+const trapDir = arenaDir + "/trap"
+
+var traps = []trap{
+	{
+		name:   "own files that the plugin itself has replaced by a link",
+		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
+		inside: "os.rename('a', 'b'); os.mkdir('a'); os.symlink('" + secretDir + "', 'a/own')",
+		spring: "cat_ " + secretDir + "/canary; cat_ a/own/canary",
+	},
+	{
+		name:   "a granted program that the plugin itself has replaced by a link",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
+		inside: "os.rename('bin', 'b'); os.mkdir('bin'); os.symlink('" + secretDir + "/canary', 'bin/tool')",
+		spring: "cat_ " + secretDir + "/canary; cat_ bin/tool",
+	},
+	{
+		name:   "own files that were replaced by a link",
+		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
+		lay:    "mv a b && mkdir a && ln -s " + secretDir + " a/own",
+		spring: "cat_ " + secretDir + "/canary; cat_ a/own/canary",
+	},
+	{
+		name:   "own files behind a directory that was replaced",
+		grants: []string{"write:fs:" + trapDir}, own: trapDir + "/a/own",
+		lay:    "mv a b && ln -s c a && mkdir c && ln -s " + secretDir + " c/own",
+		spring: "cat_ " + secretDir + "/canary; cat_ own/canary; cat_ a/own/canary",
+	},
+	{
+		name:   "a granted program that was replaced by a link to a file",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		lay:    "ln -sf " + secretDir + "/canary tool",
+		spring: "cat_ " + secretDir + "/canary; cat_ tool",
+	},
+	{
+		name:   "a granted program that was replaced by a link to another program",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		lay:    "ln -sf " + secretDir + "/program tool",
+		spring: secretDir + "/program; ./tool",
+	},
+	{
+		name:   "a granted program that was replaced by a copy",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/tool"},
+		lay:    "rm tool && cp dropped tool",
+		spring: "./tool",
+	},
+	{
+		name:   "libraries beside a granted program that were replaced by a link",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
+		lay:    "rm -rf lib && ln -s " + secretDir + " lib",
+		spring: "cat_ lib/canary; cat_ " + secretDir + "/canary",
+	},
+	{
+		name:   "a file beside a granted program that was replaced by a link",
+		grants: []string{"write:fs:" + trapDir, "exec:tool:" + trapDir + "/bin/tool"},
+		lay:    "ln -s " + secretDir + "/canary pyvenv.cfg",
+		spring: "cat_ pyvenv.cfg; cat_ " + secretDir + "/canary",
+	},
+	{
+		name:   "a granted directory that was replaced by a link, below one that is granted for writing",
+		grants: []string{"write:fs:" + trapDir, "read:fs:" + trapDir + "/a"},
+		lay:    "mv a b && ln -s " + secretDir + " a",
+		spring: "cat_ a/canary; cat_ " + secretDir + "/canary",
+	},
+	{
+		name:   "a directory granted for writing that was replaced by a link, below another",
+		grants: []string{"write:fs:" + trapDir, "write:fs:" + trapDir + "/a"},
+		lay:    "mv a b && ln -s " + secretDir + " a",
+		spring: "cat_ a/canary; cat_ " + secretDir + "/canary",
+	},
+}
+
+// TestTraps lays each trap free, as another program might that may write there, and lets it spring in the box.
+func TestTraps(t *testing.T) {
+	needs(t)
+	for _, uid := range users() {
+		t.Run("as "+userName(uid), func(t *testing.T) {
+			t.Parallel()
+			seen := 0
+			inArena(t, uid, "traps", func(line []byte) {
+				var a attempt
+				if err := json.Unmarshal(line, &a); err != nil {
+					t.Errorf("%q: %v", line, err)
+				}
+				seen++
+				if a.Boxed.Escaped {
+					t.Errorf("%s: %s", a.Name, a.Boxed.Why)
+				}
+				t.Logf("%-60s %s", a.Name, a.Boxed.Why)
+			})
+			if seen != len(traps) {
+				t.Errorf("%d of %d traps were laid", seen, len(traps))
+			}
+		})
+	}
+}
+
+// runTraps is the host's part.
+func runTraps(c *canaries, b *boxes) error {
+	out := json.NewEncoder(os.Stdout)
+	for _, tr := range traps {
+		if err := c.reset(); err != nil {
+			return err
+		}
+		v, err := c.spring(b, tr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", tr.name, err)
+		}
+		if err := out.Encode(attempt{Name: tr.name, Boxed: v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spring lays one trap and runs into it.
+func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
+	if err := layTrap(c, cmp.Or(tr.lay, ":")); err != nil {
+		return verdict{}, err
+	}
+	o := sandbox.Options{}
+	if tr.own != "" {
+		o.Own = []string{tr.own}
+	}
+	for _, text := range tr.grants {
+		g, err := capability.Parse(text)
+		if err != nil {
+			return verdict{}, err
+		}
+		o.Grants = append(o.Grants, g)
+	}
+	trapped := &boxes{group: b.group, box: sandbox.New(o)}
+	if tr.inside != "" {
+		said, code, err := trapped.run([]string{python, "-S", "-E", "-c", "import os; os.chdir('" + trapDir + "'); " + tr.inside})
+		if err != nil { // a box that is not made at all holds as well
+			return verdict{Why: err.Error()}, nil
+		}
+		if code != 0 {
+			return verdict{Why: "cannot be laid: " + cut(said)}, nil
+		}
+	}
+	said, _, err := trapped.run([]string{"/bin/bash", "-c", `cat_() { [[ ! -f $1 ]] || printf '%s ' "$(<"$1")"; }; cd ` + trapDir + "; " + tr.spring})
+	if err != nil { // a box that is not made at all holds as well
+		return verdict{Why: err.Error()}, nil
+	}
+	return c.judge("content " + strings.TrimSpace(said)), nil
+}
+
+// layTrap makes the directory anew and changes it.
+func layTrap(c *canaries, script string) error {
+	if err := os.RemoveAll(trapDir); err != nil {
+		return err
+	}
+	for _, dir := range []string{"/a/own", "/bin", "/lib"} {
+		if err := os.MkdirAll(trapDir+dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"/tool", "/bin/tool"} {
+		if err := os.WriteFile(trapDir+name, program("tool\n", "tool\n"), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(trapDir+"/dropped", program(c.secret, c.secret), 0o755); err != nil {
+		return err
+	}
+	said, code, err := runFree(freeSpec{argv: []string{"/bin/bash", "-c", "cd " + trapDir + " && " + script}})
+	if err == nil && code != 0 {
+		err = fmt.Errorf("laying it: %s", said)
+	}
+	return err
+}

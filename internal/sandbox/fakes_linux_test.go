@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fakes are programs that do as their name says.
+var fakes = map[string]func(args []string) int{
+	"quiet":  func([]string) int { return 0 },
+	"hang":   hang,
+	"tell":   tell,
+	"open":   open,
+	"worst":  worst,
+	"stray":  stray,
+	"leaves": leaves,
+	"forks":  forks,
+	"sleeps": func([]string) int { time.Sleep(time.Second); return 0 },
+
+	"tries":    tries,
+	"connects": connects,
+	"host":     fakeHost,
+}
+
+// tell prints its arguments, its directory and its environment, each with a zero after it.
+func tell([]string) int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, text := range append(append(os.Args, dir), os.Environ()...) {
+		fmt.Print(text + "\x00")
+	}
+	return 0
+}
+
+// open prints which descriptors it has beside the standard ones, and what can be read from them.
+func open([]string) int {
+	for fd := 3; fd < 1024; fd++ {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			continue
+		}
+		text := make([]byte, 100)
+		n, err := unix.Read(fd, text)
+		fmt.Printf("%d %q %v\n", fd, text[:max(n, 0)], err)
+	}
+	return 0
+}
+
+// hang does nothing for ever.
+func hang([]string) int {
+	fmt.Println("up")
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// worst ignores what would end it, and has a child that has left it and does the same. Its argument marks them.
+func worst(args []string) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	if err := again(append([]string{"stray"}, args...)...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return hang(nil)
+}
+
+// stray starts itself once more in a session of its own, and ends: the other is nobody's child any more.
+func stray(args []string) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	if len(args) > 1 {
+		return hang(nil)
+	}
+	if err := again("stray", args[0], "again"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// leaves ends at once, and leaves a stray.
+func leaves(args []string) int {
+	if err := again(append([]string{"stray"}, args...)...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// again starts this program as another fake, in a session of its own. It is not waited for.
+func again(args ...string) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	p, err := os.StartProcess("/proc/self/exe", append([]string{os.Args[0], "-fake"}, args...),
+		&os.ProcAttr{Files: []*os.File{null, null, null}, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		return err
+	}
+	return p.Release()
+}
+
+// forks starts children without end, at most a few at a time: each lives a second, in a session of its own.
+func forks(args []string) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGCHLD)
+	for i := 0; ; i++ {
+		if err := again(append([]string{"sleeps"}, args...)...); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		if i == 1 {
+			fmt.Println("up")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// connects holds connections through its host.
+func connects([]string) int {
+	for range 5 {
+		conn, err := net.Dial("tcp", "api.example.test:7777")
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return hang(nil)
+}

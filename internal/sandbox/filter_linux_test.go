@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// tries makes the system call of a name, and prints the error's name, or "ok".
+func tries(args []string) int {
+	for _, name := range args {
+		err := attempts[name]()
+		switch errno, ok := err.(syscall.Errno); {
+		case err == nil:
+			fmt.Println(name, "ok")
+		case ok:
+			fmt.Println(name, unix.ErrnoName(errno))
+		default:
+			fmt.Println(name, err)
+		}
+	}
+	return 0
+}
+
+// attempts are made in /tmp, which is the program's own.
+var attempts = map[string]func() error{
+	"chmod setuid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o4755) },
+	"chmod setgid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o2755) },
+	"chmod sticky":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o1755) },
+	"fchmodat2 setuid": func() error { return raw(unix.SYS_FCHMODAT2, cwd, file(), 0o4755) },
+	"fchmod setuid":    func() error { return raw(unix.SYS_FCHMOD, 0, 0o4755) },
+	"mknod setuid":     func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o4755, 0) },
+	"mknod":            func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o755, 0) },
+	"create setuid":    func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o4755) },
+	"create":           func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o755) },
+	"tmpfile setgid":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_TMPFILE|unix.O_WRONLY, 0o2755) },
+	"open, stray mode": func() error { return raw(unix.SYS_OPENAT, cwd, file(), unix.O_RDONLY, 0o6777) },
+	"open directory":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777) },
+	"openat2":          func() error { return raw(unix.SYS_OPENAT2, cwd, file(), 0, 0) },
+	"unix socket":      func() error { return raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0) },
+	"unix socketpair": func() error {
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		return err
+	},
+	"inet socket":    func() error { return raw(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, 0) },
+	"netlink socket": func() error { return raw(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE) },
+	"audit socket":   func() error { return raw(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) },
+	"packet socket":  func() error { return raw(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW, 0) },
+	"memfd":          func() error { return raw(unix.SYS_MEMFD_CREATE, text("x"), 0) },
+	"sealed memfd":   func() error { return raw(unix.SYS_MEMFD_CREATE, text("x"), unix.MFD_NOEXEC_SEAL) },
+}
+
+var cwd = uintptr(unix.AT_FDCWD & (1<<64 - 1))
+
+func raw(number uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	if _, _, errno := unix.Syscall6(number, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// kept are the texts that are only known to the collector by number.
+var kept []*byte
+
+func text(s string) uintptr {
+	p, err := unix.BytePtrFromString(s)
+	if err != nil {
+		panic(err)
+	}
+	kept = append(kept, p)
+	return uintptr(unsafe.Pointer(p))
+}
+
+// file is a file in /tmp, and fresh a name that there is no file of.
+func file() uintptr {
+	if err := os.WriteFile("/tmp/file", nil, 0o755); err != nil {
+		panic(err)
+	}
+	return text("/tmp/file")
+}
+
+func fresh() uintptr { return text(fmt.Sprintf("/tmp/fresh%d", len(kept))) }
+
+func TestFilter(t *testing.T) {
+	if here().Filter != nil {
+		t.Skip(here().Filter)
+	}
+	needNamespaces(t)
+	for _, c := range []struct {
+		rule string
+		o    Options
+		want map[string]string
+	}{
+		{"no file can be made to run as its owner", Options{}, map[string]string{
+			"chmod setuid": "EPERM", "chmod setgid": "EPERM", "chmod sticky": "ok", "fchmodat2 setuid": "EPERM", "fchmod setuid": "EPERM",
+			"mknod setuid": "EPERM", "mknod": "ok", "create setuid": "EPERM", "create": "ok", "tmpfile setgid": "EPERM",
+			"open, stray mode": "ok", "open directory": "ok", "openat2": "ENOSYS",
+		}},
+		{"sockets are of few kinds", Options{}, map[string]string{
+			"unix socket": "ok", "unix socketpair": "ok", "inet socket": "ok", "netlink socket": "ok", "audit socket": "EAFNOSUPPORT", "packet socket": "EAFNOSUPPORT",
+		}},
+		{"who sees files of the outside makes no sockets that could be among them", Options{Grants: grants(t, "read:fs:"+t.TempDir())}, map[string]string{
+			"unix socket": "EACCES", "unix socketpair": "ok", "inet socket": "ok",
+		}},
+		{"a file in memory cannot be executed", Options{}, map[string]string{"memfd": "EACCES", "sealed memfd": "ok"}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var names []string
+			for name := range c.want {
+				names = append(names, name)
+			}
+			for line := range strings.Lines(output(t, fake(t, c.o, "tries", names...))) {
+				at := strings.LastIndexByte(line, ' ')
+				if name, got := line[:at], strings.TrimSpace(line[at:]); got != c.want[name] {
+					t.Errorf("%s: %s, want %s", name, got, c.want[name])
+				}
+			}
+		})
+	}
+}
+
+// TestOldCalls: the forms that only one kind of machine has are refused like the others.
+func TestOldCalls(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("there are none on " + runtime.GOARCH)
+	}
+	numbers := map[uint32]bool{}
+	for _, i := range new(draft).filter() {
+		numbers[i.K] = true
+	}
+	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} {
+		if !numbers[number] {
+			t.Errorf("%s is not looked at", name)
+		}
+	}
+}
+
+// TestWhatMountsDoNotKeep: Landlock's part where there are namespaces.
+func TestWhatMountsDoNotKeep(t *testing.T) {
+	needNamespaces(t)
+	if here().Landlock != nil {
+		t.Skip(here().Landlock)
+	}
+	s := newScene(t)
+	outside := outsideTmp(t) // beneath /tmp it would lie beneath what may be written, and there Landlock cannot tell the two apart
+	pipe := outside + "/pipe"
+	if err := unix.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(pipe, 0o666); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	write(t, s.dir+"/write/a/file", "moved", 0o644)
+	write(t, s.dir+"/write/b/other", "", 0o644)
+	reads, writes := Options{Grants: grants(t, "read:fs:"+outside)}, Options{Grants: grants(t, "write:fs:"+s.dir+"/write", "exec:mv:"+tool(t, "mv"))}
+	t.Run("a pipe that may be read cannot be written", func(t *testing.T) {
+		expect(t, sh(reads, "(exec 3<>"+pipe+") 2>/dev/null && echo opened || echo refused"), "refused")
+	})
+	t.Run("a file can be moved between two directories that may be written", func(t *testing.T) {
+		expect(t, sh(writes, "mv "+s.dir+"/write/a/file "+s.dir+"/write/b/file && read x <"+s.dir+"/write/b/file; echo $x"), "moved")
+		if _, err := os.Stat(s.dir + "/write/b/file"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("its own directories and the devices can be written", func(t *testing.T) {
+		expect(t, sh(reads, "for f in /tmp/x /dev/shm/x $HOME/x /dev/null /var/tmp/x; do echo >$f || echo $f; done"), "")
+	})
+	t.Run("its output can be opened by name", func(t *testing.T) {
+		expect(t, sh(reads, "echo named >/dev/stdout"), "named")
+	})
+}
+
+func TestKeysAreHidden(t *testing.T) {
+	needNamespaces(t)
+	if _, err := os.Stat("/proc/keys"); err != nil {
+		t.Skip("this kernel has none")
+	}
+	for name, o := range map[string]Options{"little is seen": {}, "everything is seen": {ReadAll: true}} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, sh(o, "for f in /proc/keys /proc/key-users; do x=; read x 2>/dev/null <$f; echo \"${x:-hidden}\"; done"), "hidden\nhidden")
+		})
+	}
+}
+
+func TestSignalsAreAsByDefault(t *testing.T) {
+	script := "while read name value; do case $name in SigIgn:|SigBlk:) echo $name $value;; esac; done </proc/self/status"
+	const want = "SigBlk: 0000000000000000\nSigIgn: 0000000000000000"
+	t.Run("with namespaces", func(t *testing.T) {
+		needNamespaces(t)
+		expect(t, sh(Options{}, script), want)
+	})
+	t.Run("without", func(t *testing.T) {
+		expect(t, sh(Options{System: needSimple(t)}, script), want)
+	})
+}
+
+func TestKnownRights(t *testing.T) {
+	for version, without := range map[int]uint64{
+		1: unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+		2: unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+		3: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+		5: 0,
+	} {
+		if got := knownRights(version); got != allRights&^without {
+			t.Errorf("version %d: %b", version, got)
+		}
+	}
+}

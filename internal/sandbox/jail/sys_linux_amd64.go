@@ -1,0 +1,3 @@
+package jail
+
+const sysSeccomp = 317

@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as its name says.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "-fake" {
+		fake, ok := fakes[os.Args[2]]
+		if !ok {
+			fmt.Fprintln(os.Stderr, "no such fake:", os.Args[2])
+			syscall.Exit(64)
+		}
+		syscall.Exit(fake(os.Args[3:])) // not os.Exit, which takes a second under the race detector
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// nobody is an ordinary user: no file of this test is his, and he has no rights over namespaces but his own.
+const nobody = 65534
+
+// outsidePlace names a directory outside of /tmp in which an ordinary user may make some.
+const outsidePlace = "PATCHBAY_TEST_OUTSIDE"
+
+// TestAsNobody runs every other test once more as an ordinary user: what root can do for a jail (open what is to be seen, take another's
+// user) the user's own namespace must do then.
+func TestAsNobody(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("all tests run as an ordinary user already")
+	}
+	if testing.Short() {
+		t.Skip("takes as long as all others together")
+	}
+	dir, outside := openDir(t, ""), openDir(t, "/var/lib")
+	binary := filepath.Join(dir, "tests")
+	copyFile(t, "/proc/self/exe", binary)
+	verbose := "-test.v=" + fmt.Sprint(testing.Verbose())
+	cmd := exec.Command(binary, "-test.skip=^TestAsNobody$", verbose, "-test.timeout=5m")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), outsidePlace+"="+outside, "HOME="+dir, "TMPDIR="+dir, "PATH=/usr/local/bin:/usr/bin:/bin")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	text := strings.ReplaceAll(string(out), "\n", "\n    as nobody: ")
+	if err != nil {
+		t.Fatalf("%v\n    as nobody: %s", err, text)
+	}
+	t.Logf("\n    as nobody: %s", text)
+}
+
+// openDir is a directory that everybody may enter and change.
+func openDir(t *testing.T, place string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(place, "sandbox-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

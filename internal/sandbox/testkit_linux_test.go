@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
+// is asserted about how long things take.
+const patience = 20 * time.Second
+
+// eventually polls until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			t.Fatalf("still not so: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// here is what this machine can enforce.
+var here = sync.OnceValue(func() *System {
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	return Probe(context.Background(), g)
+})
+
+// needNamespaces skips a test of what only namespaces can do.
+func needNamespaces(t *testing.T) {
+	t.Helper()
+	if err := here().Namespaces; err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+}
+
+// needSimple skips a test of what Landlock and seccomp do alone, and returns a system that has only these.
+func needSimple(t *testing.T) *System {
+	t.Helper()
+	if err := errors.Join(here().Landlock, here().Filter); err != nil {
+		t.Skipf("no Landlock or no filter here: %v", err)
+	}
+	return &System{Namespaces: errors.New("switched off by the test"), Scoped: here().Scoped}
+}
+
+// newGroup is a group that is closed with the test, without complaint.
+func newGroup(t testing.TB) *proc.Group {
+	t.Helper()
+	g := proc.NewGroup(nil)
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// testPath is where the programs of the tests are.
+const testPath = "PATH=/usr/local/bin:/usr/bin:/bin"
+
+// sh is a shell script in a box, at the root.
+func sh(o Options, script string) proc.Spec {
+	return proc.Spec{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Env: []string{testPath, "HOME=/home/test"}, Box: New(o)}
+}
+
+// fake is the Spec of a fake in a box.
+func fake(t testing.TB, o Options, name string, args ...string) proc.Spec {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Own = append(slices.Clone(o.Own), self)
+	return proc.Spec{Path: self, Args: append([]string{"-fake", name}, args...), Dir: "/", Env: []string{testPath, "HOME=/home/test"}, Box: New(o)}
+}
+
+// run runs a program to its end.
+func run(t testing.TB, s proc.Spec) *proc.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	r, err := g.Run(ctx, s, proc.Call{})
+	if err != nil {
+		t.Fatalf("run: %v, %+v", err, r)
+	}
+	return r
+}
+
+// output is what a program prints that must end well.
+func output(t testing.TB, s proc.Spec) string {
+	t.Helper()
+	r := run(t, s)
+	if r.Exit != (proc.Exit{}) {
+		t.Fatalf("%v\nstdout: %s\nstderr: %s", r.Exit, r.Stdout, r.Stderr)
+	}
+	return string(r.Stdout)
+}
+
+// expect runs a program that must end well and print this.
+func expect(t testing.TB, s proc.Spec, want string) {
+	t.Helper()
+	if got := strings.TrimSpace(output(t, s)); got != want {
+		t.Errorf("it said\n%s\nwant\n%s", got, want)
+	}
+}
+
+// startError is why a program would not start, which it must not.
+func startError(t testing.TB, s proc.Spec) *proc.StartError {
+	t.Helper()
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	r, err := g.Run(t.Context(), s, proc.Call{})
+	start, ok := errors.AsType[*proc.StartError](err)
+	if !ok {
+		t.Fatalf("not a start error: %v; %+v", err, r)
+	}
+	return start
+}
+
+// started starts a program that says "up", and waits until it does.
+func started(t testing.TB, g *proc.Group, s proc.Spec) *proc.Process {
+	t.Helper()
+	p, err := g.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitUp(t, p.Stdout())
+	return p
+}
+
+func awaitUp(t testing.TB, stdout *os.File) {
+	t.Helper()
+	if err := stdout.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || line != "up\n" {
+		t.Fatalf("it said %q, %v", line, err)
+	}
+}
+
+// bearing lists the living processes with this word among their arguments, whatever namespace they are in.
+func bearing(token string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		panic(err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		cmdline, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline") // a zombie's is empty
+		if bytes.Contains(cmdline, []byte("\x00"+token+"\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// token is a word that no other process on this machine has among its arguments.
+func token(t testing.TB) string {
+	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
+// write makes a file, with the directories above it.
+func write(t testing.TB, path, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// link makes a symbolic link, with the directories above it.
+func link(t testing.TB, target, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tool is the path of a program that a test needs.
+func tool(t testing.TB, name string) string {
+	t.Helper()
+	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} { // not the PATH: what is in somebody's home is not for every user
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path
+		}
+	}
+	t.Skipf("%s is not installed; with it this test runs", name)
+	return ""
+}
