@@ -47,7 +47,8 @@ var refused = append([]uint32{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_PERSONALITY,
 }, refusedHere...)
 
-// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back on what came before them: clone, openat.
+// absent are those whose arguments are in memory, where a filter cannot look. Libraries fall back on what came before them:
+// clone, openat.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 
 // A moded is a system call one of whose arguments is the mode of a file.

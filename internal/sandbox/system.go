@@ -49,9 +49,6 @@ type System struct {
 	Filter     error // nil: system calls can be filtered; else why not
 }
 
-// errNotHere is why nothing is enforced where there is no sandbox.
-var errNotHere = errors.New("there is a sandbox on Linux only")
-
 // simple reports whether Landlock must do alone.
 func (s *System) simple() bool { return s != nil && s.Namespaces != nil }
 

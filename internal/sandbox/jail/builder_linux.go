@@ -125,7 +125,8 @@ func (b *builder) attach(tree int, target string) error {
 
 // step opens one entry of a directory, and never a link.
 func step(dir int, name string) (int, error) {
-	return openat2(dir, name, &openHow{flags: oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, resolve: resolveNoSymlinks | resolveNoMagiclinks})
+	const flags = oPath | syscall.O_NOFOLLOW | syscall.O_CLOEXEC
+	return openat2(dir, name, &openHow{flags: flags, resolve: resolveNoSymlinks | resolveNoMagiclinks})
 }
 
 // directory opens a directory of the new root, and makes what is missing of its path.

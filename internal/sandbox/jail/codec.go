@@ -78,7 +78,8 @@ func (c *codec) flag(b *bool) {
 	}
 }
 
-// length is that of a text or a list, whose elements take so many bytes at the least. What is announced and is not there costs no memory.
+// length is that of a text or a list, whose elements take so many bytes at the least. What is announced and is not there
+// costs no memory.
 func (c *codec) length(n, least int) int {
 	number(c, &n)
 	if c.reading && n > len(c.data)/least {

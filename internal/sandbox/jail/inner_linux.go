@@ -7,8 +7,8 @@ import (
 
 // inner is pid 1 of the jail: it builds it, starts the program, and reaps until that has ended.
 func (s *stage) inner() {
-	// Init functions run on the process's first thread, and on no other. What this is for: new threads are not to come of this one, whose
-	// restrictions they would have.
+	// Init functions run on the process's first thread, and on no other. What this is for: new threads are not to come of
+	// this one, whose restrictions they would have.
 	runtime.LockOSThread()
 	ignoreSignals()
 	plan, err := s.readPlan()

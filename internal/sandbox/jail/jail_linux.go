@@ -153,8 +153,8 @@ func orElse(err error, other syscall.Errno) error {
 	return other
 }
 
-// ignoreSignals leaves those that a host or a terminal sends to the group to the program. What is ignored stays so in what is executed, but
-// Go gives to what it starts the default for every signal that it handles itself, and these are such.
+// ignoreSignals leaves those that a host or a terminal sends to the group to the program. What is ignored stays so in what is
+// executed, but Go gives to what it starts the default for every signal that it handles itself, and these are such.
 func ignoreSignals() {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		setSignal(s, sigIgnore)

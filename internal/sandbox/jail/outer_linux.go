@@ -53,8 +53,8 @@ func (s *stage) clone(plan *Plan, privileged bool) (link, inner int, err error) 
 	return pair[0], inner, err
 }
 
-// lendPipes makes the pipes that the program begins with its own, so that it can open them by name: /dev/stdout. A pipe that has a name
-// in a file system stays whose it is.
+// lendPipes makes the pipes that the program begins with its own, so that it can open them by name: /dev/stdout. A pipe that
+// has a name in a file system stays whose it is.
 func (s *stage) lendPipes() {
 	for fd := range 3 + s.files {
 		var stat syscall.Statfs_t

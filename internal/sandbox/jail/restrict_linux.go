@@ -51,8 +51,8 @@ const (
 	roomy = 1 << 30
 )
 
-// prepare has this process take what it will need while there is no limit: Go's own tables are more than many a program may have, and Go ends
-// when it is refused memory or a thread.
+// prepare has this process take what it will need while there is no limit: Go's own tables are more than many a program may
+// have, and Go ends when it is refused memory or a thread.
 func prepare(limits []Limit) {
 	if len(limits) == 0 {
 		return

@@ -118,7 +118,10 @@ type (
 		version uint32
 		pid     int32
 	}
-	capData struct{ effective, permitted, inheritable uint32 }
+	capData struct {
+		effective uint32
+		_         [2]uint32 // permitted and inheritable
+	}
 )
 
 // value is what a system call returned.
@@ -162,7 +165,8 @@ func moveMount(tree, dir int, path string) error {
 	if path == "" {
 		flags |= moveMountTEmptyPath
 	}
-	return done(syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&none)), uintptr(dir), uintptr(unsafe.Pointer(p)), flags, 0))
+	return done(syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(unsafe.Pointer(&none)), uintptr(dir),
+		uintptr(unsafe.Pointer(p)), flags, 0))
 }
 
 // setMount changes the attributes of the mount that a descriptor stands for.
@@ -189,7 +193,8 @@ func fsconfig(fs int, key, val string) error {
 	if err != nil {
 		return err
 	}
-	return done(syscall.Syscall6(sysFsconfig, uintptr(fs), fsconfigSetString, uintptr(unsafe.Pointer(k)), uintptr(unsafe.Pointer(v)), 0, 0))
+	return done(syscall.Syscall6(sysFsconfig, uintptr(fs), fsconfigSetString, uintptr(unsafe.Pointer(k)),
+		uintptr(unsafe.Pointer(v)), 0, 0))
 }
 
 func fscreate(fs int) error {
@@ -205,7 +210,8 @@ func openat2(dir int, path string, how *openHow) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return value(syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(how)), unsafe.Sizeof(*how), 0, 0))
+	return value(syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(how)),
+		unsafe.Sizeof(*how), 0, 0))
 }
 
 func symlinkat(target string, dir int, name string) error {
@@ -270,9 +276,8 @@ func landlockRestrict(rules int) error {
 	return done(syscall.Syscall(sysLandlockRestrictSelf, uintptr(rules), 0, 0))
 }
 
-// setSignal tells the kernel what to do with a signal: what it does by itself, or nothing. Package signal has no way to it, since what
-// is reset there is dealt with by Go's runtime, which ignores some that end other programs, and of others prints its stack and exits
-// with 2.
+// setSignal tells the kernel what to do with a signal: what it does by itself, or nothing. Go's runtime, left to itself,
+// ignores some signals that end other programs, and of others prints its stack and exits with 2.
 func setSignal(s syscall.Signal, action uint64) {
 	act := [4]uint64{action} // struct sigaction of the kernel, whose first member it is; no flags and no mask
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, sizeofSignalSet, 0, 0)
