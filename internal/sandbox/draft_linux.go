@@ -30,7 +30,7 @@ func (d *draft) finish() (notes []string, err error) {
 	if version == 0 && !d.Simple {
 		notes = append(notes, "no Landlock: every program in sight may be executed")
 	}
-	if filterPossible() {
+	if filterHere {
 		d.Filter = bytesOf(d.filter())
 	}
 	if d.Net.Broker {

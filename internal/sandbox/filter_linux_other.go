@@ -1,9 +1,12 @@
-//go:build linux && !amd64
+//go:build !amd64 && !arm64
 
 package sandbox
 
-var (
-	refusedHere   []uint32
-	modeCallsHere []moded
-	openCallsHere []moded
-)
+import "golang.org/x/sys/unix"
+
+// filterHere tells that no filter has been written for this kind of machine.
+const filterHere = false
+
+func (d *draft) filter() []unix.SockFilter { return nil }
+
+func bytesOf([]unix.SockFilter) []byte { return nil }

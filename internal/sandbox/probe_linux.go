@@ -18,7 +18,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 		s.Landlock = errors.New("this kernel has none, or it is switched off")
 	}
 	s.Scoped = version >= 6
-	if !filterPossible() {
+	if !filterHere {
 		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
 	}
 	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},

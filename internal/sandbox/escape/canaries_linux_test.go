@@ -204,6 +204,7 @@ func (c *canaries) changes() []string {
 	if c.ear.usr2.Load() != c.usr2 {
 		found = append(found, "the host was signalled")
 	}
+	c.ear.settle()
 	if c.ear.has(c.stray) {
 		found = append(found, "a server heard of it")
 		c.ear.mu.Lock()

@@ -3,6 +3,7 @@ package escape
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -94,6 +95,7 @@ type ear struct {
 	mu    sync.Mutex // protects heard
 	heard strings.Builder
 	usr2  atomic.Int64 // signals the host got
+	marks atomic.Int64 // of settle
 }
 
 func (e *ear) note(text string) {
@@ -107,6 +109,34 @@ func (e *ear) has(text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return strings.Contains(strings.ToLower(e.heard.String()), strings.ToLower(text))
+}
+
+// settle waits until every packet that was sent so far has been heard: one that comes late must not be held against the next run. A
+// server hears packets in their order, so each is sent one more.
+func (e *ear) settle() {
+	mark := fmt.Sprintf("settled%d", e.marks.Add(1))
+	question := append(make([]byte, 12, 64), byte(len(mark)))
+	question = append(append(question, mark...), 0, 0, 16, 0, 1)
+	sent := 0
+	for address, packet := range map[string]string{"127.0.0.1:" + portUDP: mark, "127.0.0.1:" + portGranted: mark, "[::1]:" + portUDP: mark, "127.0.0.1:53": string(question)} {
+		c, err := net.Dial("udp", address)
+		if err != nil {
+			continue
+		}
+		if _, err := c.Write([]byte(packet)); err == nil {
+			sent++
+		}
+		_ = c.Close()
+	}
+	for end := time.Now().Add(5 * time.Second); e.count(mark) < sent && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (e *ear) count(text string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.Count(e.heard.String(), text)
 }
 
 // openServers starts every server that an attempt may try to reach.

@@ -234,8 +234,9 @@ def know_itself(t):
 
 @works
 def use_memory_file(t):
-    """As long as it is not executed."""
-    fd = os.memfd_create("x")
+    """As long as it says that it will not be executed."""
+    MFD_NOEXEC_SEAL = 8
+    fd = os.memfd_create("x", os.MFD_CLOEXEC | MFD_NOEXEC_SEAL)
     os.write(fd, b"x")
 
 

@@ -1,0 +1,7 @@
+package sandbox
+
+var (
+	refusedHere   []uint32
+	modeCallsHere []moded
+	openCallsHere []moded
+)
