@@ -39,8 +39,8 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/patchbay
-	go build -trimpath -o bin/ ./cmd/patchbay
+build: ## bin/patchbay, and bin/patchbay-jail for quicker sandboxes
+	go build -trimpath -o bin/ ./cmd/...
 
 # The race detector is the one thing here that needs cgo, and a C compiler with it.
 test: tools ## all tests, under the race detector where a C compiler is present
@@ -125,7 +125,8 @@ fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what 
 	$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_CACHE="$$cache" FUZZ_PACKAGES='$(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES))'
 
 bench: ## Patchbay against its peers, one run
-	cd bench && go run . $(BENCH_FLAGS)
+	go build -trimpath -o bin/ ./cmd/patchbay-jail
+	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
 
 clean: ## remove what build and the tools leave behind
 	rm -rf bin

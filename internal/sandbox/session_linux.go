@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -75,7 +76,7 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), file.Close())
 	}
 	return &proc.Packed{
-		Path: "/proc/self/exe", Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
+		Path: program(), Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
 		Files: []*os.File{theirs, file},
 		Await: s.await,
 		Over:  s.over,
@@ -130,7 +131,7 @@ func (s *session) await(ctx context.Context) error {
 		case errors.Is(err, io.EOF) && becomes:
 			return nil
 		case errors.Is(err, io.EOF):
-			return errors.New("the sandbox ended before the program was started")
+			return errEarly()
 		case err != nil:
 			return fmt.Errorf("no word from the sandbox: %w", err)
 		case r.Sockets != "":
@@ -145,6 +146,15 @@ func (s *session) await(ctx context.Context) error {
 			return s.heard(r)
 		}
 	}
+}
+
+// errEarly is for a sandbox that ended without a word. A helper from another version does.
+func errEarly() error {
+	const text = "the sandbox ended before the program was started"
+	if filepath.Base(program()) != jail.Helper {
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s: if %s is not of the version of the program beside it, install both again", text, program())
 }
 
 // heard is what a last report comes to.
@@ -241,4 +251,25 @@ func (s *session) over() {
 			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)
 		}
 	}
+}
+
+// program is what is started as the jail. Who could put another in the helper's place could do so with the executable, too.
+var program = sync.OnceValue(func() string {
+	executable, err := os.Executable()
+	if err != nil {
+		return itself
+	}
+	return programIn(filepath.Dir(executable))
+})
+
+// itself is this executable, also when its file was replaced or removed.
+const itself = "/proc/self/exe"
+
+// programIn is the helper in a directory, or else this executable.
+func programIn(dir string) string {
+	helper := filepath.Join(dir, jail.Helper)
+	if info, err := os.Stat(helper); err != nil || !info.Mode().IsRegular() || unix.Access(helper, unix.X_OK) != nil {
+		return itself
+	}
+	return helper
 }

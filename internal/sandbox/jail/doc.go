@@ -2,8 +2,9 @@
 //
 // They are the host's own executable, started again with a [Mark] in the environment, and they take over in an init
 // function, before the main of a program that knows nothing of them; package guard does the same. So nothing has to be
-// installed, no helper is setuid, and what embeds the host gets the sandbox by importing it. Without the mark the
-// process is left untouched.
+// installed, nothing is setuid, and what embeds the host gets the sandbox by importing it. Without the mark the
+// process is left untouched. Where cmd/patchbay-jail, which is this package and nothing else, lies beside the executable, it is
+// started instead, since it starts sooner.
 //
 //	host                       outer (in the host's namespaces)          inner (pid 1 of new ones)
 //	 Plan in a memfd ───────►  read the plan

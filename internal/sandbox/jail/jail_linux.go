@@ -11,7 +11,7 @@ func init() {
 	}
 	name, files, ok := parseMark(mark)
 	if !ok {
-		syscall.Exit(exitMisused)
+		syscall.Exit(ExitMisused)
 	}
 	closeOnExec(3)
 	s := &stage{files: files, control: 3 + files, plan: 4 + files, link: 5 + files}
@@ -21,16 +21,17 @@ func init() {
 	s.inner()
 }
 
-// exitMisused is the exit code of a process with a mark that nobody planned.
-const exitMisused = 2
+// ExitMisused is the exit code of a process with a mark that nobody planned, or one of another [Protocol].
+const ExitMisused = 3
 
 // maxFiles bounds the descriptors of a program; the host passes a handful.
 const maxFiles = 1 << 10
 
 // parseMark takes a mark apart: which of the two this is, and how many descriptors the program has.
 func parseMark(mark string) (name string, files int, ok bool) {
-	name, digits := cut(mark, ':')
-	if name != Outer && name != Inner || digits == "" {
+	name, rest := cut(mark, ':')
+	protocol, digits := cut(rest, ':')
+	if name != Outer && name != Inner || protocol != Protocol || digits == "" {
 		return "", 0, false
 	}
 	for _, d := range []byte(digits) {

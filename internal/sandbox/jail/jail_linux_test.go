@@ -193,13 +193,13 @@ func TestMark(t *testing.T) {
 		}
 		return state.ExitCode()
 	}
-	for _, argv := range [][]string{{"patchbay"}, {Outer}, {Inner}, {Outer, Mark + "=" + Outer + ":0"}} {
+	for _, argv := range [][]string{{"patchbay"}, {Outer}, {Inner}, {Outer, Mark + "=" + Outer + ":" + Protocol + ":0"}} {
 		if code := run(argv); code != exitUntouched {
 			t.Errorf("%q: exit %d", argv, code)
 		}
 	}
 	for _, mark := range []string{"", ":", "0", Outer, Outer + ":", Outer + ":x", Outer + ":-1", Outer + ":1025", Outer + ":99999999999999999999", "other:0", Outer + ":0:0"} {
-		if code := run([]string{Outer}, Mark+"="+mark); code != exitMisused {
+		if code := run([]string{Outer}, Mark+"="+mark); code != ExitMisused {
 			t.Errorf("%q: exit %d", mark, code)
 		}
 	}

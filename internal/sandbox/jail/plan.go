@@ -10,10 +10,18 @@ const (
 // for inner; what the program has of an environment is in the plan.
 const Mark = "PATCHBAY_JAIL"
 
+// Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
+// is meant by it. Whoever changes either raises it.
+const Protocol = "1"
+
+// Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
+// started in that one's stead: the larger a Go program, the longer it takes to start.
+const Helper = "patchbay-jail"
+
 // Environ is the environment of one of the two, whose program has so many descriptors beyond the standard ones.
 func Environ(name string, files int) []string {
 	// One thread and no collections keep the two small and quick to start.
-	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + decimal(uint64(files))}
+	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + Protocol + ":" + decimal(uint64(files))}
 }
 
 // StageExec is the stage at which the program itself is at fault, not its jail.

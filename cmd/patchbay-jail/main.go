@@ -1,0 +1,14 @@
+// Command patchbay-jail builds sandboxes for patchbay. It is for patchbay to start: where it lies beside that program, sandboxes are
+// ready sooner, since it is small. Without it patchbay starts itself for the same purpose. See package jail.
+package main
+
+import (
+	"os"
+
+	_ "github.com/patchbay-dev/patchbay/internal/sandbox/jail" // takes over before main where patchbay is the caller
+)
+
+func main() {
+	_, _ = os.Stderr.WriteString("patchbay-jail builds sandboxes for patchbay, and does nothing by itself: put it beside patchbay\n")
+	os.Exit(2)
+}
