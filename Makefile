@@ -26,6 +26,10 @@ FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine \
 	./internal/journal ./internal/model ./internal/notify ./internal/session ./internal/storage ./internal/tui
 
+# Packages whose tests start their own executable by the hundred, which is many times slower under the race detector. Most of them is
+# left out there, and all of it is run without.
+CROWDED := ./internal/sandbox ./internal/sandbox/escape
+
 BENCH_FLAGS ?=
 
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
@@ -47,6 +51,8 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
 		echo 'go test -race ./...'; \
 		CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
+		echo 'go test $(CROWDED)'; \
+		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(CROWDED); \
 	else \
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
 		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \

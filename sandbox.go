@@ -142,20 +142,29 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	return Capability{c, string(sandbox.NotEnforced), reason}
 }
 
-// examineBounds reports what of a running plugin's bounds is not, or not quite, enforced.
+// examineBounds reports how far a running plugin is held to its capabilities: what is enforced in one remark, what is not, or not
+// quite, each in a warning.
 func (h *Host) examineBounds(e *entry) []Finding {
 	if e.plugin == nil {
 		return nil
 	}
 	findings := h.examineLimits(e)
-	if e.policy == nil {
-		return findings
+	about := func(s Severity, problem string) {
+		findings = append(findings, Finding{Severity: s, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: problem})
 	}
-	for _, v := range h.system().Judge(e.policy.grants) {
-		if v.Status != sandbox.Enforced {
-			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path,
-				Problem: fmt.Sprintf("%s is %s: %s", v.Capability, strings.ReplaceAll(string(v.Status), "_", " "), v.Reason)})
+	var kept []string
+	for _, c := range h.capabilities(e) {
+		switch {
+		case c.Status == string(sandbox.Enforced):
+			kept = append(kept, c.Capability)
+		case e.policy == nil: // nobody said that it should be
+			about(SeverityInfo, fmt.Sprintf("%s is not enforced: %s", c.Capability, c.Reason))
+		default:
+			about(SeverityWarning, fmt.Sprintf("%s is %s: %s", c.Capability, strings.ReplaceAll(c.Status, "_", " "), c.Reason))
 		}
+	}
+	if e.policy != nil && len(kept) > 0 {
+		about(SeverityInfo, "in a sandbox, which enforces "+strings.Join(kept, ", "))
 	}
 	return findings
 }

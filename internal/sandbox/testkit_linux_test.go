@@ -213,3 +213,16 @@ func tool(t testing.TB, name string) string {
 	t.Skipf("%s is not installed; with it this test runs", name)
 	return ""
 }
+
+// ignoredHere is which signals this process was born to ignore, as the kernel writes it: make, for one, lets what it starts ignore
+// the two that the C library uses for itself. Those a program inherits as it would without a sandbox.
+func ignoredHere(t testing.TB) string {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "SigIgn:\t")
+	ignored, _, _ := strings.Cut(after, "\n")
+	return ignored
+}

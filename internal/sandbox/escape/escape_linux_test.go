@@ -24,6 +24,9 @@ const (
 
 // needs skips where the arena cannot be.
 func needs(t *testing.T) {
+	if raced {
+		t.Skip("hundreds of starts take too long under the race detector: make test runs this package without it, too")
+	}
 	t.Helper()
 	switch {
 	case testing.Short():
