@@ -1,0 +1,6 @@
+//go:build !race
+
+package sandbox
+
+// raced tells whether the race detector runs, which makes each start of this executable many times slower.
+const raced = false
