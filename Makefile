@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 CGO_ENABLED ?= 0
 export CGO_ENABLED
 
-# What the tests run beside Go. Debian's packages have the names of the commands.
-TOOLS := python3 jq git gcc curl tmux
+# What the tests run beside Go. Debian's packages have the names of the commands, but for ip, which is in iproute2.
+TOOLS := python3 jq git gcc curl tmux ip
 
 # Longest for one package, the race detector's tenfold slowness included.
 TEST_TIMEOUT ?= 10m
@@ -67,7 +67,7 @@ tools: ## what the tests run; installed by apt-get where that is possible
 	for tool in $(TOOLS); do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
 	if (( $${#missing[@]} )) && command -v apt-get >/dev/null && [[ "$$(id -u)" == 0 ]]; then \
 		echo "tools: installing $${missing[*]}"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } >/dev/null \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]/#ip/iproute2}"; } >/dev/null \
 			|| echo 'tools: apt-get could not install them all'; \
 	fi; \
 	missing=(); \
