@@ -27,10 +27,10 @@ func (h *Host) policyOf(e *entry) *policy {
 	if granted := h.setup.config.Plugins[e.found.Name].Capabilities; granted != nil {
 		return &policy{grants: granted}
 	}
-	if e.found.Info == nil || e.found.Info.Needs == nil && e.found.Dialect != "kaged" {
+	if e.found.Info == nil || e.found.Info.Needs == nil {
 		return nil // its dialect declares nothing
 	}
-	if e.found.Dialect == "kaged" || h.setup.config.Sandbox == config.SandboxDeclared {
+	if e.found.Dialect == string(config.SandboxKaged) || h.setup.config.Sandbox == config.SandboxDeclared {
 		return &policy{grants: e.found.Info.Needs, anyProgram: e.found.Info.AnyProgram}
 	}
 	return nil

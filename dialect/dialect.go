@@ -92,7 +92,7 @@ type Info struct {
 	Priority    int // a dialect whose plugins name none gives hook.DefaultPriority
 
 	Capabilities []string                // what it declares it needs, in its dialect's words
-	Needs        []capability.Capability // the same in the sandbox's words, as far as it has words for it
+	Needs        []capability.Capability // the same in the sandbox's words, as far as it has words for it; nil: its dialect declares nothing, empty: it needs nothing
 	AnyProgram   bool                    // its dialect has no way to declare the programs it starts
 }
 

@@ -166,7 +166,7 @@ func inFile(file string, problems []Problem) []dialect.Problem {
 func infoOf(m *Manifest) *dialect.Info {
 	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
 		Hooks: slices.Clone(m.Hooks), Methods: slices.Clone(m.Methods),
-		Capabilities: capabilityNames(m.Capabilities), Needs: m.Capabilities, Priority: hook.DefaultPriority}
+		Capabilities: capabilityNames(m.Capabilities), Needs: append([]capability.Capability{}, m.Capabilities...), Priority: hook.DefaultPriority}
 	for _, t := range m.Tools {
 		info.Tools = append(info.Tools, dialect.Tool{Name: toolName(m, t), Plugin: m.Name, Dialect: Name,
 			Description: t.Description, Parameters: t.JSON})
