@@ -24,7 +24,8 @@ type Serial struct {
 	turn    chan struct{} // full while a call is under way, which then owns the fields below
 
 	in    *Reader
-	src   io.Reader // r; where the system can, it sends the request when there is nothing to read
+	src   io.Reader // r; or tryR
+	tryR  *try      // r, which sends the request when there is nothing to read; nil where the system cannot
 	id    uint64    // of the last request; ids count from 1
 	given forgotten // calls given up without a reply
 	err   error     // why no call can succeed any more
@@ -48,7 +49,7 @@ func NewSerial(r, w *os.File, o Options) *Serial {
 	s := &Serial{opts: o, r: r, w: w, src: r, turn: make(chan struct{}, 1)}
 	if tryR, ok := newTry(r); ok {
 		tryR.empty = s.nothingToRead
-		s.src = tryR
+		s.src, s.tryR = tryR, tryR
 	}
 	s.tryW, _ = newTry(w)
 	s.in = NewReader(s.src, o.maxReceive())
@@ -119,7 +120,7 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 			}
 		case s.in.err != nil:
 			return s.lastWords()
-		case s.unsent && (drained > drainMax || s.src == s.r):
+		case s.unsent && (drained > drainMax || s.tryR == nil):
 			s.transmit()
 		default:
 			if err := s.read(ctx); err != nil {

@@ -309,7 +309,7 @@ func TestForgottenIsBounded(t *testing.T) {
 func TestSerialWithoutDeadlines(t *testing.T) {
 	r, w, f := newPair(t)
 	s := NewSerial(r, w, Options{})
-	s.src, s.tryW = s.r, nil // as on a system whose pipes cannot do without waiting
+	s.src, s.tryR, s.tryW = s.r, nil, nil // as on a system whose pipes cannot do without waiting
 	f.play(`{"id":1,"result":1}`+"\n", `{"id":2,"result":2}`+"\n")
 	mustCall(t, s, "1")
 	mustCall(t, s, "2")

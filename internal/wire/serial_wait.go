@@ -8,7 +8,7 @@ import (
 
 // firstWait is how long a call waits before it asks the context to interrupt it. Asking (context.AfterFunc) allocates
 // and costs as much as the scan of a message; most replies are there before that. So a cancelled call may notice as much
-// as this later. A deadline is met exactly in any case.
+// as this later, and as much again where it lingered. A deadline is met exactly in any case.
 const firstWait = 5 * time.Millisecond
 
 // arm sees to it that a read wakes up within firstWait, or at the deadline if that is sooner. Calls that follow each other
@@ -16,6 +16,9 @@ const firstWait = 5 * time.Millisecond
 // then.
 func (s *Serial) arm(ctx context.Context) {
 	deadline, ok := ctx.Deadline()
+	if s.tryR != nil {
+		s.tryR.deadline = deadline
+	}
 	if !ok && ctx.Done() == nil { // Done is asked for last: a context may have to set a timer for it
 		return
 	}

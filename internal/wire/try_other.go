@@ -2,11 +2,17 @@
 
 package wire
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // try reads and writes a pipe without ever waiting. Pipes cannot do that here: newTry always reports false, and the
 // callers do without.
-type try struct{ empty func() bool }
+type try struct {
+	empty    func() bool
+	deadline time.Time
+}
 
 func newTry(*os.File) (*try, bool) { return nil, false }
 

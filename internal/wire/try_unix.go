@@ -12,8 +12,9 @@ import (
 // writes are each for one goroutine at a time.
 //
 // With empty set, a read that finds nothing asks it whether to wait. That is cheaper than to wait with another read: the
-// one that found nothing need not be made again.
+// one that found nothing need not be made again. How it waits: linger.go.
 type try struct {
+	linger
 	conn    syscall.RawConn
 	empty   func() bool        // nil: never wait
 	p       []byte             // the argument of the call under way
@@ -48,6 +49,9 @@ func (t *try) read(fd uintptr) bool {
 		return true
 	}
 	t.n, t.err = again(syscall.Read, fd, t.p) // a plugin on the same core has often answered while we sent
+	if wouldBlock(t.err) && t.wait(fd) {
+		t.n, t.err = again(syscall.Read, fd, t.p)
+	}
 	return !wouldBlock(t.err)
 }
 
@@ -58,7 +62,9 @@ func (t *try) write(fd uintptr) bool {
 
 func (t *try) Read(p []byte) (int, error) {
 	t.p = p
-	if err := t.conn.Read(t.onRead); err != nil {
+	err := t.conn.Read(t.onRead)
+	t.waited()
+	if err != nil {
 		return 0, err
 	}
 	if t.n == 0 && t.err == nil {

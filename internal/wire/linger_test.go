@@ -1,0 +1,106 @@
+//go:build unix
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+// newBrisk is a connection that takes its plugin for one that answers at once.
+func newBrisk(t *testing.T) (*Serial, *far) {
+	s, f, _ := newSerial(t, Options{})
+	s.tryR.brisk = true
+	return s, f
+}
+
+func TestLinger(t *testing.T) {
+	t.Run("who answers at once is waited for here, who is slow is left to the poller", func(t *testing.T) {
+		s, f, _ := newSerial(t, Options{})
+		go func() {
+			f.read()
+			time.AfterFunc(2*briskWait, func() { f.write(`{"id":1,"result":1}` + "\n") })
+		}()
+		s.tryR.brisk = true
+		mustCall(t, s, "1")
+		if s.tryR.brisk {
+			t.Error("a plugin that took its time is taken for brisk")
+		}
+	})
+	t.Run("a deadline is met by a plugin that was brisk and hangs", func(t *testing.T) {
+		s, f := newBrisk(t)
+		go f.read()
+		if _, err := s.Call(never(t), "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err = %v", err)
+		}
+		if s.tryR.brisk {
+			t.Error("still taken for brisk")
+		}
+	})
+	t.Run("cancelling ends it", func(t *testing.T) {
+		s, f := newBrisk(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			f.read()
+			cancel()
+		}()
+		if _, err := s.Call(ctx, "m", nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("closing ends it", func(t *testing.T) {
+		s, f := newBrisk(t)
+		go func() {
+			f.read()
+			_ = s.Close()
+		}()
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a plugin that dies ends it", func(t *testing.T) {
+		s, f := newBrisk(t)
+		go func() {
+			f.read()
+			_ = f.w.Close()
+		}()
+		if _, err := s.Call(soon(t), "m", nil); !errors.Is(err, ErrClosed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestWhoLingers(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = closeBoth(r, w) }()
+	if _, err := w.WriteString("x"); err != nil { // who lingers finds this at once
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		linger linger
+		others bool
+		want   bool
+	}{
+		"a brisk plugin":          {linger{brisk: true}, false, true},
+		"with time enough":        {linger{brisk: true, deadline: time.Now().Add(time.Hour)}, false, true},
+		"no brisk plugin":         {linger{}, false, false},
+		"not where time is short": {linger{brisk: true, deadline: time.Now().Add(longestLinger / 2)}, false, false},
+		"not where another does":  {linger{brisk: true}, true, false},
+		"not where time is up":    {linger{brisk: true, deadline: time.Now().Add(-time.Hour)}, false, false},
+	} {
+		lingering.Store(c.others)
+		if got := c.linger.wait(r.Fd()); got != c.want {
+			t.Errorf("%s: lingers = %v", name, got)
+		}
+		if lingering.Load() != c.others {
+			t.Errorf("%s: whether another lingers was changed", name)
+		}
+		lingering.Store(false)
+	}
+}
