@@ -30,6 +30,10 @@ type Serial struct {
 	given forgotten // calls given up without a reply
 	err   error     // why no call can succeed any more
 
+	// What becomes of replies with another id: serial_judge.go.
+	right int  // how many replies in a row have had the id of their call
+	held  held // a reply with another id, while it may yet turn out to be an old one
+
 	// What is to be sent: serial_send.go.
 	tryW    *try   // w without waiting; nil where the system cannot
 	out     []byte // what is left of a half-sent line, then the request
@@ -104,7 +108,8 @@ func (s *Serial) unlock() { <-s.turn }
 
 // exchange reads until the reply is there. The request is sent on the way, as soon as there is nothing left to read:
 // whatever came before that nobody asked for, and a plugin that once replied twice must not be one reply behind for ever.
-// Half a line is not thrown away: its rest may come with the call.
+// Half a line is not thrown away: its rest may come with the call. A plugin that gives replies the id of their call is not
+// looked at before, which is one system call of four: its old replies are known by their ids.
 func (s *Serial) exchange(ctx context.Context) (message, error) {
 	drained := 0
 	for s.err == nil {
@@ -114,19 +119,25 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 			if s.oversized() {
 				return message{}, err
 			}
+			err = nil
 		case ok:
 			if m, ok := s.judge(line, s.wanted()); ok {
 				return m, nil
 			}
+			err = s.holdOn(ctx)
 		case s.in.err != nil:
 			return s.lastWords()
-		case s.unsent && (drained > drainMax || s.tryR == nil):
+		case s.unsent && (drained > drainMax || s.tryR == nil || s.echoes()):
 			s.transmit()
 		default:
-			if err := s.read(ctx); err != nil {
-				return message{}, err
-			}
+			err = s.read(ctx)
 			drained += len(s.in.buf) - s.in.next
+		}
+		switch {
+		case errors.Is(err, errHeld):
+			return s.takeHeld(), nil
+		case err != nil:
+			return message{}, err
 		}
 	}
 	return message{}, s.err
@@ -158,6 +169,9 @@ func (s *Serial) lastWords() (message, error) {
 	if m, ok := s.judge(half, s.wanted()); ok {
 		return m, nil
 	}
+	if s.held.line != nil {
+		return s.takeHeld(), nil
+	}
 	if len(half) > 0 {
 		return message{}, fmt.Errorf("%w: plugin closed its output in the middle of a line: %q", ErrClosed, cut(half, messageCut))
 	}
@@ -171,6 +185,9 @@ func (s *Serial) settle() {
 	}
 	if s.unsent {
 		s.sent(0)
+	}
+	if s.held.line != nil {
+		s.dropHeld()
 	}
 	if s.watch != nil {
 		s.watch()

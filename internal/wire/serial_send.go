@@ -23,13 +23,13 @@ func (s *Serial) compose(method string, params []byte) error {
 	return nil
 }
 
-// nothingToRead is called by the source when the pipe is empty: now is the time to send. It reports whether to wait for
-// something to come.
-func (s *Serial) nothingToRead() bool {
-	if s.unsent {
+// nothingToRead is called by the source when the pipe is empty: now is the time to send. It reports whether that was done, and
+// whether to wait for something to come.
+func (s *Serial) nothingToRead() (sent, wait bool) {
+	if sent = s.unsent; sent {
 		s.transmit()
 	}
-	return s.err == nil
+	return sent, s.err == nil
 }
 
 // transmit puts the request on its way: with one write where the pipe takes it, as it nearly always does. Where it does

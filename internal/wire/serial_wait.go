@@ -50,6 +50,19 @@ func (s *Serial) read(ctx context.Context) error {
 	}
 }
 
+// holdOn bounds the wait for a better reply than the one that is held, where one is: by half of the time that is left.
+func (s *Serial) holdOn(ctx context.Context) error {
+	if s.held.line == nil || !s.held.until.IsZero() {
+		return nil
+	}
+	wait := holdMost
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	s.held.until = time.Now().Add(wait)
+	return s.woken(ctx)
+}
+
 // woken finds out why a read was interrupted, and makes ready to wait on.
 //
 // The new deadline is set before the context is looked at: an interrupt that came in between was overwritten by it, but
@@ -59,6 +72,12 @@ func (s *Serial) woken(ctx context.Context) error {
 	deadline, ok := ctx.Deadline()
 	if ok && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded // the context's own timer may be a moment behind ours
+	}
+	if until := s.held.until; !until.IsZero() {
+		if !time.Now().Before(until) {
+			return errHeld
+		}
+		deadline = until // which is before the context's
 	}
 	if err := s.r.SetReadDeadline(deadline); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 // try reads and writes a pipe without ever waiting. Pipes cannot do that here: newTry always reports false, and the
 // callers do without.
 type try struct {
-	empty    func() bool
+	empty    func() (sent, wait bool)
 	deadline time.Time
 }
 

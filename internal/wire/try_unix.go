@@ -11,16 +11,17 @@ import (
 // try reads and writes a pipe without waiting: one system call, and errWouldBlock where it would have waited. Reads and
 // writes are each for one goroutine at a time.
 //
-// With empty set, a read that finds nothing asks it whether to wait. That is cheaper than to wait with another read: the
-// one that found nothing need not be made again. How it waits: linger.go.
+// With empty set, a read that finds nothing asks it whether to wait, and whether something was sent that may have been
+// answered by now. That is cheaper than to wait with another read: the one that found nothing need not be made again. How it
+// waits: linger.go.
 type try struct {
 	linger
 	conn    syscall.RawConn
-	empty   func() bool        // nil: never wait
-	p       []byte             // the argument of the call under way
-	n       int                // and its result
-	err     error              //
-	onRead  func(uintptr) bool // the two steps below, bound once so that a call does not allocate
+	empty   func() (sent, wait bool) // nil: never wait
+	p       []byte                   // the argument of the call under way
+	n       int                      // and its result
+	err     error                    //
+	onRead  func(uintptr) bool       // the two steps below, bound once so that a call does not allocate
 	onWrite func(uintptr) bool
 }
 
@@ -45,10 +46,16 @@ func newTry(f *os.File) (*try, bool) {
 // call and the wait is not missed: the poller was told to take notice before the call.
 func (t *try) read(fd uintptr) bool {
 	t.n, t.err = again(syscall.Read, fd, t.p)
-	if !wouldBlock(t.err) || t.empty == nil || !t.empty() {
+	if !wouldBlock(t.err) || t.empty == nil {
 		return true
 	}
-	t.n, t.err = again(syscall.Read, fd, t.p) // a plugin on the same core has often answered while we sent
+	sent, wait := t.empty()
+	if !wait {
+		return true
+	}
+	if sent { // a plugin on the same core has often answered while we sent
+		t.n, t.err = again(syscall.Read, fd, t.p)
+	}
 	if wouldBlock(t.err) && t.wait(fd) {
 		t.n, t.err = again(syscall.Read, fd, t.p)
 	}
