@@ -136,7 +136,7 @@ func (n *neighbourhood) culprit() string {
 
 // turn makes calls to the echo while the culprit is at it.
 func (n *neighbourhood) turn(payload []byte, calls int) turn {
-	quiet := timed(n, payload, calls)
+	quiet := timed(n, payload, settle, calls)
 	if n.misdeed == "" {
 		return quiet
 	}

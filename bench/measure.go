@@ -44,11 +44,17 @@ func roundRobin(ctx context.Context, rounds int, entrants []entrant) ([]Series, 
 }
 
 // settle is how many calls of a turn go unmeasured: the turn of another contestant has cooled the
-// caches, which no host that calls one plugin in a row would see.
-const settle = 5
+// caches, which no host that calls one plugin in a row would see. Small calls have longer turns than
+// others, and more of this: on one core they have two speeds, by whether the scheduler lets the plugin run
+// in the middle of the host's write, and it stays with one of them for dozens of calls.
+const (
+	settle      = 5
+	settleSmall = 50
+)
 
-// timed is the turn that makes n calls, one after another, and times each, in microseconds.
-func timed(c Contestant, payload []byte, n int) turn {
+// timed is the turn that makes n calls after so many unmeasured ones, one after another, and times each, in
+// microseconds.
+func timed(c Contestant, payload []byte, settle, n int) turn {
 	return func(ctx context.Context) ([]float64, error) {
 		for range settle {
 			if err := c.Call(ctx, payload); err != nil {

@@ -72,11 +72,14 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
 	}
 	hooks := chosen(ctx, b.Hooks(p))
-	f := firing{spec: spec, payload: object}
-	f.out = &Outcome{Point: p, Verdict: Continue, Steps: make([]Step, 0, len(hooks))}
+	f := &firing{spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}
+	f.out.Steps = f.room[:0]
+	if len(hooks) > len(f.room) {
+		f.out.Steps = make([]Step, 0, len(hooks)) // whole at once: a step is filled in where it lies
+	}
 	err = f.run(ctx, hooks)
-	f.out.Payload = f.payload.JSON()
-	return f.out, err
+	f.out.Payload = f.event.Payload.JSON()
+	return &f.out, err
 }
 
 // Wants tells whether any hook would be asked at p with this payload, as far as
@@ -86,7 +89,7 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	f := firing{payload: object}
+	f := firing{event: Event{Point: p, Payload: object}}
 	return slices.ContainsFunc(b.Hooks(p), f.concerns)
 }
 
@@ -98,11 +101,14 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 }
 
 // A firing is one event under way. In the sequential modes one goroutine owns
-// it; notify collects its steps before it touches it.
+// it; in notify each goroutine owns its step, and nobody changes the rest. All
+// of it is one piece of memory, with room for the step of the one plugin that
+// most points have.
 type firing struct {
-	spec    *Spec
-	payload Object // as the last plugin left it
-	out     *Outcome
+	spec  *Spec
+	event Event // its payload as the last plugin left it
+	out   Outcome
+	room  [1]Step
 }
 
 func (f *firing) run(ctx context.Context, hooks []*Hook) error {
@@ -120,17 +126,22 @@ func (f *firing) run(ctx context.Context, hooks []*Hook) error {
 
 // concerns tells whether a hook has anything to do with the event as it is now.
 func (f *firing) concerns(h *Hook) bool {
-	return h.Match == nil || h.Match(&Event{Point: h.Point, Payload: f.payload})
+	return h.Match == nil || h.Match(&f.event)
 }
 
-// call asks one hook and returns its reply with the step that records it.
-func (f *firing) call(ctx context.Context, h *Hook) (Reply, Step) {
+// ask asks one hook and returns its reply with the step that records it.
+func (f *firing) ask(ctx context.Context, h *Hook) (Reply, *Step) {
+	f.out.Steps = append(f.out.Steps, Step{})
+	step := &f.out.Steps[len(f.out.Steps)-1]
+	return f.call(ctx, h, step), step
+}
+
+// call asks one hook, fills in the step and returns the reply.
+func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
+	step.begin(h)
 	c := Call{Plugin: h.Plugin, Dialect: h.Dialect, Name: h.Name, Point: h.Point,
-		Timeout: h.Timeout, Counters: h.Counters}
-	step := newStep(h)
-	reply, err := Do(ctx, &c, func(ctx context.Context) (Reply, error) {
-		return h.Call(ctx, &Event{Point: h.Point, Payload: f.payload})
-	})
+		Timeout: h.Timeout, Began: step.Started, Counters: h.Counters}
+	reply, err := Do(ctx, &c, func(ctx context.Context) (Reply, error) { return h.Call(ctx, &f.event) })
 	step.finish(&reply, err)
 	if h.Remarks != nil {
 		step.Notes = append(step.Notes, h.Remarks()...)
@@ -139,7 +150,7 @@ func (f *firing) call(ctx context.Context, h *Hook) (Reply, Step) {
 		step.Action = failureAction(h, f.spec.Mode, kindOf(err))
 		reply = Reply{} // an answer beside an error is for the trace only
 	}
-	return reply, step
+	return reply
 }
 
 // settle applies what the failure table said about a failed step. It reports
@@ -161,9 +172,8 @@ func (f *firing) end(v Verdict, step *Step, reason, suggest string) {
 	f.out.Verdict, f.out.By, f.out.Reason, f.out.Suggest = v, step.Plugin, reason, suggest
 }
 
-// keep adds a step to the outcome and notices a caller that gave up.
-func (f *firing) keep(ctx context.Context, step Step) error {
-	f.out.Steps = append(f.out.Steps, step)
+// interrupted notices a caller that gave up.
+func (f *firing) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		f.out.Verdict, f.out.Reason = Deny, "interrupted: "+err.Error()
 		return fmt.Errorf("%s: %w", f.spec.Point, context.Cause(ctx))

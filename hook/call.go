@@ -14,6 +14,7 @@ type Call struct {
 	Name     string        // hook, tool or method, in the dialect's words
 	Point    Point         // "" for tools and methods
 	Timeout  time.Duration // 0: only the caller's deadline
+	Began    time.Time     // what the timeout counts from; zero: now
 	Counters *Counters     // may be nil
 }
 
@@ -30,7 +31,10 @@ type Counters struct {
 func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error)) (T, error) {
 	callCtx := ctx
 	if c.Timeout > 0 {
-		limited := withTimeout(ctx, c.Timeout)
+		if c.Began.IsZero() {
+			c.Began = time.Now()
+		}
+		limited := withDeadline(ctx, c.Began.Add(c.Timeout))
 		defer limited.end()
 		callCtx = limited
 	}

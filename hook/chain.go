@@ -9,10 +9,10 @@ func (f *firing) chain(ctx context.Context, hooks []*Hook) error {
 		if !f.concerns(h) {
 			continue
 		}
-		reply, step := f.call(ctx, h)
-		over, err := f.link(&reply, &step)
-		if kerr := f.keep(ctx, step); kerr != nil {
-			return kerr
+		reply, step := f.ask(ctx, h)
+		over, err := f.link(&reply, step)
+		if ierr := f.interrupted(ctx); ierr != nil {
+			return ierr
 		}
 		if over {
 			return err

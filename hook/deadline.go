@@ -19,9 +19,8 @@ type deadline struct {
 	ended bool
 }
 
-// withTimeout is context.WithTimeout, at the cost of one allocation. end frees it.
-func withTimeout(parent context.Context, d time.Duration) *deadline {
-	at := time.Now().Add(d)
+// withDeadline is context.WithDeadline, at the cost of one allocation. end frees it.
+func withDeadline(parent context.Context, at time.Time) *deadline {
 	if own, ok := parent.Deadline(); ok && own.Before(at) {
 		at = own
 	}

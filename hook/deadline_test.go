@@ -11,7 +11,7 @@ import (
 func TestDeadline(t *testing.T) {
 	t.Run("ends at its time for one who waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := withTimeout(t.Context(), time.Minute)
+			c := withDeadline(t.Context(), time.Now().Add(time.Minute))
 			defer c.end()
 			began := time.Now()
 			<-c.Done()
@@ -22,7 +22,7 @@ func TestDeadline(t *testing.T) {
 	})
 	t.Run("is over at its time for one who only asks", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := withTimeout(t.Context(), time.Minute)
+			c := withDeadline(t.Context(), time.Now().Add(time.Minute))
 			defer c.end()
 			if err := c.Err(); err != nil {
 				t.Errorf("before: %v", err)
@@ -35,7 +35,7 @@ func TestDeadline(t *testing.T) {
 	})
 	t.Run("the caller's end is its end", func(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
-		waited, asked := withTimeout(parent, time.Hour), withTimeout(parent, time.Hour)
+		waited, asked := withDeadline(parent, time.Now().Add(time.Hour)), withDeadline(parent, time.Now().Add(time.Hour))
 		defer waited.end()
 		done := waited.Done()
 		cancel()
@@ -47,20 +47,20 @@ func TestDeadline(t *testing.T) {
 	t.Run("an earlier deadline of the caller counts", func(t *testing.T) {
 		parent, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		c := withTimeout(parent, time.Hour)
+		c := withDeadline(parent, time.Now().Add(time.Hour))
 		at, _ := c.Deadline()
 		if want, _ := parent.Deadline(); !at.Equal(want) {
 			t.Errorf("deadline %s, want %s", at, want)
 		}
 	})
 	t.Run("one who waits after the end is not kept", func(t *testing.T) {
-		c := withTimeout(t.Context(), time.Hour)
+		c := withDeadline(t.Context(), time.Now().Add(time.Hour))
 		c.end()
 		<-c.Done()
 	})
 	t.Run("contexts made from it end with it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := withTimeout(t.Context(), time.Minute)
+			c := withDeadline(t.Context(), time.Now().Add(time.Minute))
 			defer c.end()
 			child, cancel := context.WithCancel(c)
 			defer cancel()

@@ -70,7 +70,8 @@ type Hook struct {
 	// always. One that has not is not asked and leaves no step.
 	Match func(ev *Event) bool
 
-	// Call asks the plugin. It honours ctx, is safe for concurrent use, and may
-	// return a Reply with Sent and Received beside an error.
+	// Call asks the plugin. It honours ctx, is safe for concurrent use, keeps
+	// nothing of ev but its payload, and may return a Reply with Sent and Received
+	// beside an error.
 	Call func(ctx context.Context, ev *Event) (Reply, error)
 }

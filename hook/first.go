@@ -10,16 +10,16 @@ func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 		if answered && !h.Observer || !f.concerns(h) {
 			continue
 		}
-		reply, step := f.call(ctx, h)
-		over, err := f.settle(&step)
+		reply, step := f.ask(ctx, h)
+		over, err := f.settle(step)
 		if !over && !h.Observer && answers(&reply) {
 			answered = true
-			f.merge(&reply, &step)
+			f.merge(&reply, step)
 			step.Verdict = Stop
-			f.end(Stop, &step, reply.Reason, reply.Suggest)
+			f.end(Stop, step, reply.Reason, reply.Suggest)
 		}
-		if kerr := f.keep(ctx, step); kerr != nil {
-			return kerr
+		if ierr := f.interrupted(ctx); ierr != nil {
+			return ierr
 		}
 		if over {
 			return err

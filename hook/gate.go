@@ -10,15 +10,15 @@ func (f *firing) gate(ctx context.Context, hooks []*Hook) error {
 		if !f.concerns(h) {
 			continue
 		}
-		reply, step := f.call(ctx, h)
-		over, err := f.settle(&step)
+		reply, step := f.ask(ctx, h)
+		over, err := f.settle(step)
 		if !over && refuses(&reply) {
 			over = true
 			step.Verdict = Deny
-			f.end(Deny, &step, reply.Reason, reply.Suggest)
+			f.end(Deny, step, reply.Reason, reply.Suggest)
 		}
-		if kerr := f.keep(ctx, step); kerr != nil {
-			return kerr
+		if ierr := f.interrupted(ctx); ierr != nil {
+			return ierr
 		}
 		if over {
 			return err

@@ -15,7 +15,7 @@ import (
 func (f *firing) merge(reply *Reply, step *Step) {
 	var set Object
 	for _, field := range reply.Set {
-		old := f.payload.Get(field.Name)
+		old := f.event.Payload.Get(field.Name)
 		if slices.Contains(f.spec.Joined, field.Name) {
 			field.Value = join(old, field.Value)
 		}
@@ -26,9 +26,9 @@ func (f *firing) merge(reply *Reply, step *Step) {
 	if len(set) == 0 {
 		return
 	}
-	step.before = f.payload
-	f.payload = f.payload.With(set...)
-	step.after = f.payload
+	step.before = f.event.Payload
+	f.event.Payload = f.event.Payload.With(set...)
+	step.after = f.event.Payload
 	step.Changed = true
 }
 

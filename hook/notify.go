@@ -13,7 +13,7 @@ func (f *firing) notify(ctx context.Context, hooks []*Hook) error {
 	steps := make([]Step, len(hooks)) // each goroutine owns one element
 	var told sync.WaitGroup
 	for i, h := range hooks {
-		told.Go(func() { _, steps[i] = f.call(ctx, h) })
+		told.Go(func() { f.call(ctx, h, &steps[i]) })
 	}
 	told.Wait()
 	f.out.Steps = steps

@@ -38,9 +38,10 @@ type Step struct {
 	before, after Object // the payload around this step, where it changed
 }
 
-func newStep(h *Hook) Step {
-	return Step{Plugin: h.Plugin, Dialect: h.Dialect, Hook: h.Name, Connected: h.Connected,
-		Verdict: Continue, Started: time.Now()}
+// begin records who is asked, and when.
+func (s *Step) begin(h *Hook) {
+	s.Plugin, s.Dialect, s.Hook, s.Connected = h.Plugin, h.Dialect, h.Name, h.Connected
+	s.Verdict, s.Started = Continue, time.Now()
 }
 
 // finish records the end of the call.
