@@ -17,6 +17,7 @@
 //	  compose                the request, behind what is left of a half-sent line
 //	  exchange ┬ Reader.line ─ judge ─ scanMessage ─ accept
 //	           └ read ─ nothingToRead ─ transmit ─ (does not fit the pipe) pump
+//	                └ linger.wait, or the runtime's poller
 //	  settle                 ends what the call has set going
 //	  message.outcome        a result of its own, or the error
 //
