@@ -144,16 +144,21 @@ func readProc(pid int, name string) ([]byte, bool) {
 	return text[:n], err == nil
 }
 
-// disguise takes off the mark of a host around ours: a host that is itself a plugin bears one, its guardian would
-// inherit it, and be swept away at the very moment it is needed. The limit can be lowered by anyone. The process
-// also gets a name, since it would be shown as "exe".
-func disguise() {
+// Unmark takes the mark of a host around ours off a guardian: a host that is itself a plugin bears one, its guardian
+// inherits it, and would be swept away at the very moment it is needed. The limit can be lowered by anyone. The host does it
+// as soon as there is a guardian, which takes its time to start; the guardian itself, in case the host did not live to.
+func Unmark(pid int) {
 	var limit unix.Rlimit
-	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, nil, &limit); err == nil && limit.Max != unix.RLIM_INFINITY {
+	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err == nil && limit.Max != unix.RLIM_INFINITY {
 		limit.Max /= 2
 		limit.Cur = limit.Max
-		_ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &limit, nil)
+		_ = unix.Prlimit(pid, unix.RLIMIT_RTTIME, &limit, nil)
 	}
+}
+
+// disguise takes off the mark, and gives the process a name, since it would be shown as "exe".
+func disguise() {
+	Unmark(0)
 	name, err := unix.BytePtrFromString(Name[:15]) // the kernel keeps fifteen bytes
 	if err == nil {
 		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)

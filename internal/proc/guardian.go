@@ -121,12 +121,17 @@ func startGuardian(pipe *os.File, mark guard.Mark) (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
-	return os.StartProcess(path, []string{guard.Name, mark.String()}, &os.ProcAttr{
+	proc, err := os.StartProcess(path, []string{guard.Name, mark.String()}, &os.ProcAttr{
 		Dir:   "/",
 		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB", "GOTRACEBACK=none"},
 		Files: []*os.File{pipe, null, null},
 		Sys:   guardianAttr(),
 	})
+	if err != nil {
+		return nil, err
+	}
+	guard.Unmark(proc.Pid)
+	return proc, nil
 }
 
 // ended reports whether the guardian is gone.
