@@ -85,7 +85,10 @@ func stateFinding(s Severity, e *entry) Finding {
 	if start, ok := errors.AsType[*proc.StartError](e.err); ok {
 		p.Fix = start.Fix
 	}
-	if refused, ok := errors.AsType[*UnenforcedError](e.err); ok {
+	if refused, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](e.err); ok {
 		p.Fix = refused.Fix()
 	}
 	return finding(s, e, e.found.Dialect, p)

@@ -76,7 +76,19 @@ func (h *Host) sameBounds(e *entry) error {
 	if asked.Capabilities == nil && asked.Limits == (config.Limits{}) || used.Capabilities != nil || used.Limits != (config.Limits{}) {
 		return nil
 	}
-	return fmt.Errorf("the name %s is known only once it runs: write its capabilities and limits under [plugins.%q]", e.info.Name, e.found.Name)
+	return &lateNameError{name: e.info.Name, file: e.found.Name}
+}
+
+// lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when it was started.
+type lateNameError struct{ name, file string }
+
+func (e *lateNameError) Error() string {
+	return fmt.Sprintf("its name, %s, is known only once it runs: it would not be held to what [plugins.%q] says", e.name, e.name)
+}
+
+// Fix is where to write it.
+func (e *lateNameError) Fix() string {
+	return fmt.Sprintf("write its capabilities and limits under [plugins.%q]", e.file)
 }
 
 // UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is then not started.

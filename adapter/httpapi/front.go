@@ -145,7 +145,7 @@ func (f *front) finish(w *response, r *http.Request, end finished) {
 	switch {
 	case w.err != nil: // huma panics when it cannot write
 		log.Debug("client gone", "err", w.err)
-	case end.panicked == http.ErrAbortHandler: // a page that wants the connection cut, and no noise
+	case end.panicked == http.ErrAbortHandler: //nolint:errorlint // a route that wants the connection cut, and no noise: this very value, by net/http's rule
 		panic(http.ErrAbortHandler)
 	default:
 		log.Error("panic in a route", "err", cut(fmt.Sprint(end.panicked), maxDetail), "stack", string(debug.Stack()))

@@ -101,10 +101,10 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 }
 
 // Hook is a notifier that is a plugin, as the plugins of other lists are.
-func (d *Notifier) Hook() (*Hook, error) {
-	h := &Hook{Config: json.RawMessage("{}"), Events: d.Events, At: d.At}
-	h.Plugin, _ = d.Settings["name"].(string) // the manifest was checked
-	if config, ok := d.Settings["config"]; ok {
+func (n *Notifier) Hook() (*Hook, error) {
+	h := &Hook{Config: json.RawMessage("{}"), Events: n.Events, At: n.At}
+	h.Plugin, _ = n.Settings["name"].(string) // the manifest was checked
+	if config, ok := n.Settings["config"]; ok {
 		raw, err := json.Marshal(config)
 		if err != nil {
 			return nil, err

@@ -150,7 +150,8 @@ func (a *app) capabilityRows(caps []patchbay.Capability) [][]render.Cell {
 func pluginFindings(all []patchbay.Finding, p *patchbay.PluginDetail) []patchbay.Finding {
 	var out []patchbay.Finding
 	for _, f := range all {
-		if f.Plugin == p.Name && f.Dialect == p.Dialect {
+		shown := f.Severity == patchbay.SeverityInfo && p.State == "ready" // among the capabilities
+		if f.Plugin == p.Name && f.Dialect == p.Dialect && !shown {
 			out = append(out, f)
 		}
 	}

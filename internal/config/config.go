@@ -171,11 +171,11 @@ func Default() *Config {
 	}
 }
 
-// A Problem is one thing wrong with a file, and an [*Error] is all that is.
-type (
-	Problem = tomlfile.Problem
-	Error   = tomlfile.Error
-)
+// Problem is one thing wrong with a file.
+type Problem = tomlfile.Problem
+
+// Error is all that is wrong with a file.
+type Error = tomlfile.Error
 
 // File is the path the config was read from, as given to Load; empty for [Default].
 func (c *Config) File() string { return c.file }

@@ -136,9 +136,9 @@ func fromError(err error, path string) (why, fix string) {
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"
 	case errors.Is(err, syscall.EAGAIN):
-		return "this user has too many processes", "stop some, or raise ulimit -u"
+		return "this user has too many processes", "stop some, or raise ulimit -u; or its limit of processes, where it has one"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files", "raise ulimit -n"
+		return "too many open files", "raise ulimit -n; or its limit of open files, where it has one"
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied", "look for a security policy (SELinux, AppArmor) that forbids it"
 	}

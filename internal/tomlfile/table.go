@@ -39,6 +39,7 @@ type Table struct {
 	asked  []string
 }
 
+// Key is the whole path of a key of this table, as one would write it.
 func (t *Table) Key(name string) string {
 	if t.path == "" {
 		return QuoteKey(name)
@@ -129,6 +130,7 @@ func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 	return fallback
 }
 
+// Flag is a boolean, nil where it is not set.
 func (t *Table) Flag(name string) *bool {
 	if b, ok := value[bool](t, name); ok {
 		return &b
@@ -136,6 +138,7 @@ func (t *Table) Flag(name string) *bool {
 	return nil
 }
 
+// Number is an integer, nil where it is not set.
 func (t *Table) Number(name string) *int {
 	n, ok := value[int64](t, name)
 	if !ok {
@@ -193,6 +196,7 @@ func (t *Table) List(name string) []string {
 	return list
 }
 
+// BadItem complains of one item of a list.
 func (t *Table) BadItem(name string, i int, format string, args ...any) {
 	key := fmt.Sprintf("%s[%d]", t.Key(name), i)
 	t.complain(t.spot(name, i).value, key, key+": "+fmt.Sprintf(format, args...), "")
