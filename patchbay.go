@@ -100,8 +100,8 @@ func (h *Host) roster() *roster {
 }
 
 // Fire takes one event through the plugins that hook its point. The payload is
-// anything that encodes to a JSON object; a json.RawMessage passes through, nil
-// is an empty object.
+// anything that encodes to a JSON object; a json.RawMessage passes through, and is
+// not to be changed afterwards; nil is an empty object.
 //
 // A refusal is data, not an error: look at the outcome's Verdict. The error is
 // not nil where the point does not exist, the payload is no object, the context

@@ -60,8 +60,9 @@ func (b *Bus) Hooks(p Point) []*Hook {
 }
 
 // Fire takes one event through the plugins of its point. The payload is a JSON
-// object; nil stands for an empty one. The outcome is there even when the error
-// is not nil, as far as the event got.
+// object; nil stands for an empty one. It is not to be changed afterwards: the
+// outcome refers to it. The outcome is there even when the error is not nil, as
+// far as the event got.
 func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
 	spec := p.spec()
 	if spec == nil {
@@ -78,7 +79,10 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 		f.out.Steps = make([]Step, 0, len(hooks)) // whole at once: a step is filled in where it lies
 	}
 	err = f.run(ctx, hooks)
-	f.out.Payload = f.event.Payload.JSON()
+	f.out.Payload = payload
+	if !f.event.Payload.Is(payload) {
+		f.out.Payload = f.event.Payload.JSON()
+	}
 	return &f.out, err
 }
 

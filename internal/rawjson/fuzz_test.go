@@ -3,6 +3,7 @@ package rawjson_test
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
 	"unicode/utf8"
 
@@ -63,6 +64,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if got := o.JSON(); plain && !bytes.Equal(got, rawjson.Compact(data)) {
 			t.Fatalf("Parse(%q).JSON() = %q", data, got)
+		}
+		if plain && !o.Is(rawjson.Compact(data)) {
+			t.Fatalf("Parse(%q) is not itself", data)
+		}
+		if again, err := rawjson.Parse(rawjson.Clean(data)); o.Is(data) && (err != nil || !reflect.DeepEqual(o, again) || !bytes.Equal(rawjson.Clean(data), data)) {
+			t.Fatalf("Parse(%q) is taken for compact", data)
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package rawjson
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Field is one member of an object: the name decoded, the value raw and compact.
 type Field struct {
@@ -121,4 +124,25 @@ func (o Object) JSON() json.RawMessage {
 		n += len(f.Name) + len(f.Value) + len(`"":,`)
 	}
 	return o.Append(make([]byte, 0, n))
+}
+
+// Is reports whether data is the object as compact JSON already, so that it need not be put together again. Values that
+// alias data, as those of [Parse] do, are not compared byte by byte.
+func (o Object) Is(data []byte) bool {
+	rest, ok := bytes.CutPrefix(data, []byte{'{'})
+	for i, f := range o {
+		if ok && i > 0 {
+			rest, ok = bytes.CutPrefix(rest, []byte{','})
+		}
+		n := len(f.Name)
+		if !ok || len(rest) < n+len(`"":`)+len(f.Value) || rest[0] != '"' || rest[n+1] != '"' || rest[n+2] != ':' || string(rest[1:n+1]) != f.Name {
+			return false
+		}
+		rest = rest[n+3:]
+		if len(f.Value) == 0 || &f.Value[0] != &rest[0] && !bytes.Equal(f.Value, rest[:len(f.Value)]) {
+			return false
+		}
+		rest = rest[len(f.Value):]
+	}
+	return ok && string(rest) == "}"
 }

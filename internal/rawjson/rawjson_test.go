@@ -280,3 +280,35 @@ func TestParseAllocatesOnlyTheFields(t *testing.T) {
 		t.Errorf("AppendString: %v allocations", n)
 	}
 }
+
+func TestObjectIs(t *testing.T) {
+	for doc, want := range map[string]bool{
+		`{}`:                        true,
+		`{"a":1}`:                   true,
+		`{"a":1,"b":"x","é":[1,2]}`: true,
+		`{"a":1} `:                  false,
+		` {"a":1}`:                  false,
+		`{"a": 1}`:                  false,
+		`{"a":[1, 2]}`:              false,
+		`{"a":1,"a":1}`:             false,
+		`{"\u0061":1}`:              false,
+		"{\"a\":\"\xff\"}":          false,
+	} {
+		o, err := rawjson.Parse([]byte(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Is([]byte(doc)) != want {
+			t.Errorf("%q: is = %v", doc, !want)
+		}
+		if !o.Is(o.JSON()) {
+			t.Errorf("%q is not its own JSON", doc)
+		}
+		if changed := o.With(rawjson.Field{Name: "a", Value: []byte("2")}); changed.Is([]byte(doc)) {
+			t.Errorf("%q with another value is taken for it", doc)
+		}
+	}
+	if (rawjson.Object{{Name: "a"}}).Is([]byte(`{"a":}`)) || (rawjson.Object{}).Is(nil) || (rawjson.Object{}).Is([]byte(`{`)) {
+		t.Error("what is no JSON is taken for it")
+	}
+}
