@@ -316,18 +316,14 @@ func (i inspect) Doctor(context.Context) (any, error) {
 
 // Traces are events that went through plugins, the newest first.
 func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
-	all, err := i.Journal.Read(ctx, 0, journal.Filter{Session: f.Session, Kinds: []string{string(chat.Point)}}, 0)
+	events, err := i.Journal.Newest(ctx, journal.Filter{Session: f.Session, Kinds: []string{string(chat.Point)}}, f.Limit,
+		func(e *journal.Event) bool { return f.Turn == "" || turnOf(e.Data) == f.Turn })
 	if err != nil {
 		return nil, err
 	}
-	traces := []json.RawMessage{}
-	for _, e := range slices.Backward(all) {
-		if len(traces) == f.Limit {
-			break
-		}
-		if f.Turn == "" || turnOf(e.Data) == f.Turn {
-			traces = append(traces, e.Data)
-		}
+	traces := make([]json.RawMessage, len(events))
+	for k, e := range events {
+		traces[k] = e.Data
 	}
 	return traces, nil
 }

@@ -129,6 +129,62 @@ func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit i
 	}
 }
 
+// Newest returns the events that the filter wants and pick chooses, the newest first, at most limit. It reads the journal
+// from its end, in stretches, so that a few events of a long week cost what lies behind them and no more.
+func (j *Journal) Newest(ctx context.Context, filter Filter, limit int, pick func(*Event) bool) ([]Event, error) {
+	stream, err := j.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, err := stream.First(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	end, err := stream.Last(ctx, filter.topic())
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	newest := []Event{}
+	for width := uint64(page); end > 0 && end >= first && len(newest) < limit; width = min(2*width, widest) {
+		begin := end - min(end, width)
+		events, err := j.stretch(ctx, stream, begin, end, filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range slices.Backward(events) {
+			if len(newest) < limit && pick(&e) {
+				newest = append(newest, e)
+			}
+		}
+		end = begin
+	}
+	return newest, nil
+}
+
+// widest is the longest stretch of sequence numbers that is held in memory at once.
+const widest = 16 * page
+
+// stretch is the events after begin, up to end, that the filter wants.
+func (j *Journal) stretch(ctx context.Context, stream engine.Stream, begin, end uint64, filter Filter) ([]Event, error) {
+	var events []Event
+	for begin < end {
+		records, err := stream.Read(ctx, filter.topic(), begin, int(min(page, end-begin)))
+		if err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		if len(records) == 0 {
+			break
+		}
+		for _, r := range records {
+			if e, ok := j.decode(r); ok && r.Sequence <= end && filter.wants(&e) {
+				events = append(events, e)
+			}
+		}
+		begin = records[len(records)-1].Sequence
+	}
+	return events, nil
+}
+
 // Follow calls f with the events after a sequence number that the filter wants, then with each as it comes, until ctx ends
 // or f returns an error.
 func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f func(Event) error) error {
