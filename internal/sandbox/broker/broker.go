@@ -48,8 +48,9 @@ type Options struct {
 	// writing half has a CloseWrite method, as *net.TCPConn does.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
-	// OnDenied is told of denials, one after another and at most 20 a second, from a goroutine of its own: no
-	// connection waits for it, but Close does. It must not call Close. May be nil.
+	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin learns of them. It is
+	// called from a goroutine of its own: a connection waits for it no longer than a moment, but Close does. It must not
+	// call Close. May be nil.
 	OnDenied func(Denial)
 
 	MaxConns int          // at once; further ones wait in the listener's queue. 0: 256

@@ -47,21 +47,30 @@ func (l *limiter) pending() int {
 	return l.dropped
 }
 
-// denials carries denials from the connections to the one who wants to know, and lets no connection wait for him.
+// listenTime is how long a refusal waits for its denial to be told, so that it is known by when the plugin can speak of it.
+const listenTime = 50 * time.Millisecond
+
+// denials carries denials from the connections to the one who wants to know, and lets no connection wait for him for long.
 type denials struct {
 	report func(Denial) // may be nil
 	limit  limiter
-	queue  chan Denial   // read by the goroutine of run alone; closed once nobody sends any more
+	queue  chan telling  // read by the goroutine of run alone; closed once nobody sends any more
 	start  sync.Once     // of that goroutine, with the first denial
 	end    sync.Once     // of it
 	done   chan struct{} // closed when it has ended, or will never be
 }
 
-func newDenials(report func(Denial)) *denials {
-	return &denials{report: report, queue: make(chan Denial, perSecond), done: make(chan struct{})}
+// telling is a denial on its way.
+type telling struct {
+	Denial
+	told chan struct{} // closed when it has arrived
 }
 
-// add passes d on, or counts it where there are too many or the last ones are not yet dealt with.
+func newDenials(report func(Denial)) *denials {
+	return &denials{report: report, queue: make(chan telling, perSecond), done: make(chan struct{})}
+}
+
+// add passes d on and waits a moment for that, or counts it where there are too many or the last ones are not yet dealt with.
 func (n *denials) add(d Denial) {
 	if n.report == nil {
 		return
@@ -72,17 +81,24 @@ func (n *denials) add(d Denial) {
 	}
 	n.start.Do(func() { go n.run() })
 	d.Dropped = dropped
+	t := telling{d, make(chan struct{})}
 	select {
-	case n.queue <- d:
+	case n.queue <- t:
 	default:
 		n.limit.drop(dropped + 1)
+		return
+	}
+	select {
+	case <-t.told:
+	case <-time.After(listenTime):
 	}
 }
 
 func (n *denials) run() {
 	defer close(n.done)
-	for d := range n.queue {
-		n.report(d)
+	for t := range n.queue {
+		n.report(t.Denial)
+		close(t.told)
 	}
 	if dropped := n.limit.pending(); dropped > 0 {
 		n.report(Denial{What: "further attempts, too many to be told one by one", Dropped: dropped})

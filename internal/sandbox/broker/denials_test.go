@@ -44,6 +44,21 @@ func TestASlowListenerHoldsNobodyUp(t *testing.T) {
 	})
 }
 
+func TestADenialIsKnownBeforeTheRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := false
+		n := newDenials(func(Denial) {
+			time.Sleep(listenTime / 2)
+			told = true
+		})
+		n.add(Denial{What: "denied"})
+		if !told {
+			t.Error("the refusal went first")
+		}
+		n.close()
+	})
+}
+
 func TestDenialsWithoutAListener(t *testing.T) {
 	n := newDenials(nil)
 	n.add(Denial{})
