@@ -16,9 +16,9 @@ import (
 // cannot multiply its limits without end. Beyond it the oldest is killed. As many as pipes are adopted.
 const maxLeft = maxAdopted
 
-// boxTasks is added to the processes of a program in a box: the box has one of its own inside the cgroup, a Go
-// program with a handful of threads, and the limit is not meant for it.
-const boxTasks = 16
+// boxTasks is added to the processes of a program in a box: the box has up to three of its own inside the cgroup, Go
+// programs with 18 threads together, and the limit is not meant for them.
+const boxTasks = 24
 
 // cgroups hands out the cgroups of one Group's processes: one each, "patchbay-HOST-NUMBER", below the host's own.
 type cgroups struct {

@@ -50,7 +50,7 @@ func TestCgroupLimits(t *testing.T) {
 		}
 	})
 	t.Run("a box's own processes are added", func(t *testing.T) {
-		if got := content(t, open(t, true, nil).cgroup.dir, "pids.max"); got != "36" {
+		if got := content(t, open(t, true, nil).cgroup.dir, "pids.max"); got != "44" {
 			t.Errorf("%q", got)
 		}
 	})

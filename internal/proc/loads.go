@@ -9,29 +9,28 @@ import (
 const maxLoads = 5
 
 // Loads are the files that are executed when a program is started in an environment: the program itself, the interpreter of its
-// #! line, what env finds for it, and the loaders of those that are linked dynamically. Links are not followed.
-func Loads(path string, env []string) []string {
-	var files []string
-	add := func(file string) {
-		if file != "" && !slices.Contains(files, file) {
-			files = append(files, file)
+// #! line, what env finds for it; and apart from those the loaders of all that are linked dynamically. Links are not followed.
+func Loads(path string, env []string) (programs, loaders []string) {
+	add := func(list *[]string, file string) {
+		if file != "" && !slices.Contains(*list, file) {
+			*list = append(*list, file)
 		}
 	}
 	for range maxLoads {
-		add(path)
+		add(&programs, path)
 		line := interpreterLine(readHead(path))
 		if line.path == "" {
-			add(loaderAt(path))
+			add(&loaders, loaderAt(path))
 			break
 		}
-		add(line.path)
-		add(loaderAt(line.path))
+		add(&programs, line.path)
+		add(&loaders, loaderAt(line.path))
 		path = line.find(env)
 		if path == "" || path == line.path {
 			break
 		}
 	}
-	return files
+	return programs, loaders
 }
 
 // loaderAt is the loader of an ELF program, empty for any other file.

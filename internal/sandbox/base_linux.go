@@ -11,7 +11,7 @@ import (
 )
 
 // libraryDirs are where systems keep libraries: to be read, and to be mapped for execution. No directory of programs
-// is among them: whatever can be read there can be run by way of the loader.
+// is among them: whatever can be read there can be run by way of the loader, where that cannot be barred.
 var libraryDirs = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
 	"/usr/local/lib", "/usr/local/lib64"}
 
@@ -68,7 +68,6 @@ func (p *planner) base() {
 		p.add(jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
 	}
 	p.keys()
-	p.names()
 }
 
 // keys hides what the kernel tells everybody of a user's keys.
@@ -85,7 +84,7 @@ func (p *planner) keys() {
 func (p *planner) everything() {
 	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
 	p.add(jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
-	p.mayExecute("/")
+	p.mayStart("/")
 	for _, device := range devices {
 		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
 	}
@@ -99,7 +98,6 @@ func (p *planner) everything() {
 		p.add(jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
 	}
 	p.keys()
-	p.names()
 }
 
 // programDirs are where systems keep programs.
@@ -109,10 +107,10 @@ var programDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local
 func (p *planner) allPrograms() {
 	for _, dir := range programDirs {
 		p.system(dir, true)
-		p.mayExecute(dir)
+		p.mayStart(dir)
 	}
 	for _, dir := range libraryDirs {
-		p.mayExecute(dir)
+		p.mayStart(dir)
 	}
 }
 
@@ -134,7 +132,7 @@ func (p *planner) system(path string, exec bool) {
 // names are the files in which programs look people and machines up. Without the host's network they are made up.
 func (p *planner) names() {
 	uid, gid := os.Geteuid(), os.Getegid()
-	home := env(p.launch.Env, "HOME")
+	home := env(p.plan.Env, "HOME")
 	if home == "" {
 		home = "/"
 	}

@@ -2,12 +2,13 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
 // A draft is a plan in this package's words: beside what the jail does as it is told, what only the kernel can keep. finish puts
-// that into the kernel's words, so that the jail need not know them: its two processes are to start quickly.
+// that into the kernel's words, so that the jail need not know them: its processes are to start quickly.
 type draft struct {
 	jail.Plan
 	Exec     []string // what may be executed, as seen inside: files, and directories with all below
@@ -25,6 +26,7 @@ type access struct {
 
 // finish works out what the kernel is told. notes are what cannot be had here.
 func (d *draft) finish() (notes []string, err error) {
+	d.User, d.Group = os.Geteuid(), os.Getegid()
 	version := landlockVersion()
 	d.Landlock = d.landlock(version)
 	if version == 0 && !d.Simple {

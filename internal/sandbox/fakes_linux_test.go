@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // fakes are programs that do as their name says.
@@ -17,6 +21,8 @@ var fakes = map[string]func(args []string) int{
 	"hang":   hang,
 	"tell":   tell,
 	"open":   open,
+	"reads":  reads,
+	"probes": probes,
 	"worst":  worst,
 	"stray":  stray,
 	"leaves": leaves,
@@ -51,6 +57,48 @@ func open([]string) int {
 		n, err := unix.Read(fd, text)
 		fmt.Printf("%d %q %v\n", fd, text[:max(n, 0)], err)
 	}
+	return 0
+}
+
+// reads prints what is in files, in whose names variables are known.
+func reads(names []string) int {
+	for _, name := range names {
+		text, err := os.ReadFile(os.ExpandEnv(name))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Printf("%s\n", text)
+	}
+	return 0
+}
+
+// tooDeep is how a probes ends that can make no namespace at all.
+const tooDeep = 99
+
+// probes finds out what can be had where there can be one user namespace more and no other in that, and runs something with it.
+// The kernel lets them be nested so many deep, so it goes as deep as it can, and back by one.
+func probes([]string) int {
+	me := []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	deeper, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr},
+		Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: me, GidMappings: me}})
+	if err != nil {
+		return tooDeep
+	}
+	if state, err := deeper.Wait(); err != nil || state.ExitCode() != tooDeep {
+		return state.ExitCode()
+	}
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	system := Probe(context.Background(), g)
+	exec := capability.Capability{Kind: capability.Exec, Binary: "x", Path: "/x"}
+	fmt.Println(system.Namespaces, system.Landlock, system.Judge([]capability.Capability{exec})[0].Status, system.Loader)
+	r, err := g.Run(context.Background(), sh(Options{System: system}, "echo ran"), proc.Call{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Print(string(r.Stdout))
 	return 0
 }
 

@@ -16,8 +16,7 @@ const (
 	allRights    = readRights | writeRights | deviceRights | unix.LANDLOCK_ACCESS_FS_EXECUTE
 
 	// mountedRights are those that mounts do not keep: to execute one file and not another; to write to a named pipe, which no
-	// read-only mount forbids (but a pipe below a directory that may be written may be written too: Landlock's rules only
-	// add). And since without it no file could be moved from one directory to another: that.
+	// read-only mount forbids (see planner.outside). And since without it no file could be moved from one directory to another: that.
 	mountedRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REFER
 )
 

@@ -15,7 +15,6 @@ import (
 
 const (
 	tempSize = 256 << 20 // of /tmp and of /dev/shm: memory, so not without bound
-	homeSize = 64 << 20
 
 	// ownThreads is what pid 1 of a jail needs for itself of the processes its user may have.
 	ownThreads = 16
@@ -33,13 +32,20 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 		p.base()
 		p.places()
 	}
+	p.names()
 	if b.opts.AnyProgram {
 		p.allPrograms()
 	}
 	p.grants()
 	p.programs(proc.Loads(l.Path, l.Env))
 	p.own()
+	p.bar()
+	p.homeLinks()
 	p.order()
+	p.uncover()
+	if !b.opts.ReadAll && !p.plan.Simple {
+		p.outside()
+	}
 	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
 	if err := p.firm(); err != nil {
 		return nil, err
@@ -62,6 +68,11 @@ type planner struct {
 	opts   *Options
 	plan   *draft
 	loose  []string // links within what the plugin may write, on the way to what it runs
+
+	startable []string // programs, and directories of which every file is one
+	loaders   []string
+
+	usersHome, ownHome string // the real one, and what the program has in its stead; empty: it has no other
 }
 
 // firm refuses a plan in which the plugin could change what it consists of: what it runs, the libraries it runs with, its own
@@ -112,6 +123,12 @@ func (p *planner) mayExecute(path string) {
 	}
 }
 
+// mayStart adds what may be executed as a program, and not only as a loader of others.
+func (p *planner) mayStart(path string) {
+	p.startable = append(p.startable, path)
+	p.mayExecute(path)
+}
+
 func (p *planner) network() {
 	n := &p.plan.Net
 	for _, g := range p.opts.Grants {
@@ -150,37 +167,6 @@ func (p *planner) limits() {
 	}
 	for _, l := range p.launch.Limits.Rlimits(running) {
 		p.plan.Limits = append(p.plan.Limits, jail.Limit{Resource: l.Resource, Cur: l.Cur, Max: l.Max})
-	}
-}
-
-// places are the directories that a program may expect and that are its own: home, temporary files, where it works.
-func (p *planner) places() {
-	p.place(env(p.launch.Env, "HOME"), homeSize)
-	p.place(env(p.launch.Env, "TMPDIR"), tempSize)
-	// Where it works it sees what it was granted, and otherwise an empty directory.
-	dir, _ := p.reach(p.launch.Dir)
-	if _, err := os.Stat(dir); err == nil { // else the start will say so
-		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
-	}
-}
-
-// place puts an empty directory in the stead of one that the environment names, unless that is granted, or has to be as it is.
-func (p *planner) place(dir string, size int64) {
-	if !filepath.IsAbs(dir) {
-		return
-	}
-	dir, _ = p.reach(dir)
-	below := func(root string) bool { return within(dir, root) }
-	granted := func(g capability.Capability) bool {
-		return (g.Kind == capability.ReadFS || g.Kind == capability.WriteFS) && within(dir, realPath(g.Path))
-	}
-	switch {
-	case dir == "/", dir == "/usr", slices.ContainsFunc(p.opts.Grants, granted):
-	case slices.ContainsFunc(temporary, below):
-		p.add(jail.Mount{Kind: jail.Dir, Target: dir}) // in the jail's own
-	case slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below):
-	default:
-		p.add(jail.Mount{Kind: jail.Temp, Target: dir, Size: size})
 	}
 }
 
@@ -257,8 +243,13 @@ func follow(path string, found func(link, target string) bool) (end string, any 
 }
 
 // programs makes files executable, with the libraries that lie beside them.
-func (p *planner) programs(files []string) {
-	for _, file := range files {
+func (p *planner) programs(programs, loaders []string) {
+	for _, file := range programs {
+		p.mayStart(file)
+		p.program(file)
+	}
+	for _, file := range loaders {
+		p.loaders = append(p.loaders, file)
 		p.mayExecute(file)
 		p.program(file)
 	}
@@ -327,7 +318,7 @@ func (p *planner) own() {
 			continue // the start will say so
 		}
 		p.add(jail.Mount{Kind: jail.Bind, Source: real, Target: real, Exec: true, Lend: true})
-		p.mayExecute(real)
+		p.mayStart(real)
 	}
 }
 

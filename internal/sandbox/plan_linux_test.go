@@ -24,8 +24,16 @@ func planned(o Options, env ...string) *draft {
 	return plan
 }
 
-// at are the kinds of mount at a path, in their order.
+// at are the kinds of mount at a path, in their order; of one that was taken out of /tmp, at where that is now.
 func at(p *draft, path string) string {
+	here, outside := kinds(p, path), kinds(p, "/outside"+path)
+	if outside != "" && outside != "link" {
+		return outside
+	}
+	return here
+}
+
+func kinds(p *draft, path string) string {
 	var kinds []string
 	for _, m := range p.Mounts {
 		if m.Target != path {
@@ -73,12 +81,20 @@ func TestPlanMounts(t *testing.T) {
 		{"a link on the way is a link", Options{Grants: grants(t, "read:fs:"+dir+"/link/b")}, "", "link", "link"},
 		{"and what it leads to is bound", Options{Grants: grants(t, "read:fs:"+dir+"/link/b")}, "", "a/b", "bind"},
 
-		{"home is in memory", Options{}, "HOME=/home/of/mine", "/home/of/mine", "temp"},
+		{"home is in the jail's own /tmp", Options{}, "HOME=/home/of/mine", "/tmp/home", "dir"},
+		{"the user's is not there", Options{}, "HOME=/home/of/mine", "/home/of/mine", ""},
+		{"what is granted in it has its own path", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/home/of/mine/notes", "bind"},
+		{"and ~ leads to it", Options{Grants: grants(t, "read:fs:/home/of/mine/notes")}, "HOME=/home/of/mine", "/tmp/home/notes", "link"},
+		{"but not twice", Options{Grants: grants(t, "read:fs:/home/of/mine/a", "write:fs:/home/of/mine/a/b")}, "HOME=/home/of/mine", "/tmp/home/a/b", ""},
+		{"home where nothing else is", Options{Grants: grants(t, "read:fs:/tmp/home/x")}, "HOME=/home/of/mine", "/tmp/home-2", "dir"},
+		{"home where /tmp is granted", Options{Grants: grants(t, "read:fs:/tmp")}, "HOME=/home/of/mine", "/var/tmp/home", "dir"},
+		{"no home where there is no place for one", Options{Grants: grants(t, "read:fs:/tmp", "read:fs:/var/tmp", "write:fs:/dev/shm")}, "HOME=/home/of/mine", "/dev/shm/home", ""},
 		{"in /tmp it is a part of that", Options{}, "HOME=" + dir + "/home/me", "home/me", "dir"},
 		{"home that is granted is not", Options{Grants: grants(t, "read:fs:"+dir+"/home")}, "HOME=" + dir + "/home/me", "home/me", ""},
 		{"home among the system's files stays", Options{}, "HOME=/usr/share", "/usr/share", "bind"},
 		{"a directory in /tmp is made there", Options{}, "TMPDIR=/tmp/x", "/tmp/x", "dir"},
-		{"another for temporary files is in memory", Options{}, "TMPDIR=/elsewhere", "/elsewhere", "temp"},
+		{"another for temporary files is not there", Options{}, "TMPDIR=/elsewhere", "/elsewhere", ""},
+		{"/tmp that is granted is no directory in memory", Options{Grants: grants(t, "read:fs:/tmp")}, "", "/tmp", "bind"},
 		{"/tmp is not made twice", Options{}, "TMPDIR=/tmp", "/tmp", "temp dir"},
 
 		{"an interpreter's libraries come along", Options{Grants: grants(t, "exec:python:"+dir+"/prefix/bin/python3")}, "", "prefix/lib", "bind+exec"},
@@ -155,7 +171,7 @@ func TestPlanExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{dir + "/run", "/usr/bin/env", sh, dir} {
+	for _, want := range []string{"/outside" + dir + "/run", "/usr/bin/env", sh, "/outside" + dir} {
 		if !slices.Contains(p.Exec, want) {
 			t.Errorf("%s may not be executed: %v", want, p.Exec)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// Probe finds out what can be enforced here, by building a jail in which nothing is started. It takes as long as the start of one process.
+// Probe finds out what can be enforced here, by building a jail in which nothing is started. It takes as long as the start of one process,
+// and of one or two more where not all can be had.
 func Probe(ctx context.Context, g *proc.Group) *System {
 	s := new(System)
 	version := landlockVersion()
@@ -22,8 +23,16 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
 	}
 	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
-		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: homeSize}, {Kind: jail.Proc, Target: "/proc"}}}}}
-	s.Namespaces = full.run(ctx, g)
+		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: tempSize}, {Kind: jail.Proc, Target: "/proc"}}}}}
+	full.plan.Loaders = [][]byte{make([]byte, headSize)} // no file that is executed begins so
+	s.Loader = full.run(ctx, g)
+	if s.Loader != nil {
+		full.plan.Loaders = nil
+		s.Namespaces = full.run(ctx, g)
+	}
+	if s.Loader == nil && s.Filter != nil {
+		s.Loader = fmt.Errorf("in a namespace of its own it would be out of that: %w", s.Filter)
+	}
 	if s.Namespaces == nil && full.session.sockets != "redirect" {
 		s.Redirect = errors.New("connections could not be redirected")
 	}

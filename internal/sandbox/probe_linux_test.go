@@ -2,6 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -28,4 +32,19 @@ func TestProbe(t *testing.T) {
 			t.Error("found namespaces without looking")
 		}
 	})
+}
+
+// TestProbeWithoutABar: where loaders cannot be barred, that is said, and the rest can be had.
+func TestProbeWithoutABar(t *testing.T) {
+	needNamespaces(t)
+	needLandlock(t)
+	self := exec.Command("/proc/self/exe", "-fake", "probes")
+	me := func(host int) []syscall.SysProcIDMap { // an ordinary user, whoever runs this
+		return []syscall.SysProcIDMap{{ContainerID: 1000, HostID: host, Size: 1}}
+	}
+	self.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: me(os.Geteuid()), GidMappings: me(os.Getegid())}
+	out, err := self.CombinedOutput()
+	if text := string(out); err != nil || !strings.HasPrefix(text, "<nil> <nil> partial in its sandbox: ") || !strings.HasSuffix(text, "\nran\n") {
+		t.Errorf("%v: %s", err, out)
+	}
 }

@@ -47,6 +47,7 @@ type System struct {
 	Landlock   error // nil: it can be had; else why not
 	Scoped     bool  // Landlock keeps signals and abstract sockets apart too
 	Filter     error // nil: system calls can be filtered; else why not
+	Loader     error // nil: loaders can be kept from being started by hand; else why not
 }
 
 // simple reports whether Landlock must do alone.
@@ -89,7 +90,7 @@ func (s *System) judge(g capability.Capability) Verdict {
 	}
 	switch g.Kind {
 	case capability.ReadFS, capability.WriteFS:
-		return s.judgeFiles()
+		return s.judgeFiles(g.Kind)
 	case capability.Exec:
 		return s.judgeExec()
 	case capability.NetAny:
@@ -100,18 +101,27 @@ func (s *System) judge(g capability.Capability) Verdict {
 	return s.judgeHost(g)
 }
 
-func (s *System) judgeFiles() Verdict {
-	if s.simple() {
+func (s *System) judgeFiles(kind capability.Kind) Verdict {
+	switch {
+	case s.simple():
 		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen, and the processes in /proc; no namespaces: " + s.Namespaces.Error()}
+	case s.Landlock != nil && kind == capability.ReadFS:
+		return Verdict{Status: Partial, Reason: "nothing else is mounted, but named pipes in it can be written to; no Landlock: " + s.Landlock.Error()}
 	}
 	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
 }
 
 func (s *System) judgeExec() Verdict {
-	if s.Landlock != nil {
+	const byLoader = "by Landlock; programs among the system's libraries can be started through the loader: "
+	switch {
+	case s.Landlock != nil:
 		return Verdict{Status: Partial, Reason: "programs among the system's libraries can be started too; no Landlock: " + s.Landlock.Error()}
+	case s.simple():
+		return Verdict{Status: Partial, Reason: byLoader + "no namespaces: " + s.Namespaces.Error()}
+	case s.Loader != nil:
+		return Verdict{Status: Partial, Reason: byLoader + s.Loader.Error()}
 	}
-	return Verdict{Status: Enforced, Reason: "by Landlock"}
+	return Verdict{Status: Enforced, Reason: "by Landlock, and the loader by binfmt_misc"}
 }
 
 func (s *System) judgeAnyNet() Verdict {

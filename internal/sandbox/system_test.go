@@ -34,10 +34,11 @@ func TestJudge(t *testing.T) {
 	}{
 		{"with everything, everything is enforced", System{Scoped: true}, []Status{e, e, e, e, e, e, e, e, e, e}},
 		{"an old Landlock does not keep abstract sockets apart", System{}, []Status{e, e, e, e, e, e, p, e, e, e}},
-		{"without Landlock, what may be executed is kept in part", System{Landlock: why}, []Status{e, e, p, e, e, e, p, e, e, e}},
+		{"without Landlock, what may be read and executed is kept in part", System{Landlock: why}, []Status{p, e, p, e, e, e, p, e, e, e}},
 		{"without a filter, every kind of socket can be had", System{Filter: why, Scoped: true}, []Status{e, e, e, e, e, e, p, e, e, e}},
 		{"without redirection, all ports of a host cannot be told apart", System{Redirect: why, Scoped: true}, []Status{e, e, e, e, n, e, e, e, e, e}},
-		{"without namespaces, hosts are not kept and files in part", System{Namespaces: why, Scoped: true}, []Status{p, p, e, n, n, n, e, e, e, e}},
+		{"without namespaces, hosts are not kept, files and programs in part", System{Namespaces: why, Scoped: true}, []Status{p, p, p, n, n, n, e, e, e, e}},
+		{"where loaders can be started by hand, what may be executed is kept in part", System{Loader: why, Scoped: true}, []Status{e, e, p, e, e, e, e, e, e, e}},
 		{"without namespaces and Landlock, only storage", System{Namespaces: why, Landlock: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
 		{"without namespaces and filter, only storage", System{Namespaces: why, Filter: why}, []Status{n, n, n, n, n, n, n, n, e, e}},
 		{"with nothing, only storage", System{Namespaces: why, Redirect: why, Landlock: why, Filter: why}, []Status{n, n, n, n, n, n, n, n, e, e}},

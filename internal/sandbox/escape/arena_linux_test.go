@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The arena's /tmp is empty, so that these need no random names.
+// The arena's /tmp and /home are empty, so that these need no random names.
 const (
 	arenaDir  = "/tmp/arena"
 	ownDir    = arenaDir + "/plugin"    // the plugin's own files
@@ -23,8 +23,10 @@ const (
 	grantDir  = arenaDir + "/granted"   // granted for reading
 	writeDir  = arenaDir + "/scratch"   // granted for writing
 	toolDir   = arenaDir + "/tool"      // a program that is granted
-	homeDir   = arenaDir + "/home"      // the operator's
 	mountDir  = arenaDir + "/mountedOn" // a file system is mounted there
+
+	homeDir  = "/home/arena"      // the operator's: not in /tmp, of which every plugin has one of its own
+	notesDir = homeDir + "/notes" // granted for reading
 )
 
 // Addresses of the cable between arena and neighbour: documentation ranges (RFC 5737, RFC 3849), which the broker takes for public ones.
@@ -91,6 +93,7 @@ func mountArena(secret string) error {
 		{"tmpfs", "/dev/shm", "tmpfs", "mode=1777"},
 		{"tmpfs", "/tmp", "tmpfs", "mode=1777"},
 		{"tmpfs", "/var/tmp", "tmpfs", "mode=1777"},
+		{"tmpfs", "/home", "tmpfs", "mode=0755"},
 	} {
 		if err := unix.Mount(m.source, m.target, m.kind, 0, m.data); err != nil {
 			return fmt.Errorf("mount %s: %w", m.target, err)

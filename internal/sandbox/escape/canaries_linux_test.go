@@ -26,6 +26,8 @@ type canaries struct {
 	proc   *os.Process // the canary process, a group leader
 	died   chan struct{}
 	held   *os.File // the open canary
+	pipes  pipes
+	barred string // "yes" where the kernel can keep loaders from being started by hand
 
 	before map[string]string // snapshot of the files
 	usr2   int64             // signals the host had got
@@ -45,6 +47,10 @@ func (c *canaries) reset() error {
 	if err := c.scratch(); err != nil {
 		return err
 	}
+	if err := c.pipes.restore(); err != nil {
+		return err
+	}
+	_ = c.pipes.took("") // what was written before
 	if err := c.process(); err != nil {
 		return err
 	}
@@ -62,22 +68,22 @@ func (c *canaries) reset() error {
 }
 
 func (c *canaries) files() error {
-	for _, name := range []string{"new", "victim", "tree"} {
-		if err := os.RemoveAll(filepath.Join(secretDir, name)); err != nil {
+	for _, path := range []string{secretDir + "/new", secretDir + "/victim", secretDir + "/tree", grantDir + "/new", notesDir + "/new"} {
+		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
 	}
 	if err := c.programs(); err != nil {
 		return err
 	}
-	for _, dir := range []string{secretDir + "/" + c.secret, secretDir + "/tree", homeDir + "/.ssh", grantDir} {
+	for _, dir := range []string{secretDir + "/" + c.secret, secretDir + "/tree", homeDir + "/.ssh", grantDir, notesDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
 	for path, text := range map[string]string{
 		secretDir + "/canary": c.secret + " is a secret\n", secretDir + "/victim": "victim", secretDir + "/tree/leaf": "leaf",
-		homeDir + "/.ssh/key": c.secret, grantDir + "/note": "to be read",
+		homeDir + "/.ssh/key": c.secret, grantDir + "/note": "to be read", notesDir + "/note": "to be read",
 	} {
 		if err := rewrite(path, text); err != nil {
 			return err
@@ -197,7 +203,7 @@ func runCanary() error {
 
 // changes are what is not as it was at reset.
 func (c *canaries) changes() []string {
-	found := c.shared.changed()
+	found := append(c.shared.changed(), c.pipes.took(c.stray)...)
 	if c.dead() {
 		found = append(found, "the canary process is dead")
 	}

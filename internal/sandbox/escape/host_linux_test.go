@@ -47,6 +47,7 @@ func runHost() error {
 	if err != nil {
 		return err
 	}
+	c.barred = b.barred
 	stop := make(chan struct{})
 	go call(c.secret, c.stray, stop)
 	err = errors.Join(runWhat(c, b), b.group.Close(), c.shared.close())
@@ -116,6 +117,7 @@ func newCanaries() (*canaries, error) {
 	secret := os.Getenv("CANARY")
 	c := &canaries{
 		secret: secret, stray: "stray-" + strings.TrimPrefix(secret, "canary-"), ear: &ear{},
+		pipes: pipes{},
 		mtime: time.Unix(1_000_000_000+int64(os.Getpid())*7919, 123456789),
 		term:  os.NewFile(4, "terminal"),
 	}
@@ -151,8 +153,8 @@ func (c *canaries) targets() []string {
 	var list []string
 	for key, value := range map[string]string{
 		"canary": secretDir + "/canary", "victim": secretDir + "/victim", "missing": secretDir + "/missing", "secret": secretDir,
-		"home_canary": homeDir + "/.ssh/key", "granted": grantDir, "note": grantDir + "/note", "scratch": writeDir, "own": ownDir,
-		"prog": secretDir + "/program", "tool": toolDir + "/tool", "setuid": setuid, "loader": loader(), "python": python,
+		"home_canary": homeDir + "/.ssh/key", "granted": grantDir, "note": grantDir + "/note", "scratch": writeDir, "own": ownDir, "notes": notesDir,
+		"prog": secretDir + "/program", "tool": toolDir + "/tool", "setuid": setuid, "loader": loader(), "barred": c.barred, "python": python,
 		"elf": hex.EncodeToString(program(c.secret, c.secret)), "handle": handle(secretDir + "/canary"), "mount": mountDir,
 		"host_pid": strconv.Itoa(os.Getpid()), "canary_pid": strconv.Itoa(c.proc.Pid), "host_fd": strconv.Itoa(int(c.held.Fd())),
 		"memory": fmt.Sprint(uintptr(unsafe.Pointer(&c.shared.memory[0]))), "stray": c.stray,

@@ -19,7 +19,7 @@ func layOut(secret string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{arenaDir, ownDir, secretDir, grantDir, writeDir, toolDir, homeDir, arenaDir + "/" + secret} {
+	for _, dir := range []string{arenaDir, ownDir, secretDir, grantDir, writeDir, toolDir, homeDir, notesDir, arenaDir + "/" + secret} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -34,6 +34,9 @@ func layOut(secret string) error {
 		return err
 	}
 	if err := copyFile("/proc/self/exe", ownDir+"/plugin", 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(ownDir+"/by-loader", []byte("#!"+loader()+" --version\n"), 0o755); err != nil {
 		return err
 	}
 	if err := os.WriteFile(secretDir+"/canary", []byte(secret+" is a secret\n"), 0o644); err != nil {

@@ -43,6 +43,14 @@ var goWork = map[string]func(map[string]string) error{
 		return os.WriteFile(t["scratch"]+"/written", []byte("by the plugin"), 0o644)
 	},
 	"write-private-tmp": func(t map[string]string) error { return os.WriteFile(os.TempDir()+"/"+t["stray"], nil, 0o600) },
+	"read-granted-path-in-home": func(t map[string]string) error {
+		home, err := os.UserHomeDir()
+		return errors.Join(err, reads(home+"/notes/note", "to be read"), reads(t["notes"]+"/note", "to be read"))
+	},
+	"write-home": func(map[string]string) error { return os.WriteFile(os.Getenv("HOME")+"/new", nil, 0o600) },
+	"work-in-own-directory": func(t map[string]string) error {
+		return errors.Join(reads("escapes.py", "Attempts"), os.WriteFile("../scratch/relative", []byte("x"), 0o600), reads(t["scratch"]+"/relative", "x"))
+	},
 	"run-granted-program": func(t map[string]string) error {
 		_, code, err := runFree(freeSpec{argv: []string{t["tool"]}})
 		return errors.Join(err, wanted(code, 0))

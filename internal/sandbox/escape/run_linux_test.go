@@ -81,15 +81,23 @@ func collect(p *os.Process, read *os.File) (string, int, error) {
 
 // boxes runs attempts in the sandbox, as the host would.
 type boxes struct {
-	group *proc.Group
-	box   *sandbox.Box
+	group  *proc.Group
+	box    *sandbox.Box
+	barred string // see canaries
 }
 
 func newBoxes() (*boxes, error) {
-	b := &boxes{group: proc.NewGroup(nil)}
+	b := &boxes{group: proc.NewGroup(nil), barred: "yes"}
+	system := sandbox.Probe(context.Background(), b.group)
+	if system.Namespaces != nil {
+		return nil, system.Namespaces
+	}
+	if system.Loader != nil {
+		b.barred = ""
+	}
 	var grants []capability.Capability
 	for _, text := range []string{
-		"read:fs:" + grantDir, "write:fs:" + writeDir, "exec:tool:" + toolDir + "/tool",
+		"read:fs:" + grantDir, "read:fs:" + notesDir, "write:fs:" + writeDir, "exec:tool:" + toolDir + "/tool",
 		"net:127.0.0.1:" + portGranted, "net:" + nameGranted + ":" + portGranted, "net:" + nameRebinding + ":" + portGranted,
 	} {
 		c, err := capability.Parse(text)
@@ -98,7 +106,7 @@ func newBoxes() (*boxes, error) {
 		}
 		grants = append(grants, c)
 	}
-	b.box = sandbox.New(sandbox.Options{Grants: grants, Own: []string{ownDir}})
+	b.box = sandbox.New(sandbox.Options{Grants: grants, Own: []string{ownDir}, System: system})
 	return b, nil
 }
 

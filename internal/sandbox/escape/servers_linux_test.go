@@ -166,17 +166,7 @@ func openServers(secret, stray string, e *ear) error {
 		datagram("unixgram", "@"+stray+".datagrams"),
 		serveDescriptors("@"+stray+".passing"),
 		serveDNS(secret, e),
-		openPipe(grantDir+"/pipe"),
 	)
-}
-
-// openPipe makes a named pipe with a reader, who reads nothing.
-func openPipe(path string) error {
-	if err := unix.Mkfifo(path, 0o666); err != nil {
-		return err
-	}
-	_, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
-	return err
 }
 
 // serveDescriptors hands whoever connects the open canary.

@@ -8,8 +8,10 @@
 //
 //	host                       outer (in the host's namespaces)          inner (pid 1 of new ones)
 //	 Plan in a memfd ───────►  read the plan
+//	                           (start middle, where the user is an ordinary one, which does the rest)
 //	                           clone inner: user, mount, pid, ipc, uts, network namespaces
 //	                           open what is to be seen inside, as root  ─► take it over, or open it
+//	                                                                      bar loaders: they load, and are not executed
 //	 control socket ◄──────────────────────────────────────────────────── network: addresses, redirect; its sockets to the host
 //	                                                                      mounts: a new root with only what was granted
 //	                                                                      one thread gives up its rights: no capabilities,
@@ -19,9 +21,11 @@
 //
 // In the order of the work:
 //
-//	init                      is this one of the two?                                     jail_linux.go
+//	init                      is this one of the jail's?                                  jail_linux.go
 //	├─► outer                 clone, supply, wait                                         outer_linux.go
+//	│    └─► middle           bar loaders; then as outer                                  bar_linux.go
 //	└─► inner                                                                             inner_linux.go
+//	     ├─► bar              which files are loaders and no programs                     bar_linux.go
 //	     ├─► network          the loopback interface, messages of the plan, sockets       net_linux.go
 //	     ├─► mounts           copies of what is outside, the new root                     mount_linux.go
 //	     │    └─► builder     each thing to its place in it                               builder_linux.go
@@ -40,9 +44,16 @@
 // its host and to end, on its other threads, while what it starts from the restricted one has none. Nobody inside can trace
 // pid 1, and no signal from inside ends it.
 //
+// # Why a third process
+//
+// Loaders are barred by a list that belongs to a user namespace, and only uid 0 of that namespace can write it. Where the host is root, the program
+// takes itself for root as well, and inner writes the list. An ordinary user can have but one user in a namespace of his, and the
+// program is to be who its host is. So there is a namespace around that of the program, in which the same user is uid 0, and middle
+// is the one process in there: the list counts for the namespaces below, too.
+//
 // # Why bare system calls
 //
-// Each start of a plugin is two starts of the host's executable, and most of what those cost is the initialisation of packages that
+// Each start of a plugin is two starts of the host's executable, or three, and most of what those cost is the initialisation of packages that
 // the jail has no use for. Go initialises a package once all that it imports are, and among those that are ready in the order of their
 // paths. So this one imports runtime, syscall and unsafe, and nothing of which more would follow: not os, which is why it is told by a variable
 // and not by its arguments who it is; not fmt, encoding/json or x/sys/unix. It is then initialised before nearly

@@ -20,6 +20,9 @@ func (s *stage) inner() {
 	if err != nil {
 		s.fail(while(err, "take over mounts"))
 	}
+	if err := s.barLoaders(plan, trees != nil); err != nil {
+		s.fail(err)
+	}
 	if err := s.build(plan, trees); err != nil {
 		s.fail(err)
 	}
@@ -109,6 +112,14 @@ func parseRights(oob []byte) ([]int, error) {
 		return nil, err
 	}
 	return syscall.ParseUnixRights(&messages[0])
+}
+
+// barLoaders bars them, unless middle has done so. Who is privileged and not uid 0 is refused: the list is not his.
+func (s *stage) barLoaders(plan *Plan, privileged bool) error {
+	if plan.between(privileged) {
+		return nil
+	}
+	return while(bar(plan.Loaders), StageBar)
 }
 
 // build makes the network and the files of the jail.

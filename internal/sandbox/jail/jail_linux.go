@@ -2,7 +2,7 @@ package jail
 
 import "syscall"
 
-// init turns a process that bears the mark into one of the two, before any main can run. See the package comment for why this
+// init turns a process that bears the mark into one of the jail's, before any main can run. See the package comment for why this
 // is an init function, and why it looks for a variable and not at its arguments.
 func init() {
 	mark, marked := syscall.Getenv(Mark)
@@ -15,10 +15,14 @@ func init() {
 	}
 	closeOnExec(3)
 	s := &stage{files: files, control: 3 + files, plan: 4 + files, link: 5 + files}
-	if name == Outer {
+	switch name {
+	case Outer:
 		s.outer()
+	case Middle:
+		s.middle()
+	default:
+		s.inner()
 	}
-	s.inner()
 }
 
 // ExitMisused is the exit code of a process with a mark that nobody planned, or one of another [Protocol].
@@ -27,11 +31,11 @@ const ExitMisused = 3
 // maxFiles bounds the descriptors of a program; the host passes a handful.
 const maxFiles = 1 << 10
 
-// parseMark takes a mark apart: which of the two this is, and how many descriptors the program has.
+// parseMark takes a mark apart: which process this is, and how many descriptors the program has.
 func parseMark(mark string) (name string, files int, ok bool) {
 	name, rest := cut(mark, ':')
 	protocol, digits := cut(rest, ':')
-	if name != Outer && name != Inner || protocol != Protocol || digits == "" {
+	if name != Outer && name != Middle && name != Inner || protocol != Protocol || digits == "" {
 		return "", 0, false
 	}
 	for _, d := range []byte(digits) {
@@ -52,12 +56,12 @@ func cut(s string, separator byte) (before, after string) {
 	return s, ""
 }
 
-// stage is one of the two processes.
+// stage is one of the processes.
 type stage struct {
 	files   int // descriptors of the program beyond the standard ones
 	control int // the socket to the host
 	plan    int // the file with the plan
-	link    int // the socket to the other of the two
+	link    int // inner's socket to whoever cloned it
 	notes   []string
 }
 

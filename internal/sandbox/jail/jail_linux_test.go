@@ -193,7 +193,7 @@ func TestMark(t *testing.T) {
 		}
 		return state.ExitCode()
 	}
-	for _, argv := range [][]string{{"patchbay"}, {Outer}, {Inner}, {Outer, Mark + "=" + Outer + ":" + Protocol + ":0"}} {
+	for _, argv := range [][]string{{"patchbay"}, {Outer}, {Middle}, {Inner}, {Outer, Mark + "=" + Outer + ":" + Protocol + ":0"}} {
 		if code := run(argv); code != exitUntouched {
 			t.Errorf("%q: exit %d", argv, code)
 		}
@@ -204,7 +204,7 @@ func TestMark(t *testing.T) {
 		}
 	}
 	t.Run("without a plan nothing is built", func(t *testing.T) {
-		for _, name := range []string{Outer, Inner} {
+		for _, name := range []string{Outer, Middle, Inner} {
 			if code := run([]string{name}, Environ(name, 0)...); code != 1 {
 				t.Errorf("%s: exit %d", name, code)
 			}

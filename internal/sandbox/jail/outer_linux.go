@@ -20,6 +20,14 @@ func (s *stage) outer() {
 	if privileged {
 		s.lendPipes()
 	}
+	if plan.between(privileged) {
+		s.divert()
+	}
+	s.confine(plan, privileged)
+}
+
+// confine has inner carry the plan out, and ends as the program ended.
+func (s *stage) confine(plan *Plan, privileged bool) {
 	link, inner, err := s.clone(plan, privileged)
 	if err != nil {
 		s.fail(while(err, "enter new namespaces"))
@@ -81,14 +89,12 @@ func cloneAttr(plan *Plan, privileged bool) *syscall.SysProcAttr {
 	}
 	uid, gid := syscall.Geteuid(), syscall.Getegid()
 	if privileged {
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: nobody, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: nobody, Size: 1}}
+		uid, gid = nobody, nobody
 		attr.GidMappingsEnableSetgroups = true
-		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	} else {
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		attr.Credential = &syscall.Credential{Uid: uint32(plan.User), Gid: uint32(plan.Group)}
 	}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: plan.User, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: plan.Group, HostID: gid, Size: 1}}
 	// Rights within the new namespaces only. They last until inner's one thread gives them up.
 	attr.AmbientCaps = []uintptr{capSysAdmin, capNetAdmin, capNetBindService, capSetpcap}
 	return attr

@@ -1,31 +1,35 @@
 package jail
 
-// The names (argv[0]) of the two processes, for people who look at a list of them.
+// The names (argv[0]) of the processes, for people who look at a list of them.
 const (
-	Outer = "patchbay-jail"
-	Inner = "patchbay-jail-init"
+	Outer  = "patchbay-jail"
+	Middle = "patchbay-jail-mid" // only where the host's user is an ordinary one
+	Inner  = "patchbay-jail-init"
 )
 
-// Mark is the variable by whose value a process knows that it is one of the two. It is the host that sets it, for outer, and outer,
-// for inner; what the program has of an environment is in the plan.
+// Mark is the variable by whose value a process knows that it is one of these. It is the host that sets it, for outer, and outer,
+// for the others; what the program has of an environment is in the plan.
 const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "1"
+const Protocol = "2"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
 const Helper = "patchbay-jail"
 
-// Environ is the environment of one of the two, whose program has so many descriptors beyond the standard ones.
+// Environ is the environment of one of the processes, whose program has so many descriptors beyond the standard ones.
 func Environ(name string, files int) []string {
-	// One thread and no collections keep the two small and quick to start.
+	// One thread and no collections keep them small and quick to start.
 	return []string{"GOMAXPROCS=1", "GOGC=off", "GOTRACEBACK=none", Mark + "=" + name + ":" + Protocol + ":" + decimal(uint64(files))}
 }
 
 // StageExec is the stage at which the program itself is at fault, not its jail.
 const StageExec = "execute"
+
+// StageBar is the stage at which loaders are barred, which not every kernel can.
+const StageBar = "bar the loader"
 
 // Plan is what the jail is to be, worked out by the host to the last detail. It is plain data: what is in it was decided outside,
 // and what the kernel is to be told is in the kernel's own words.
@@ -35,6 +39,8 @@ type Plan struct {
 	Env  []string
 	Dir  string // the working directory, as seen inside
 
+	User, Group int // whom the program takes itself for
+
 	Files  int  // descriptors the program has beyond the three standard ones; they are 3, 4, … in every stage
 	Simple bool // no namespaces: Landlock and seccomp only
 	Probe  bool // build everything, start nothing
@@ -43,7 +49,8 @@ type Plan struct {
 	Net      Net
 	Landlock Landlock
 	Limits   []Limit
-	Filter   []byte // of system calls: an array of struct sock_filter; empty: none
+	Filter   []byte   // of system calls: an array of struct sock_filter; empty: none
+	Loaders  [][]byte // how files begin that the kernel may use as loaders and nobody may execute
 }
 
 // A Mount is one thing to be seen inside.
@@ -155,6 +162,8 @@ func (p *Plan) fields(c *codec) {
 	list(c, &p.Argv, text[string])
 	list(c, &p.Env, text[string])
 	text(c, &p.Dir)
+	number(c, &p.User)
+	number(c, &p.Group)
 	number(c, &p.Files)
 	c.flag(&p.Simple)
 	c.flag(&p.Probe)
@@ -165,6 +174,7 @@ func (p *Plan) fields(c *codec) {
 	list(c, &p.Landlock.Rules, func(c *codec, r *Rule) { text(c, &r.Path); number(c, &r.Rights) })
 	list(c, &p.Limits, func(c *codec, l *Limit) { number(c, &l.Resource); number(c, &l.Cur); number(c, &l.Max) })
 	text(c, &p.Filter)
+	list(c, &p.Loaders, text[[]byte])
 }
 
 func mountFields(c *codec, m *Mount) {

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks of the kernel's interface. A test compares every number with those of x/sys/unix, which the two
+// What package syscall lacks of the kernel's interface. A test compares every number with those of x/sys/unix, which the
 // processes cannot afford.
 
 // System calls since 424 have one number on every kind of machine (but MIPS, where these are no calls at all, so that no jail

@@ -21,6 +21,13 @@ const works = {
   "read-granted-path": (t) => assert.equal(readFileSync(t.note, "utf8"), "to be read"),
   "write-granted-path": (t) => writeFileSync(`${t.scratch}/written`, "by the plugin"),
   "write-private-tmp": (t) => writeFileSync(`${os.tmpdir()}/${t.stray}`, "private"),
+  "read-granted-path-in-home": (t) => assert.equal(readFileSync(`${os.homedir()}/notes/note`, "utf8"), readFileSync(`${t.notes}/note`, "utf8")),
+  "write-home": () => writeFileSync(`${os.homedir()}/new`, "x"),
+  "work-in-own-directory": (t) => {
+    assert(readFileSync("legitimate.mjs", "utf8").includes("works"));
+    writeFileSync("../scratch/relative", "x");
+    assert.equal(readFileSync(`${t.scratch}/relative`, "utf8"), "x");
+  },
   "run-granted-program": (t) => assert(execFileSync(t.tool).length > 0),
   "run-itself": () => assert.equal(String(execFileSync(process.execPath, ["-p", "6*7"])), "42\n"),
   "connect-to-granted-address": async (t) => assert.equal(await ask("127.0.0.1", t.port), "granted\n"),

@@ -52,6 +52,33 @@ def write_home(t):
 
 
 @works
+def read_granted_path_in_home(t):
+    assert open(os.path.expanduser("~/notes/note")).read() == "to be read"
+    assert open(t["notes"] + "/note").read() == "to be read" and os.path.realpath(t["notes"]) == t["notes"]
+
+
+@works
+def work_in_own_directory(t):
+    assert os.path.samefile(".", t["own"]) and "legitimate.py" in os.listdir() and "WORKS" in open("legitimate.py").read()
+    with open("../scratch/relative", "w") as file:
+        file.write("x")
+    assert open(t["scratch"] + "/relative").read() == "x" and open("../granted/note").read() == "to be read"
+
+
+@works
+def read_pipe(t):
+    """Of what may be read, a pipe may."""
+    os.close(os.open(t["granted"] + "/pipe", os.O_RDONLY | os.O_NONBLOCK))
+
+
+@works
+def use_own_pipe(t):
+    for place in ("/tmp", os.path.expanduser("~"), t["scratch"]):
+        os.mkfifo(place + "/own-pipe")
+        os.write(os.open(place + "/own-pipe", os.O_RDWR), b"x")
+
+
+@works
 def run_granted_program(t):
     assert subprocess.run([t["tool"]], capture_output=True, check=True).stdout
 

@@ -4,6 +4,9 @@ works_read_own_files() { [[ $(<"$0") == *works_* ]]; }
 works_read_granted_path() { [[ $(<"$note") == 'to be read' ]]; }
 works_write_granted_path() { printf 'by the plugin' >"$scratch/written"; }
 works_write_private_tmp() { printf x >"/tmp/$stray" && [[ $(<"/tmp/$stray") == x ]]; }
+works_read_granted_path_in_home() { [[ $(<~/notes/note) == 'to be read' && $(cd -P ~/notes && pwd) == "$notes" ]]; }
+works_write_home() { printf x >~/new && [[ $(<~/new) == x ]]; }
+works_work_in_own_directory() { [[ -r legitimate.sh && . -ef $own ]] && printf x >../scratch/relative && [[ $(<"$scratch/relative") == x && $(<../granted/note) == 'to be read' ]]; }
 works_run_granted_program() { [[ $("$tool") ]]; }
 works_run_itself() { [[ $("$BASH" -c 'echo $((6 * 7))') == 42 ]]; }
 works_use_here_documents() { read -r line <<<'text' && [[ $line == text ]]; }

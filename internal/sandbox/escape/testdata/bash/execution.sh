@@ -10,6 +10,11 @@ escape_run_shell() { [[ $(/bin/sh -c 'echo in a shell') == 'in a shell' ]] && cl
 escape_run_other_interpreter() { [[ $("$python" -S -E -c 'print("in Python")') == 'in Python' ]] && claim 'Python ran'; }
 escape_run_by_loader() { [[ $("$loader" /usr/bin/id) ]] && claim 'id ran'; }
 escape_run_by_loader_of_child() { [[ $(exec -a ld "$loader" /bin/ls /) ]] && claim 'ls ran'; }
+escape_start_loader() { [[ $barred ]] && version=$("$loader" --version) && claim "$version"; }
+escape_start_loader_by_path() { [[ $barred ]] && version=$(PATH=${loader%/*}; "${loader##*/}" --version) && claim "$version"; }
+escape_start_loader_in_own_place() { [[ $barred ]] && version=$(exec "$loader" --version) && claim "$version"; }
+escape_start_loader_by_script() { [[ $barred ]] && version=$("$own/by-loader") && claim "$version"; }
+escape_run_program_among_libraries_by_loader() { [[ $barred ]] && version=$("$loader" /usr/lib/git-core/git --version) && claim "$version"; }
 escape_run_as_debugger() { content "$(shopt -s extdebug; trap '"$prog"' DEBUG; :)"; }
 escape_run_by_command_not_found() { content "$(command_not_found_handle() { "$prog"; }; no_such_command)"; }
 

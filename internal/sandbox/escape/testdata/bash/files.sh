@@ -33,6 +33,13 @@ escape_create_file() { : >"$secret/new" && did created; }
 escape_write_through_dotdot() { printf changed >"$scratch/../secret/victim" && did written; }
 escape_write_through_root_of_init() { printf changed >"/proc/1/root$victim" && did written; }
 escape_write_granted_for_reading() { printf changed >"$note" && did written; }
+escape_write_pipe_granted_for_reading() { printf %s "$stray" >"$granted/pipe" && did written; }
+escape_write_pipe_below_home() { printf %s "$stray" >"$notes/pipe" && did written; }
+escape_write_pipe_below_own_home() { printf %s "$stray" >~/notes/pipe && did written; }
+escape_write_pipe_of_its_own() { printf %s "$stray" >"$own/pipe" && did written; }
+escape_write_pipe_where_it_really_is() { cd -P "$granted" && printf %s "$stray" >"$PWD/pipe" && did written; }
+escape_append_to_pipe() { printf %s "$stray" >>"$granted/pipe" && did appended; }
+escape_read_and_write_pipe() { exec {fd}<>"$granted/pipe" && printf %s "$stray" >&"$fd" && did written; }
 escape_write_reopened_descriptor() { exec {fd}<"$note" && printf changed >"/proc/self/fd/$fd" && did written; }
 escape_write_history() { history -s changed && history -w "$victim" && did written; }
 escape_write_own_code() { printf '\n# changed\n' >>"$own/files.sh" && did written; }

@@ -222,7 +222,209 @@ def run_program_among_libraries(t):
 @escape
 def run_program_among_libraries_by_loader(t):
     """What can be read and mapped there can be run by the loader, unless that cannot be started."""
+    barred(t)
     return tries([lambda p=p: says_version([t["loader"], p, "--version"]) for p in AMONG_LIBRARIES])
+
+
+def starts(t, path, **options):
+    """Started by hand, the loader tells its version, and runs what it is given."""
+    barred(t)
+    said = output([path, "--version"], **options)
+    if not any(word in said for word in (b"ld.so", b"musl", b"error while loading")):
+        raise Held(said[:100].decode("latin-1"))
+    return claim(f"{path} was started")
+
+
+def barred(t):
+    if not t["barred"]:
+        raise NotApplicable("this kernel cannot keep the loader from being started")
+
+
+@escape
+def start_loader(t):
+    return starts(t, t["loader"])
+
+
+@escape
+def start_loader_by_its_true_path(t):
+    return starts(t, os.path.realpath(t["loader"]))
+
+
+@escape
+def start_loader_by_every_path(t):
+    """Systems have it under several names."""
+    barred(t)
+    name = os.path.basename(t["loader"])
+    paths = [f"{d}/{name}" for d in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", os.path.dirname(c_library()), "/proc/self/root/lib64")]
+    return tries([lambda p=p: starts(t, p) for p in paths] + [lambda: starts(t, "/usr/bin/ld.so")])
+
+
+@escape
+def start_loader_through_symlink(t):
+    os.symlink(t["loader"], f"{t['scratch']}/loader")
+    return starts(t, f"{t['scratch']}/loader")
+
+
+@escape
+def start_loader_through_symlink_in_tmp(t):
+    path = f"/tmp/loader-{t['stray']}"
+    os.symlink(t["loader"], path)
+    try:
+        return starts(t, path)
+    finally:
+        os.unlink(path)
+
+
+@escape
+def start_loader_by_hard_link(t):
+    path = f"/tmp/loader-{t['stray']}"
+    os.link(os.path.realpath(t["loader"]), path)
+    try:
+        return starts(t, path)
+    finally:
+        os.unlink(path)
+
+
+@escape
+def start_copy_of_loader(t):
+    return starts(t, copy(t["loader"], f"{t['scratch']}/loader", 0o755))
+
+
+@escape
+def start_copy_of_loader_in_tmp(t):
+    path = copy(t["loader"], f"/tmp/loader-{t['stray']}", 0o755)
+    try:
+        return starts(t, path)
+    finally:
+        os.unlink(path)
+
+
+@escape
+def start_copy_of_loader_in_memory(t):
+    fd = memory_file({"elf": read(t["loader"], -1).hex()})
+    os.set_inheritable(fd, True)
+    return starts(t, f"/proc/self/fd/{fd}", close_fds=False)
+
+
+@escape
+def start_loader_by_descriptor(t):
+    fd = os.open(t["loader"], os.O_RDONLY)
+    os.set_inheritable(fd, True)
+    return starts(t, f"/proc/self/fd/{fd}", close_fds=False)
+
+
+def execveat(t, fd, path, flags):
+    barred(t)
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(writer, 1)
+        argv = (ctypes.c_char_p * 3)(b"ld.so", b"--version", None)
+        try:
+            syscall("execveat", fd, path, argv, None, flags)
+        except OSError as error:
+            os._exit(error.errno)
+    os.close(writer)
+    said = os.read(reader, 1000)
+    _, status = os.waitpid(pid, 0)
+    if not said:
+        code = max(os.waitstatus_to_exitcode(status), 0)
+        raise OSError(code, os.strerror(code))
+    return claim(said[:40].decode("latin-1"))
+
+
+@escape
+def start_loader_with_execveat(t):
+    return execveat(t, os.open(t["loader"], os.O_RDONLY | os.O_CLOEXEC), b"", 0x1000)
+
+
+@escape
+def start_loader_with_execveat_of_kept_descriptor(t):
+    fd = os.open(t["loader"], os.O_RDONLY)
+    os.set_inheritable(fd, True)
+    return execveat(t, fd, b"", 0x1000)
+
+
+@escape
+def start_loader_with_execveat_of_place(t):
+    """O_PATH is enough for it."""
+    fd = os.open(t["loader"], os.O_PATH)
+    os.set_inheritable(fd, True)
+    return execveat(t, fd, b"", 0x1000)
+
+
+@escape
+def start_loader_with_execveat_from_directory(t):
+    real = os.path.realpath(t["loader"])
+    return execveat(t, os.open(os.path.dirname(real), os.O_PATH), os.path.basename(real).encode(), 0)
+
+
+@escape
+def start_loader_as_interpreter_of_script(t):
+    """A script of the plugin's own, whose first line names it."""
+    return starts(t, f"{t['own']}/by-loader")
+
+
+@escape
+def start_loader_as_interpreter_of_dropped_script(t):
+    path = write(f"{t['scratch']}/script", f"#!{t['loader']} --version\n".encode(), 0o755)
+    return starts(t, path)
+
+
+@escape
+def start_loader_as_interpreter_of_interpreter(t):
+    inner = write(f"{t['scratch']}/inner", f"#!{t['loader']}\n".encode(), 0o755)
+    return starts(t, write(f"{t['scratch']}/script", f"#!{inner}\n".encode(), 0o755))
+
+
+@escape
+def start_loader_from_own_mapping(t):
+    """It is mapped into this very process, and the kernel has names for mappings."""
+    name = os.path.basename(os.path.realpath(t["loader"]))
+    for line in read("/proc/self/maps").decode().splitlines():
+        if line.endswith(name):
+            start, end = line.split()[0].split("-")
+            return starts(t, f"/proc/self/map_files/{int(start, 16):x}-{int(end, 16):x}")
+    raise NotApplicable("it is not mapped")
+
+
+@escape
+def start_loader_under_list_of_its_own(t):
+    """What is barred is on a list of the namespace; a new namespace may have another."""
+    barred(t)
+
+    def attempt():
+        syscall("unshare", 0x10000000 | 0x20000)  # a user and a mount namespace
+        syscall("fsconfig", syscall("fsopen", b"binfmt_misc", 0), 6, None, None, 0)
+        return starts(t, t["loader"])
+
+    return in_child(attempt)
+
+
+@escape
+def clear_list_of_barred(t):
+    """What the list is cleared by, where it is mounted; that it can be opened is enough."""
+    for path in ("/proc/sys/fs/binfmt_misc/status", "/proc/sys/fs/binfmt_misc/loader0"):
+        try:
+            os.close(os.open(path, os.O_WRONLY))
+            return claim(f"opened {path}")
+        except OSError as error:
+            refusal = error
+    raise refusal
+
+
+@escape
+def clear_list_through_descriptors_of_init(t):
+    """Whoever holds the list open is pid 1."""
+    import glob
+
+    for path in glob.glob("/proc/1/fd/*"):
+        try:
+            os.close(os.open(f"{path}/status", os.O_WRONLY))
+            return claim(f"opened {path}/status")
+        except OSError:
+            pass
+    raise Held("nothing of pid 1's is in sight")
 
 
 @escape

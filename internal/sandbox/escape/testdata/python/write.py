@@ -171,13 +171,6 @@ def write_granted_for_reading(t):
 
 
 @escape
-def write_pipe_granted_for_reading(t):
-    """A read-only mount does not keep from writing into a named pipe."""
-    os.write(os.open(f"{t['granted']}/pipe", os.O_WRONLY | os.O_NONBLOCK), b"x")
-    return claim("written")
-
-
-@escape
 def write_reopened_descriptor(t):
     fd = os.open(t["note"], os.O_PATH)
     write(f"/proc/self/fd/{fd}", b"changed")

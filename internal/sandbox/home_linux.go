@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// places are the directories that a program may expect and that are its own: home, temporary files, where it works.
+func (p *planner) places() {
+	p.home()
+	p.temporaryFiles()
+	if p.plan.Dir != p.launch.Dir {
+		return // at home
+	}
+	// Where it works it sees what it was granted, and otherwise an empty directory.
+	dir, _ := p.reach(p.launch.Dir)
+	if _, err := os.Stat(dir); err == nil { // else the start will say so
+		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
+	}
+}
+
+// home gives the program a home of its own, and tells it where: in the jail's own /tmp. The user's home is then no more than a part of the
+// path to what was granted in there, and nothing that may only be read lies in a place that may be written (see outside).
+func (p *planner) home() {
+	dir := env(p.plan.Env, "HOME")
+	if !filepath.IsAbs(dir) || p.plan.Simple {
+		return
+	}
+	dir, _ = p.reach(dir)
+	if p.stays(dir) {
+		return
+	}
+	place := p.ownTemporary()
+	if place == "" {
+		return // it has no home
+	}
+	own := unused(place+"/home", p.taken())
+	p.add(jail.Mount{Kind: jail.Dir, Target: own})
+	p.setEnv("HOME", own)
+	p.usersHome, p.ownHome = dir, own
+	if realPath(p.launch.Dir) == dir {
+		p.plan.Dir = own
+	}
+}
+
+// temporaryFiles are in a directory that is the jail's own.
+func (p *planner) temporaryFiles() {
+	dir := env(p.plan.Env, "TMPDIR")
+	if !filepath.IsAbs(dir) || p.plan.Simple {
+		return
+	}
+	if dir, _ = p.reach(dir); !p.stays(dir) {
+		p.setEnv("TMPDIR", cmp.Or(p.ownTemporary(), "/tmp"))
+	}
+}
+
+// stays reports whether a directory that the environment names is there: because it is granted, or has to be as it is, or lies in one that
+// is the jail's own.
+func (p *planner) stays(dir string) bool {
+	below := func(root string) bool { return within(dir, root) }
+	granted := func(g capability.Capability) bool { return isFile(g) && within(dir, realPath(g.Path)) }
+	switch {
+	case dir == "/", dir == "/usr", slices.ContainsFunc(p.opts.Grants, granted):
+		return true
+	case slices.ContainsFunc(temporary, below):
+		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below)
+}
+
+// ownTemporary is a temporary directory that is the jail's own; empty where all of them are granted.
+func (p *planner) ownTemporary() string {
+	taken := p.taken()
+	for _, dir := range temporary {
+		covers := func(path string) bool { return within(dir, path) }
+		if realPath(dir) == dir && !slices.ContainsFunc(taken, covers) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// taken are the paths of what the plugin is to see, as far as they are named.
+func (p *planner) taken() []string {
+	var taken []string
+	for _, path := range append([]string{p.launch.Path}, p.opts.Own...) {
+		taken = append(taken, realPath(path))
+	}
+	for _, g := range p.opts.Grants {
+		if isFile(g) || g.Kind == capability.Exec {
+			taken = append(taken, realPath(g.Path))
+		}
+	}
+	return taken
+}
+
+// unused is a path by which none of the others leads, with a number where it has to be.
+func unused(path string, taken []string) string {
+	for n := 1; ; n++ {
+		try := path
+		if n > 1 {
+			try += "-" + strconv.Itoa(n)
+		}
+		if !slices.ContainsFunc(taken, func(other string) bool { return within(other, try) }) {
+			return try
+		}
+	}
+}
+
+// homeLinks let ~ lead to what was granted in the user's home.
+func (p *planner) homeLinks() {
+	if p.ownHome == "" {
+		return
+	}
+	for _, target := range outermost(p.plan.Mounts, func(m jail.Mount) bool {
+		return (m.Kind == jail.Bind || m.Kind == jail.Link) && below(m.Target, p.usersHome)
+	}) {
+		p.add(jail.Mount{Kind: jail.Link, Source: target, Target: p.ownHome + strings.TrimPrefix(target, p.usersHome)})
+	}
+}
+
+// outermost are the targets of some mounts, without those that lie in others of them.
+func outermost(mounts []jail.Mount, some func(jail.Mount) bool) []string {
+	var all []string
+	for _, m := range mounts {
+		if some(m) && !slices.Contains(all, m.Target) {
+			all = append(all, m.Target)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(target string) bool {
+		return slices.ContainsFunc(all, func(other string) bool { return below(target, other) })
+	})
+}
+
+// setEnv changes a variable of the program's.
+func (p *planner) setEnv(name, value string) {
+	p.plan.Env = slices.Clone(p.plan.Env)
+	for i, v := range p.plan.Env {
+		if strings.HasPrefix(v, name+"=") {
+			p.plan.Env[i] = name + "=" + value
+		}
+	}
+}
+
+// below reports whether a path lies in a directory, and is not itself that.
+func below(path, dir string) bool { return path != dir && within(path, dir) }

@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// pipe makes a named pipe that somebody has open.
+func pipe(t *testing.T, path string) {
+	t.Helper()
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+}
+
+// needLandlock skips where Landlock is needed and is not there.
+func needLandlock(t *testing.T) {
+	t.Helper()
+	if err := here().Landlock; err != nil {
+		t.Skip(err)
+	}
+}
+
+// TestPipes: a named pipe can be written to where files can, and nowhere else.
+func TestPipes(t *testing.T) {
+	needLandlock(t)
+	s := newScene(t)
+	home := outsideTmp(t)
+	for _, dir := range []string{s.dir + "/granted", s.dir + "/plugin", s.dir + "/writable", home} {
+		pipe(t, dir+"/pipe")
+	}
+	read, write := "read:fs:"+s.dir+"/granted", "write:fs:"+s.dir+"/writable"
+	atHome := proc.Spec{Env: []string{"HOME=" + home}}
+	for _, c := range []struct {
+		rule         string
+		o            Options
+		with         proc.Spec
+		script, want string
+	}{
+		{"what may be read, below /tmp", Options{Grants: grants(t, read)}, proc.Spec{}, "put $D/granted/pipe; put /outside$D/granted/pipe", "-\n-"},
+		{"what may be written", Options{Grants: grants(t, read, write)}, proc.Spec{}, "put $D/writable/pipe; put $D/granted/pipe", "put\n-"},
+		{"its own files", Options{Own: []string{s.dir + "/plugin"}}, proc.Spec{Dir: s.dir + "/plugin"}, "put $D/plugin/pipe; put pipe", "-\n-"},
+		{"what may be written within what may be read", Options{Grants: grants(t, "read:fs:"+s.dir, write)}, proc.Spec{}, "put $D/granted/pipe; put $D/writable/pipe", "-\nput"},
+		{"one pipe", Options{Grants: grants(t, "read:fs:"+s.dir+"/granted/pipe")}, proc.Spec{}, "put $D/granted/pipe", "-"},
+		{"/tmp itself", Options{Grants: grants(t, "read:fs:/tmp")}, proc.Spec{}, "put $D/granted/pipe; put /tmp/new", "-\n-"},
+		{"home, where it is granted", Options{Grants: grants(t, "read:fs:"+home)}, atHome, "put $HOME/pipe", "-"},
+		{"what is granted in a home", Options{Grants: grants(t, "read:fs:"+home+"/pipe", "read:fs:"+home+"/note")}, atHome,
+			"see $HOME/note; put $HOME/pipe; put " + home + "/pipe; put $HOME/new", "outside\n-\n-\nput"},
+		{"all that is not below /tmp, where everything may be read", Options{ReadAll: true}, proc.Spec{}, "put " + home + "/pipe", "-"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := scene{t, s.dir}
+			s.seesWith(c.o, c.with, c.script, c.want)
+		})
+	}
+	t.Run("without namespaces", func(t *testing.T) {
+		s := scene{t, s.dir}
+		o := Options{Grants: grants(t, read, write), Own: []string{s.dir + "/plugin"}, System: needSimple(t)}
+		s.seesWith(o, atHome, "put $D/granted/pipe; put $D/plugin/pipe; put $D/writable/pipe; put "+home+"/pipe; put $HOME/new", "-\n-\nput\n-\nput")
+	})
+}
+
+// TestPlanOutside: what may only be read lies in nothing that may be written.
+func TestPlanOutside(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"/a/b", "/own", "/w", "/real"} {
+		if err := os.MkdirAll(dir+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, "real", dir+"/link")
+	all := Options{Grants: grants(t, "read:fs:"+dir+"/a", "write:fs:"+dir+"/a/b", "write:fs:"+dir+"/w", "read:fs:"+dir+"/link"), Own: []string{dir + "/own"}}
+	for _, c := range []struct {
+		rule        string
+		o           Options
+		where, want string
+	}{
+		{"what may be read is moved", all, "/outside" + dir + "/a", "bind"},
+		{"and a link leads there", all, dir + "/a", "link"},
+		{"so are its own files", all, "/outside" + dir + "/own", "bind+exec"},
+		{"what lies in it moves with it", all, "/outside" + dir + "/a/b", "bind+write"},
+		{"and needs no link", all, dir + "/a/b", ""},
+		{"what may be written stays", all, dir + "/w", "bind+write"},
+		{"and can be reached from there", all, "/outside" + dir + "/w", "link"},
+		{"so can links", all, "/outside" + dir + "/link", "link"},
+		{"what a link leads to is moved", all, "/outside" + dir + "/real", "bind"},
+		{"what is not in memory stays", Options{Grants: grants(t, "read:fs:/srv/a")}, "/srv/a", "bind"},
+		{"a place that is granted is not taken", Options{Grants: grants(t, "read:fs:/outside/x", "read:fs:"+dir+"/a")}, "/outside-2" + dir + "/a", "bind"},
+		{"where there is all, nothing can be added", Options{Grants: grants(t, "read:fs:/", "read:fs:"+dir+"/a")}, dir + "/a", "bind"},
+		{"nor where all may be executed", Options{ReadAll: true, Own: []string{dir + "/own"}}, dir + "/own", "bind+exec"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			if got := kinds(planned(c.o), c.where); got != c.want {
+				t.Errorf("%s: %q, want %q", c.where, got, c.want)
+			}
+		})
+	}
+	t.Run("whatever is granted", func(t *testing.T) {
+		for _, o := range []Options{all, {Grants: grants(t, "read:fs:/tmp", "read:fs:/var", "read:fs:/dev", "write:fs:"+dir+"/w")},
+			{Grants: grants(t, "read:fs:/var/tmp/x", "read:fs:/dev/shm/y", "read:fs:"+dir+"/a/b", "exec:x:"+dir+"/own/x"), Own: []string{dir + "/a"}}} {
+			p := planned(o, "HOME=/home/of/mine", "TMPDIR=/elsewhere")
+			for _, m := range p.Mounts {
+				if m.Kind == jail.Bind && !m.Write && writableAbove(p, m.Target) {
+					t.Errorf("%s lies in what may be written: %v", m.Target, o.Grants)
+				}
+			}
+		}
+	})
+}
+
+// writableAbove reports whether a rule allows writing at a path, as Landlock adds them up.
+func writableAbove(p *draft, path string) bool {
+	return slices.ContainsFunc(p.landlock(1).Rules, func(r jail.Rule) bool {
+		return r.Rights&unix.LANDLOCK_ACCESS_FS_WRITE_FILE != 0 && within(path, r.Path)
+	})
+}
+
+// TestPlanHome: a program is told where its home is.
+func TestPlanHome(t *testing.T) {
+	for _, c := range []struct {
+		rule      string
+		o         Options
+		home, tmp string
+		wantHome  string
+		wantTmp   string
+	}{
+		{"a home of its own", Options{}, "/home/ann", "/home/ann/tmp", "/tmp/home", "/tmp"},
+		{"where it is granted, the real one", Options{Grants: grants(t, "read:fs:/home/ann")}, "/home/ann", "/home/ann/tmp", "/home/ann", "/home/ann/tmp"},
+		{"where it lies in a grant, too", Options{Grants: grants(t, "read:fs:/home")}, "/home/ann", "/tmp/x", "/home/ann", "/tmp/x"},
+		{"in /tmp, as it is", Options{}, "/tmp/ann", "/var/tmp/x", "/tmp/ann", "/var/tmp/x"},
+		{"where everything may be read, the real one", Options{ReadAll: true}, "/home/ann", "/elsewhere", "/home/ann", "/elsewhere"},
+		{"temporary files where /tmp is granted", Options{Grants: grants(t, "read:fs:/tmp")}, "/home/ann", "/elsewhere", "/var/tmp/home", "/var/tmp"},
+		{"none is none", Options{}, "", "relative", "", "relative"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			p := planned(c.o, "HOME="+c.home, "TMPDIR="+c.tmp)
+			if home, tmp := env(p.Env, "HOME"), env(p.Env, "TMPDIR"); home != c.wantHome || tmp != c.wantTmp {
+				t.Errorf("HOME=%s TMPDIR=%s, want %s and %s", home, tmp, c.wantHome, c.wantTmp)
+			}
+			if want := ":" + cmp.Or(c.wantHome, "/") + ":/bin/sh"; !strings.Contains(content(p, "/etc/passwd"), want) {
+				t.Errorf("passwd: %q", content(p, "/etc/passwd"))
+			}
+		})
+	}
+	t.Run("who works at home works there", func(t *testing.T) {
+		home := outsideTmp(t)
+		p, err := New(Options{}).plan(proc.Launch{Path: "/bin/sh", Env: []string{testPath, "HOME=" + home}, Dir: home}, "")
+		if err != nil || p.Dir != "/tmp/home" {
+			t.Errorf("%s, %v", p.Dir, err)
+		}
+	})
+	t.Run("the host's environment stays as it is", func(t *testing.T) {
+		vars := []string{testPath, "HOME=/home/ann"}
+		if _, err := New(Options{}).plan(proc.Launch{Path: "/bin/sh", Env: vars, Dir: "/"}, ""); err != nil || vars[1] != "HOME=/home/ann" {
+			t.Errorf("%v, %v", vars, err)
+		}
+	})
+}
+
+// content is that of a made-up file.
+func content(p *draft, path string) string {
+	for _, m := range p.Mounts {
+		if m.Kind == jail.File && m.Target == path {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// TestWhereverAPluginLies: below a home and below /tmp it works the same.
+func TestWhereverAPluginLies(t *testing.T) {
+	needNamespaces(t)
+	for name, home := range map[string]string{"in a home": outsideTmp(t), "in a home in /tmp": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			own := home + "/.local/share/plugins/p"
+			write(t, own+"/main.py", "import os, part\nprint(part.word, open(os.path.expanduser('~/notes/a')).read(), open('data').read(), os.path.samefile('.', os.environ['OWN']))\n"+
+				"open(os.path.expanduser('~/new'), 'w').write('x')\nopen('../../state/new', 'w').write('x')\n", 0o644)
+			write(t, own+"/part.py", "word = 'part'\n", 0o644)
+			write(t, own+"/main.mjs", "import { word } from './part.mjs'; import fs from 'fs'; import os from 'os';\n"+
+				"console.log(word, fs.readFileSync(os.homedir() + '/notes/a', 'utf8'), fs.readFileSync('data', 'utf8'), fs.realpathSync('.') == fs.realpathSync(process.env.OWN) ? 'True' : '')\n"+
+				"fs.writeFileSync(os.homedir() + '/new', 'x'); fs.writeFileSync('../../state/new', 'x')\n", 0o644)
+			write(t, own+"/part.mjs", "export const word = 'part'\n", 0o644)
+			write(t, own+"/main.sh", "#!/bin/bash\n. ./part.sh; [[ . -ef $OWN ]] && same=True; echo $word $(<~/notes/a) $(<data) $same; echo x >~/new; echo x >../../state/new\n", 0o755)
+			write(t, own+"/part.sh", "word=part\n", 0o644)
+			write(t, own+"/data", "data", 0o644)
+			write(t, home+"/notes/a", "note", 0o644)
+			if err := os.Mkdir(home+"/.local/share/state", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for program, args := range map[string][]string{"python3": {own + "/main.py"}, "node": {own + "/main.mjs"}, "bash": {own + "/main.sh"}, "": nil} {
+				t.Run(cmp.Or(program, "by its #! line"), func(t *testing.T) {
+					s := sh(Options{Grants: grants(t, "read:fs:"+home+"/notes", "write:fs:"+home+"/.local/share/state"), Own: []string{own}}, "")
+					s.Path, s.Args = own+"/main.sh", args
+					if program != "" {
+						s.Path = tool(t, program)
+					}
+					s.Env, s.Dir = []string{testPath, "HOME=" + home, "OWN=" + own}, own
+					expect(t, s, "part note data True")
+					if text, err := os.ReadFile(home + "/.local/share/state/new"); err != nil || len(text) == 0 {
+						t.Errorf("%q, %v", text, err)
+					}
+					if err := os.Remove(home + "/.local/share/state/new"); err != nil {
+						t.Error(err)
+					}
+					if _, err := os.Stat(home + "/new"); err == nil {
+						t.Error("it wrote to the real home")
+					}
+				})
+			}
+			t.Run("go", func(t *testing.T) {
+				copyFile(t, "/proc/self/exe", own+"/plugin")
+				s := sh(Options{Grants: grants(t, "read:fs:"+home+"/notes"), Own: []string{own}}, "")
+				s.Path, s.Args = own+"/plugin", []string{"-fake", "reads", "data", "$HOME/notes/a", own + "/data", home + "/notes/a"}
+				s.Env, s.Dir = []string{testPath, "HOME=" + home}, own
+				expect(t, s, "data\nnote\ndata\nnote")
+			})
+		})
+	}
+}
