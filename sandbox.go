@@ -83,7 +83,7 @@ func (h *Host) sameBounds(e *entry) error {
 type lateNameError struct{ name, file string }
 
 func (e *lateNameError) Error() string {
-	return fmt.Sprintf("its name, %s, is known only once it runs: it would not be held to what [plugins.%q] says", e.name, e.name)
+	return fmt.Sprintf("its name, %s, is known only once it runs: what it is held to is looked for under [plugins.%q]", e.name, e.file)
 }
 
 // Fix is where to write it.
