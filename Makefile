@@ -57,6 +57,9 @@ test: tools ## all tests, under the race detector where a C compiler is present
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
 		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
 	fi
+	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
+		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
+	fi
 	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
 		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped'; \
 	fi

@@ -127,7 +127,7 @@ func (s *Serial) exchange(ctx context.Context) (message, error) {
 			err = s.holdOn(ctx)
 		case s.in.err != nil:
 			return s.lastWords()
-		case s.unsent && (drained > drainMax || s.tryR == nil || s.echoes()):
+		case s.unsent && (s.tryR == nil || s.echoes() || drained > drainMax):
 			s.transmit()
 		default:
 			err = s.read(ctx)

@@ -75,7 +75,8 @@ func (s *Serial) acceptOdd(m *message, want uint64) bool {
 // echoesAfter is how many right ids in a row show that a plugin does not make them up: the first may be right by chance.
 const echoesAfter = 3
 
-func (s *Serial) echoes() bool { return s.right >= echoesAfter }
+// echoes reports whether the plugin's ids are to be relied on. Where a wait cannot be bounded (no tryR), nothing can be held.
+func (s *Serial) echoes() bool { return s.right >= echoesAfter && s.tryR != nil }
 
 // held is a reply that may be the one or an old one.
 type held struct {
