@@ -10,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // PluginInfo is one plugin, as `patchbay plugin list --json` prints it.
@@ -35,6 +36,7 @@ type PluginDetail struct {
 	PluginInfo
 	Wiring       []Wire            `json:"wiring"`
 	Capabilities []Capability      `json:"capabilities"`
+	Mounts       []Mount           `json:"mounts"` // empty where it is not confined, or was not started yet
 	Health       string            `json:"health"`
 	Counters     Counters          `json:"counters"`
 	Problems     []dialect.Problem `json:"problems"`
@@ -55,6 +57,18 @@ type Capability struct {
 	Capability string `json:"capability"`
 	Status     string `json:"status"` // enforced | partial | not_enforced
 	Reason     string `json:"reason"`
+}
+
+// A Mount is a file or directory that a confined plugin sees, with all below it. It sees nothing else.
+type Mount struct {
+	Path    string `json:"path"`
+	Access  string `json:"access"`  // read | execute | write; the last two include the first
+	Because string `json:"because"` // why it is there: a capability, or what it is
+}
+
+// System reports whether the mount is one that every confined plugin has.
+func (m Mount) System() bool {
+	return m.Because == sandbox.BecauseSystem || m.Because == sandbox.BecauseDevice
 }
 
 // Counters count what happened to a plugin since the host was opened.
@@ -83,7 +97,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e),
+	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
 	d.Counters = e.count()
 	if e.plugin != nil {

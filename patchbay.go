@@ -67,6 +67,7 @@ type entry struct {
 	counters hook.Counters
 	policy   *policy // what it is held to; nil: nothing
 	denials  denials // what its sandbox refused it
+	mounts   mounts  // what it sees of the file system
 }
 
 // Open finds plugins, starts them and returns when all are ready or have

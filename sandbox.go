@@ -55,7 +55,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	rt.Box = func(files ...string) proc.Box {
-		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, System: system, Log: rt.Log,
+		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup.Environ,
+			System: system, Log: rt.Log, OnPlan: e.mounts.set,
 			OnDenied: func(d sandbox.Denial) {
 				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
 				e.denials.add(d)
@@ -102,7 +103,7 @@ func (e *UnenforcedError) Error() string {
 	for _, c := range e.Capabilities {
 		parts = append(parts, c.Capability+" ("+c.Reason+")")
 	}
-	return "it cannot be held to " + strings.Join(parts, ", ")
+	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under [plugins.%q]", strings.Join(parts, ", "), e.Plugin)
 }
 
 // Fix is what to write into the configuration to run the plugin all the same.
@@ -201,6 +202,28 @@ func (h *Host) examineLimits(e *entry) []Finding {
 		}
 	}
 	return findings
+}
+
+// mounts are what a plugin's newest process sees of the file system.
+type mounts struct {
+	mu    sync.Mutex // protects trees
+	trees []sandbox.Tree
+}
+
+func (m *mounts) set(trees []sandbox.Tree) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.trees = trees
+}
+
+func (m *mounts) list() []Mount {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := []Mount{}
+	for _, t := range m.trees {
+		out = append(out, Mount{t.Path, string(t.Access), t.Because})
+	}
+	return out
 }
 
 // mostDenials is how many denials are kept for the next step of the trace. More say no more.

@@ -48,6 +48,7 @@ func (a *app) runPluginInfo(host *patchbay.Host, name string) error {
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
 	a.printSection("capabilities", a.capabilityRows(p.Capabilities))
+	a.printSection("files it sees", mountRows(p.Mounts))
 	a.printFindings(pluginFindings(host.Doctor(), p))
 	return nil
 }
@@ -129,6 +130,24 @@ func cellRows(names []string) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, n := range names {
 		rows = append(rows, render.Cells("", n))
+	}
+	return rows
+}
+
+// mountRows lists what a confined plugin sees. Parts of the system, which every plugin sees, are one row; --json has them all.
+func mountRows(mounts []patchbay.Mount) [][]render.Cell {
+	var rows [][]render.Cell
+	system := 0
+	for _, m := range mounts {
+		if m.System() {
+			system++
+			continue
+		}
+		rows = append(rows, []render.Cell{{}, {Text: m.Path}, {Text: m.Access}, {Text: m.Because, Style: render.StyleDim}})
+	}
+	if system > 0 {
+		rows = append(rows, []render.Cell{{}, {Text: "the system"}, {Text: "execute"},
+			{Text: render.Count(system, "place") + " with libraries, data and devices (--json lists them)", Style: render.StyleDim}})
 	}
 	return rows
 }

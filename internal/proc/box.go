@@ -23,6 +23,10 @@ type Launch struct {
 	Dir    string // absolute
 	Files  int    // how many descriptors it has beyond the three standard ones
 	Limits Limits // what it may use
+
+	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty where that is not certain. It runs the shim's
+	// tool outside of any box: the box must ask only about shims that the operator installed, with the operator's own environment.
+	Behind func(shim string, environ []string) string
 }
 
 // Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
@@ -41,7 +45,7 @@ type Packed struct {
 }
 
 // pack puts the command into the Spec's box, if it has one.
-func (s Spec) pack(c command) (*Packed, error) {
+func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
 	if s.Box == nil {
 		return nil, nil
 	}
@@ -57,11 +61,26 @@ func (s Spec) pack(c command) (*Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits})
+	behind := func(shim string, environ []string) string {
+		return g.shims.real(ctx, g, shimUse{shim: shim, args: c.argv[1:], spec: Spec{Dir: dir, Env: environ}})
+	}
+	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind})
 	if err != nil {
-		return nil, &StartError{Path: c.file, Why: "cannot be confined: " + err.Error(), Err: err}
+		return nil, unconfined(c, err)
 	}
 	return packed, nil
+}
+
+// unconfined is the error of a program that its box refuses to start. The box may say what mends it.
+func unconfined(c command, err error) error {
+	e := &StartError{Path: c.file, Why: "the sandbox refuses it: " + err.Error(), Err: err}
+	if refused, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		e.Fix = refused.Fix()
+	}
+	return e
 }
 
 // closeFiles closes the host's side of what was for the child.

@@ -37,6 +37,7 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 		return "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' ` + quote(d.path)
 	}
 	line := interpreterLine(head)
+	call, env := line.throughEnv(d.path, nil, d.env)
 	switch {
 	case line.path == "":
 		return "its #! line names no interpreter", "begin the file with a line like #!/bin/sh"
@@ -44,10 +45,10 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 		return "its interpreter " + line.path + " does not exist", "install it, or change the #! line"
 	case !executable(line.path):
 		return "its interpreter " + line.path + " is not executable", "chmod +x " + quote(line.path)
-	case strings.Contains(line.via, " "):
-		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + line.via
-	case line.via != "" && line.find(d.env) == "":
-		return "its interpreter " + line.via + " is not in the PATH " + lookup(d.env, "PATH"), "install " + line.via + ", or extend the PATH given to the plugin"
+	case env && strings.Contains(call.Name, " "):
+		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + call.Name
+	case env && !hasSlash(call.Name) && inPath(call.Name, d.env) == "":
+		return "its interpreter " + call.Name + " is not in the PATH " + lookup(d.env, "PATH"), "install " + call.Name + ", or extend the PATH given to the plugin"
 	}
 	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -26,11 +27,15 @@ type command struct {
 
 // resolve finds the program and looks past shims: where it is one, or a script whose interpreter is one, the real
 // interpreter is started with the arguments the kernel would have given it. pyenv's shim costs 90 ms a start. Where
-// anything is unclear, the program is started as it is.
+// anything is unclear, the program is started as it is. So is a program in a box: what its files say must not make the host run anything
+// outside of it. The box looks past the shims of the operator itself.
 func (g *Group) resolve(ctx context.Context, s Spec) (command, error) {
 	c, err := find(s)
 	if err != nil {
 		return command{}, err
+	}
+	if s.Box != nil {
+		return c, nil
 	}
 	use := shimUse{shim: c.file, args: s.Args, spec: s}
 	if !isShim(c.file) {
@@ -40,8 +45,7 @@ func (g *Group) resolve(ctx context.Context, s Spec) (command, error) {
 			loaded = g.programs.look(line.path)
 		}
 		c.free = loaded.privileged
-		use.shim = line.find(s.Env)
-		use.args = slices.Concat(line.args, []string{c.path}, s.Args)
+		use.shim, use.args = line.find(c.path, s.Args, s.Env)
 	}
 	if !isShim(use.shim) {
 		return c, nil
@@ -101,16 +105,13 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// readHead reads the first bytes of a file; none, where it cannot be read. A pipe in its place must not make us wait.
+// readHead reads the first bytes of a file; none, where it cannot be read.
 func readHead(file string) []byte {
-	f, err := os.OpenFile(file, os.O_RDONLY|openNonblock, 0)
+	f, err := openRegular(file)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -119,16 +120,30 @@ func readHead(file string) []byte {
 	return head[:n]
 }
 
+// openRegular opens a file to read it. Anything but a regular file is an error, at once: a named pipe must not make the host wait.
+func openRegular(file string) (*os.File, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // hashBang is what a #! line says.
 type hashBang struct {
-	path string   // the interpreter the kernel starts
-	via  string   // the program that env is asked to find, where path is env; else empty
-	args []string // what follows the interpreter, before the script
+	path string // the interpreter that the kernel starts
+	arg  string // its one argument, before the script; empty: none
 }
 
 // interpreterLine reads the #! line of a file's head. Everything after the interpreter is one argument, by the kernel's rule.
-// The zero value stands for no such line, one that does not end within the head, or one that env reads in a way
-// not repeated here.
+// The zero value stands for no such line, and for one that does not end within the head.
 func interpreterLine(head []byte) hashBang {
 	text, ok := bytes.CutPrefix(head, []byte("#!"))
 	line, _, ended := bytes.Cut(text, []byte{'\n'})
@@ -137,37 +152,38 @@ func interpreterLine(head []byte) hashBang {
 	}
 	path, arg, _ := strings.Cut(strings.Trim(string(line), " \t"), " ")
 	path, tabbed, _ := strings.Cut(path, "\t")
-	arg = strings.Trim(tabbed+" "+arg, " \t")
-	h := hashBang{path: path}
-	switch {
-	case filepath.Base(path) == "env":
-		return h.throughEnv(arg)
-	case arg != "":
-		h.args = []string{arg}
-	}
-	return h
+	return hashBang{path: path, arg: strings.Trim(tabbed+" "+arg, " \t")}
 }
 
-// throughEnv reads "env X" and "env -S X ARG …". Quotes, variables, assignments and other options are env's business.
-func (h hashBang) throughEnv(arg string) hashBang {
-	words := []string{arg}
-	if rest, ok := strings.CutPrefix(arg, "-S"); ok {
-		words = strings.Fields(rest)
+// args are the arguments that the interpreter of a script gets.
+func (h hashBang) args(script string, args []string) []string {
+	if h.arg == "" {
+		return append([]string{script}, args...)
 	}
-	if len(words) == 0 || words[0] == "" || words[0][0] == '-' || strings.ContainsAny(arg, "\"'\\$#=") {
-		return hashBang{path: h.path}
-	}
-	h.via, h.args = words[0], words[1:]
-	return h
+	return append([]string{h.arg, script}, args...)
 }
 
-// find is the file of the interpreter, empty where there is none.
-func (h hashBang) find(env []string) string {
-	switch {
-	case h.via == "":
-		return h.path
-	case hasSlash(h.via):
-		return h.via
+// throughEnv returns what env starts, where env is the interpreter of a script. ok is false where it is not, or where it would do more than
+// start a program by its name.
+func (h hashBang) throughEnv(script string, args, env []string) (call EnvCall, ok bool) {
+	if filepath.Base(h.path) != "env" {
+		return EnvCall{}, false
 	}
-	return inPath(h.via, env)
+	call, err := ReadEnv(h.args(script, args), env)
+	return call, err == nil && call.Name != script && call.Dir == "" && slices.Equal(call.Env, env)
+}
+
+// find returns the interpreter that a script ends up with and the arguments it gets; empty where that is unclear.
+func (h hashBang) find(script string, args, env []string) (interpreter string, its []string) {
+	if filepath.Base(h.path) != "env" {
+		return h.path, h.args(script, args)
+	}
+	call, ok := h.throughEnv(script, args, env)
+	switch {
+	case !ok:
+		return "", nil
+	case hasSlash(call.Name):
+		return call.Name, call.Args
+	}
+	return inPath(call.Name, env), call.Args
 }

@@ -5,7 +5,6 @@ package proc
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -20,22 +19,16 @@ func TestInterpreterLine(t *testing.T) {
 		{"an interpreter", "#!/bin/sh\n", hashBang{path: "/bin/sh"}},
 		{"without a newline", "#!/bin/sh", hashBang{path: "/bin/sh"}},
 		{"with space around it", "#! \t/bin/sh \t\n", hashBang{path: "/bin/sh"}},
-		{"all that follows is one argument", "#!/bin/sh -e -u\n", hashBang{path: "/bin/sh", args: []string{"-e -u"}}},
-		{"through env", "#!/usr/bin/env python3\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{}}},
-		{"through env after a tab", "#!/usr/bin/env\tpython3\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{}}},
-		{"through env -S", "#!/usr/bin/env -S python3 -u -B\n", hashBang{path: "/usr/bin/env", via: "python3", args: []string{"-u", "-B"}}},
-		{"through env, more than a name", "#!/usr/bin/env python3 -u\n", hashBang{path: "/usr/bin/env", via: "python3 -u", args: []string{}}},
-		{"through env with an option", "#!/usr/bin/env -i python3\n", hashBang{path: "/usr/bin/env"}},
-		{"through env -S with an option", "#!/usr/bin/env -S -i python3\n", hashBang{path: "/usr/bin/env"}},
-		{"through env -S with quotes", "#!/usr/bin/env -S python3 '-u x'\n", hashBang{path: "/usr/bin/env"}},
-		{"through env -S with an assignment", "#!/usr/bin/env -S A=1 python3\n", hashBang{path: "/usr/bin/env"}},
+		{"all that follows is one argument", "#!/bin/sh -e -u\n", hashBang{"/bin/sh", "-e -u"}},
+		{"through env", "#!/usr/bin/env python3\n", hashBang{"/usr/bin/env", "python3"}},
+		{"through env after a tab", "#!/usr/bin/env\tpython3\n", hashBang{"/usr/bin/env", "python3"}},
 		{"env alone", "#!/usr/bin/env\n", hashBang{path: "/usr/bin/env"}},
 		{"nothing", "#!\n", hashBang{}},
 		{"too long for the kernel", "#!/" + strings.Repeat("x", headSize), hashBang{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			head := []byte(test.head)
-			if got := interpreterLine(head[:min(len(head), headSize)]); !reflect.DeepEqual(got, test.want) {
+			if got := interpreterLine(head[:min(len(head), headSize)]); got != test.want {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -48,7 +41,7 @@ func FuzzInterpreterLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
 		line := interpreterLine(head[:min(len(head), headSize)])
-		if strings.ContainsAny(line.path, " \t\n") || line.path == "" && (line.via != "" || len(line.args) > 0) {
+		if strings.ContainsAny(line.path, " \t\n") || line.path == "" && line.arg != "" {
 			t.Errorf("%q: %+v", head, line)
 		}
 	})

@@ -82,7 +82,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, &StartError{Path: c.file, Why: err.Error(), Err: err}
 	}
 	s.Limits = leash.inner(s.Limits)
-	packed, err := s.pack(c)
+	packed, err := g.pack(ctx, s, c)
 	if err != nil {
 		leash.abandon()
 		pipes.closeHost()

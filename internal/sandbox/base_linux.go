@@ -51,30 +51,33 @@ func (p *planner) base() {
 		}
 	}
 	for _, device := range devices {
-		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
+		p.add(BecauseDevice, jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
 	}
-	p.add(
+	p.add("its own, in memory",
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd", Target: "/dev/fd"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/0", Target: "/dev/stdin"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/1", Target: "/dev/stdout"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/2", Target: "/dev/stderr"},
 		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
-		jail.Mount{Kind: jail.Proc, Target: "/proc"},
 		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
 	)
+	p.add("its own processes", jail.Mount{Kind: jail.Proc, Target: "/proc"})
 	if target, err := os.Readlink("/var/tmp"); err == nil {
-		p.add(jail.Mount{Kind: jail.Link, Source: target, Target: "/var/tmp"})
+		p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: "/var/tmp"})
 	} else {
-		p.add(jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
+		p.add("its own, in memory", jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
 	}
 	p.keys()
 }
+
+// hidden is what lies over a file that is not to be seen.
+const hidden = "/dev/null"
 
 // keys hides what the kernel tells everybody of a user's keys.
 func (p *planner) keys() {
 	for _, path := range []string{"/proc/keys", "/proc/key-users"} {
 		if _, err := os.Lstat(path); err == nil {
-			p.add(jail.Mount{Kind: jail.Bind, Source: "/dev/null", Target: path})
+			p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: path})
 		}
 	}
 }
@@ -83,19 +86,19 @@ func (p *planner) keys() {
 // sockets is hidden. One that may change everything sees everything as it is.
 func (p *planner) everything() {
 	all := slices.Contains(p.opts.Grants, capability.Capability{Kind: capability.WriteFS, Path: "/"})
-	p.add(jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
+	p.add("it may read everything", jail.Mount{Kind: jail.Bind, Source: "/", Target: "/", Write: all, Exec: true, Lend: true})
 	p.mayStart("/")
 	for _, device := range devices {
-		p.add(jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
+		p.add(BecauseDevice, jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
 	}
-	p.add(jail.Mount{Kind: jail.Proc, Target: "/proc"})
+	p.add("its own processes", jail.Mount{Kind: jail.Proc, Target: "/proc"})
 	if !all {
 		for _, dir := range append([]string{"/run"}, temporary...) {
-			p.add(jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
+			p.add("its own, in memory", jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
 		}
 	}
-	if dir, _ := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide
-		p.add(jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
+	if dir := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide
+		p.add("where it works", jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
 	}
 	p.keys()
 }
@@ -107,10 +110,10 @@ var programDirs = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local
 func (p *planner) allPrograms() {
 	for _, dir := range programDirs {
 		p.system(dir, true)
-		p.mayStart(dir)
+		p.mayStart(realPath(dir))
 	}
 	for _, dir := range libraryDirs {
-		p.mayStart(dir)
+		p.mayStart(realPath(dir))
 	}
 }
 
@@ -122,10 +125,10 @@ func (p *planner) system(path string, exec bool) {
 	case info.Mode()&os.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		if err == nil {
-			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: path})
+			p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: path})
 		}
 	default:
-		p.add(jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: exec, Missing: true})
+		p.add(BecauseSystem, jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: exec, Missing: true})
 	}
 }
 
@@ -143,13 +146,13 @@ func (p *planner) names() {
 	if gid == 0 {
 		group = "root"
 	}
-	file := func(path, content string) { p.add(jail.Mount{Kind: jail.File, Target: path, Content: content}) }
+	file := func(path, content string) { p.add("", jail.Mount{Kind: jail.File, Target: path, Content: content}) }
 	file("/etc/passwd", fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", user, uid, gid, home))
 	file("/etc/group", fmt.Sprintf("%s:x:%d:\n", group, gid))
 	file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n")
 	if p.plan.Net.Shared {
 		for _, name := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf"} {
-			p.add(jail.Mount{Kind: jail.Bind, Source: name, Target: name, Missing: true})
+			p.add("the host's network", jail.Mount{Kind: jail.Bind, Source: name, Target: name, Missing: true})
 		}
 		return
 	}

@@ -19,9 +19,14 @@ type Options struct {
 	Grants []capability.Capability
 	Own    []string // the plugin's own files and directories: to be read and executed, not to be changed
 
+	// Environ is the operator's own environment: a program that its PATH finds may be mounted.
+	Environ []string
+
 	AnyProgram bool // every program of the system may be started
 	ReadAll    bool // everything the host's user may read may be read and executed; only changes and the network are restricted
 
+	// OnPlan is told, before each start, what the process will see of the file system; may be nil.
+	OnPlan func([]Tree)
 	// OnDenied is told of connections and names that were refused, on a goroutine of its own; may be nil.
 	OnDenied func(Denial)
 	Log      *slog.Logger // nil discards
@@ -33,6 +38,29 @@ type Options struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }
+
+// A Tree is a file or directory that a process in a box sees, with all below it.
+type Tree struct {
+	Path    string
+	Access  Access
+	Because string // why it is there
+}
+
+// Access is what may be done to a tree.
+type Access string
+
+// The kinds of access. Each includes the first.
+const (
+	Read    Access = "read"
+	Execute Access = "execute"
+	Write   Access = "write"
+)
+
+// Why a tree is there that every box has.
+const (
+	BecauseSystem = "part of the system"
+	BecauseDevice = "a device that every program needs"
+)
 
 // A Box is the sandbox of one plugin. Each process started in it has one of its own, after the same plan.
 type Box struct {

@@ -5,6 +5,7 @@
 // system made of what was granted, no process but its own, no network but one that ends at its host ([broker]).
 //
 //	Box.Pack ─► plan        capabilities → mounts, network, what may be executed         plan_linux.go, base_, home_, outside_, loaders_linux.go
+//	         │   └► origins where a program comes from, and so whether it is mounted     origin_linux.go, programs_, walk_linux.go
 //	         ├► finish      the same in the kernel's words: seccomp, Landlock, netlink   draft_linux.go, filter_, landlock_, wire_linux.go
 //	         └► session     the socket to the jail: its sockets, its word that it runs   session_linux.go
 //	              └► broker  the names and connections that were granted                 broker/

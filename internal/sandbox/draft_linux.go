@@ -16,6 +16,10 @@ type draft struct {
 	Loopback []uint16 // ports of 127.0.0.1 and ::1 that lead to the host's; 0: all of them
 	NoUnix   bool     // no sockets in the file system may be connected to: none of that kind are made
 	Sockets  bool     // the network is there to be used (any): forbid only the kinds of socket that nobody needs
+
+	notes   []string          // what is not as the plugin's author may expect
+	trees   []Tree            // what is there, for people
+	because map[string]string // why, by where it comes from
 }
 
 // access is what a path may be used for where only Landlock can tell.
@@ -27,6 +31,7 @@ type access struct {
 // finish works out what the kernel is told. notes are what cannot be had here.
 func (d *draft) finish() (notes []string, err error) {
 	d.User, d.Group = os.Geteuid(), os.Getegid()
+	notes = d.notes
 	version := landlockVersion()
 	d.Landlock = d.landlock(version)
 	if version == 0 && !d.Simple {

@@ -20,9 +20,9 @@ func (p *planner) places() {
 		return // at home
 	}
 	// Where it works it sees what it was granted, and otherwise an empty directory.
-	dir, _ := p.reach(p.launch.Dir)
+	dir := p.reach(p.launch.Dir)
 	if _, err := os.Stat(dir); err == nil { // else the start will say so
-		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
+		p.add("", jail.Mount{Kind: jail.Dir, Target: dir})
 	}
 }
 
@@ -33,7 +33,7 @@ func (p *planner) home() {
 	if !filepath.IsAbs(dir) || p.plan.Simple {
 		return
 	}
-	dir, _ = p.reach(dir)
+	dir = p.reach(dir)
 	if p.stays(dir) {
 		return
 	}
@@ -42,7 +42,7 @@ func (p *planner) home() {
 		return // it has no home
 	}
 	own := unused(place+"/home", p.taken())
-	p.add(jail.Mount{Kind: jail.Dir, Target: own})
+	p.add("", jail.Mount{Kind: jail.Dir, Target: own})
 	p.setEnv("HOME", own)
 	p.usersHome, p.ownHome = dir, own
 	if realPath(p.launch.Dir) == dir {
@@ -56,7 +56,7 @@ func (p *planner) temporaryFiles() {
 	if !filepath.IsAbs(dir) || p.plan.Simple {
 		return
 	}
-	if dir, _ = p.reach(dir); !p.stays(dir) {
+	if dir = p.reach(dir); !p.stays(dir) {
 		p.setEnv("TMPDIR", cmp.Or(p.ownTemporary(), "/tmp"))
 	}
 }
@@ -70,7 +70,7 @@ func (p *planner) stays(dir string) bool {
 	case dir == "/", dir == "/usr", slices.ContainsFunc(p.opts.Grants, granted):
 		return true
 	case slices.ContainsFunc(temporary, below):
-		p.add(jail.Mount{Kind: jail.Dir, Target: dir})
+		p.add("", jail.Mount{Kind: jail.Dir, Target: dir})
 		return true
 	}
 	return slices.ContainsFunc(slices.Concat(essential, libraryDirs, dataDirs, programDirs), below)
@@ -123,7 +123,7 @@ func (p *planner) homeLinks() {
 	for _, target := range outermost(p.plan.Mounts, func(m jail.Mount) bool {
 		return (m.Kind == jail.Bind || m.Kind == jail.Link) && below(m.Target, p.usersHome)
 	}) {
-		p.add(jail.Mount{Kind: jail.Link, Source: target, Target: p.ownHome + strings.TrimPrefix(target, p.usersHome)})
+		p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: p.ownHome + strings.TrimPrefix(target, p.usersHome)})
 	}
 }
 
@@ -149,6 +149,3 @@ func (p *planner) setEnv(name, value string) {
 		}
 	}
 }
-
-// below reports whether a path lies in a directory, and is not itself that.
-func below(path, dir string) bool { return path != dir && within(path, dir) }

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 		}
 		syscall.Exit(fake(os.Args[3:])) // not os.Exit, which takes a second under the race detector
 	}
+	if filepath.Base(os.Args[0]) == "env" { // shipped under that name: it prints every file it is named
+		syscall.Exit(reads(os.Args[1:]))
+	}
 	goleak.VerifyTestMain(m)
 }
 

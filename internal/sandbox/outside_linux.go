@@ -33,9 +33,9 @@ func (p *planner) outside() {
 		p.plan.Exec[i] = move(path, place, moved)
 	}
 	for _, target := range moved {
-		p.add(jail.Mount{Kind: jail.Link, Source: place + target, Target: target})
+		p.add("", jail.Mount{Kind: jail.Link, Source: place + target, Target: target})
 	}
-	p.add(back...)
+	p.add("", back...)
 	p.order()
 }
 

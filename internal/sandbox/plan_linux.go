@@ -3,8 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +20,7 @@ const (
 
 // plan is what the jail for one launch is to be. private is a directory for it alone, where there can be none in memory.
 func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
-	p := &planner{launch: l, opts: &b.opts, plan: &draft{Plan: jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}}
+	p := &planner{launch: l, opts: &b.opts, origins: newOrigins(&b.opts), plan: &draft{Plan: jail.Plan{Path: l.Path, Argv: l.Argv, Env: l.Env, Dir: l.Dir, Files: l.Files}}}
 	p.plan.Simple = b.opts.System.simple()
 	p.network()
 	p.limits()
@@ -36,9 +34,11 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	if b.opts.AnyProgram {
 		p.allPrograms()
 	}
-	p.grants()
-	p.programs(proc.Loads(l.Path, l.Env))
-	p.own()
+	for _, step := range []func() error{p.grants, p.programs, p.own} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
 	p.bar()
 	p.homeLinks()
 	p.order()
@@ -50,6 +50,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	if err := p.firm(); err != nil {
 		return nil, err
 	}
+	p.plan.trees = p.plan.listTrees()
 	if p.plan.Simple {
 		p.access(private)
 	}
@@ -67,7 +68,8 @@ type planner struct {
 	launch proc.Launch
 	opts   *Options
 	plan   *draft
-	loose  []string // links within what the plugin may write, on the way to what it runs
+
+	origins origins
 
 	startable []string // programs, and directories of which every file is one
 	loaders   []string
@@ -86,11 +88,8 @@ func (p *planner) firm() error {
 			continue
 		}
 		if grant := p.writable(m.Source); grant != "" {
-			return fmt.Errorf("it may change %s, by write:fs:%s: move that out of there, or grant less", m.Source, grant)
+			return &Refusal{Why: fmt.Sprintf("it may change %s, by write:fs:%s: move that out of there, or grant less", m.Source, grant)}
 		}
-	}
-	if len(p.loose) > 0 {
-		return fmt.Errorf("it may change the link %s, by which its program is found: grant less", p.loose[0])
 	}
 	return nil
 }
@@ -105,16 +104,22 @@ func (p *planner) writable(path string) string {
 	return ""
 }
 
-// reachOwn is reach for what the plugin runs.
-func (p *planner) reachOwn(path string) string {
-	end, theirs := p.reach(path)
-	if theirs {
-		p.loose = append(p.loose, path)
+// add adds mounts, and says for people why they are there. The links in what is bound are followed here: the jail follows none, so that
+// nothing can be put in its place meanwhile.
+func (p *planner) add(because string, mounts ...jail.Mount) {
+	for _, m := range mounts {
+		if m.Kind == jail.Bind {
+			m.Source = realPath(m.Source)
+		}
+		p.plan.Mounts = append(p.plan.Mounts, m)
+		p.plan.explain(m, because)
 	}
-	return end
 }
 
-func (p *planner) add(m ...jail.Mount) { p.plan.Mounts = append(p.plan.Mounts, m...) }
+// note adds something that is not as the plugin's author may expect.
+func (p *planner) note(format string, args ...any) {
+	p.plan.notes = append(p.plan.notes, fmt.Sprintf(format, args...))
+}
 
 // mayExecute adds a file, or a directory with all below.
 func (p *planner) mayExecute(path string) {
@@ -170,132 +175,48 @@ func (p *planner) limits() {
 	}
 }
 
-// grants are what the plugin may read, change and execute beside its own.
-func (p *planner) grants() {
+// grants are what the plugin may read and change beside its own.
+func (p *planner) grants() error {
 	for _, g := range p.opts.Grants {
-		switch g.Kind {
-		case capability.ReadFS, capability.WriteFS:
-			p.grant(g)
-		case capability.Exec:
-			p.programs(proc.Loads(g.Path, p.launch.Env))
+		if !isFile(g) {
+			continue
+		}
+		if err := p.grant(g); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // grant mounts what may be read or written. What lies within something that may be written is not mounted a second time, and no
-// link in there is followed: the plugin could have put it there, to a place it may not see.
-func (p *planner) grant(g capability.Capability) {
-	path, theirs := p.reach(g.Path)
+// link in there is followed: the plugin could have put it there, to a place it may not see. A link among the plugin's own files leads
+// nowhere either: whoever reads the grant would not know what it grants.
+func (p *planner) grant(g capability.Capability) error {
+	w := walk(g.Path)
+	if l, shipped := w.through(p.origins.own); shipped && !withinAny(w.end, p.origins.own) {
+		real := g
+		real.Path = w.end
+		return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
+	}
 	write := g.Kind == capability.WriteFS
-	for _, other := range p.opts.Grants {
-		root := realPath(other.Path)
-		if other.Kind == capability.WriteFS && within(path, root) && (path != root || !write) {
-			return
+	for _, root := range p.origins.writable {
+		if within(w.end, root) && (w.end != root || !write) {
+			return nil
 		}
 	}
-	if !theirs {
-		p.add(jail.Mount{Kind: jail.Bind, Source: path, Target: path, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})
+	if _, theirs := w.through(p.origins.writable); theirs {
+		return nil
 	}
+	p.mountLinks(g.String(), w)
+	p.add(g.String(), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})
+	return nil
 }
 
-// maxLinks is how many links in a row are followed, as by the kernel.
-const maxLinks = 40
-
-// reach makes a path reachable under its own name: the links on the way to it are links inside, too. It returns where the
-// way ends, and whether one of the links lies within what the plugin may write.
-func (p *planner) reach(path string) (end string, theirs bool) {
-	return follow(path, func(link, target string) bool {
-		if !p.visible(link) {
-			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: link})
-		}
-		return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool {
-			return g.Kind == capability.WriteFS && g.Path != link && within(link, g.Path)
-		})
-	})
-}
-
-// realPath is where a path ends when all its links are followed; what is not there is as it is written.
-func realPath(path string) string {
-	end, _ := follow(path, func(string, string) bool { return false })
-	return end
-}
-
-// follow goes a path from the root on, as the kernel would, and shows each link on the way. It returns where the way ends, and whether
-// some link was found to be one of those that are asked about.
-func follow(path string, found func(link, target string) bool) (end string, any bool) {
-	at, rest := "/", path
-	for links := 0; rest != ""; {
-		name, after, _ := strings.Cut(rest, "/")
-		next := filepath.Join(at, name) // also for "", "." and ".."
-		target, err := os.Readlink(next)
-		if err != nil || name == "" || name == "." || name == ".." || links == maxLinks {
-			at, rest = next, after
-			continue
-		}
-		links++
-		any = found(next, target) || any
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = target + "/" + after
-	}
-	return at, any
-}
-
-// programs makes files executable, with the libraries that lie beside them.
-func (p *planner) programs(programs, loaders []string) {
-	for _, file := range programs {
-		p.mayStart(file)
-		p.program(file)
-	}
-	for _, file := range loaders {
-		p.loaders = append(p.loaders, file)
-		p.mayExecute(file)
-		p.program(file)
-	}
-}
-
-// program makes one file visible, by all the links that lead to it.
-func (p *planner) program(file string) {
-	for range maxLinks {
-		dir := p.reachOwn(filepath.Dir(file))
-		file = filepath.Join(dir, filepath.Base(file))
-		p.libraries(file)
-		target, err := os.Readlink(file)
-		if err != nil {
-			break
-		}
-		if p.writable(file) != "" {
-			p.loose = append(p.loose, file)
-		}
-		if !p.visible(file) {
-			p.add(jail.Mount{Kind: jail.Link, Source: target, Target: file})
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(dir, target)
-		}
-		file = target
-	}
-	p.mayExecute(file)
-	if !p.visible(file) {
-		p.add(jail.Mount{Kind: jail.Bind, Source: file, Target: file, Exec: true, Lend: true, Missing: true})
-	}
-}
-
-// libraries are what belongs to a program that was installed in a place of its own, such as an interpreter in a user's home:
-// what lies in lib beside its bin.
-func (p *planner) libraries(file string) {
-	bin := filepath.Dir(file)
-	prefix := filepath.Dir(bin)
-	if filepath.Base(bin) != "bin" || prefix == "/" || prefix == "/usr" || prefix == "/usr/local" {
-		return // those are everybody's
-	}
-	for _, name := range []string{"lib", "lib64", "pyvenv.cfg"} {
-		path := filepath.Join(prefix, name)
-		if _, err := os.Lstat(path); err == nil && !p.visible(path) {
-			p.add(jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: true, Missing: true})
-		}
-	}
+// reach makes a path reachable under its own name: the links on the way to it are links inside, too. It returns where the way ends.
+func (p *planner) reach(path string) string {
+	w := walk(path)
+	p.mountLinks("", w)
+	return w.end
 }
 
 // visible reports whether a path is, or lies in, something that can be executed already. Of several mounts on the way to it the
@@ -310,16 +231,24 @@ func (p *planner) visible(path string) bool {
 	return best.Target == path || best.Kind == jail.Bind && best.Exec
 }
 
-// own are the plugin's own files. They come last, so that what it may write does not hide them.
-func (p *planner) own() {
+// own adds the plugin's own files. They come last, so that what it may write does not hide them.
+func (p *planner) own() error {
 	for _, path := range p.opts.Own {
-		real := p.reachOwn(path)
-		if _, err := os.Lstat(real); err != nil {
-			continue // the start will say so
+		w := walk(path)
+		if l, loose := w.through(p.origins.writable); loose && !p.opts.ReadAll {
+			return &Refusal{Why: fmt.Sprintf("it may change the link %s, by which its own files are found: grant less for writing", l.at)}
 		}
-		p.add(jail.Mount{Kind: jail.Bind, Source: real, Target: real, Exec: true, Lend: true})
-		p.mayStart(real)
+		for _, l := range w.links {
+			if !p.visible(l.at) {
+				p.add("", jail.Mount{Kind: jail.Link, Source: l.target, Target: l.at})
+			}
+		}
+		if w.exists() { // else the start will say so
+			p.add(string(fromOwn), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Exec: true, Lend: true})
+			p.mayStart(w.end)
+		}
 	}
+	return nil
 }
 
 // order puts what lies deeper later; otherwise the order stays, and the later one lies on top.
@@ -350,7 +279,7 @@ func (p *planner) access(private string) {
 		}
 	}
 	for _, name := range []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"} {
-		p.plan.Access = append(p.plan.Access, access{Path: name})
+		p.plan.Access = append(p.plan.Access, access{Path: realPath(name)})
 	}
 	p.plan.Access = append(p.plan.Access, access{Path: private, Write: true})
 	p.plan.Env = append([]string{"HOME=" + private, "TMPDIR=" + private}, without(p.plan.Env, "HOME", "TMPDIR")...)
@@ -373,13 +302,4 @@ func env(list []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// within reports whether a path is a directory or lies below it.
-func within(path, dir string) bool {
-	if dir == "/" {
-		return true
-	}
-	rest, ok := strings.CutPrefix(filepath.Clean(path), dir)
-	return ok && (rest == "" || rest[0] == '/')
 }

@@ -306,9 +306,17 @@ func TestInterpretersWork(t *testing.T) {
 			t.Skipf("no virtual environment can be made: %v", state)
 		}
 		write(t, home+"/venv/note.py", "", 0o644)
-		s := sh(Options{}, "")
-		s.Path, s.Args = home+"/venv/bin/python3", []string{"-c", "import sys, json; print(sys.prefix)"}
-		s.Env = []string{testPath, "HOME=" + home}
-		expect(t, s, home+"/venv")
+		for rule, o := range map[string]Options{
+			"that the plugin ships":       {Own: []string{home + "/venv"}},
+			"that the operator activated": {Environ: []string{"PATH=" + home + "/venv/bin:/usr/bin:/bin"}},
+			"that exec: names":            {Grants: grants(t, "exec:python3:"+home+"/venv/bin/python3")},
+		} {
+			t.Run(rule, func(t *testing.T) {
+				s := sh(o, "")
+				s.Path, s.Args = home+"/venv/bin/python3", []string{"-c", "import sys, json; print(sys.prefix)"}
+				s.Env = []string{testPath, "HOME=" + home}
+				expect(t, s, home+"/venv")
+			})
+		}
 	})
 }

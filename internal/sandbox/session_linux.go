@@ -32,6 +32,9 @@ const (
 
 // Pack writes the plan for a launch and opens the socket by which its jail will report.
 func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
+	if err := b.makeMissing(); err != nil {
+		return nil, err
+	}
 	s := &session{box: b}
 	if b.opts.System.simple() {
 		var err error
@@ -43,6 +46,9 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	if err != nil {
 		s.over()
 		return nil, err
+	}
+	if b.opts.OnPlan != nil {
+		b.opts.OnPlan(plan.trees)
 	}
 	packed, err := s.pack(plan)
 	if err != nil {

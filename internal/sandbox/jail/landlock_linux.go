@@ -27,7 +27,7 @@ func landlock(plan *Landlock) error {
 
 // allow adds a rule; what is not there needs none.
 func allow(rules int, r Rule) error {
-	fd, err := syscall.Open(r.Path, oPath|syscall.O_CLOEXEC, 0)
+	fd, err := openat2(atFdcwd, r.Path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
 	if is(err, syscall.ENOENT) || is(err, syscall.ENOTDIR) {
 		return nil
 	}

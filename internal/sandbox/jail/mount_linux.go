@@ -55,8 +55,7 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 	if m.Kind != Bind {
 		return -1, "", nil
 	}
-	// Recursively, since an unprivileged user may not look beneath another's mounts.
-	tree, err = openTreeAt(atFdcwd, m.Source, openTreeClone|openTreeCloexec|atRecursive)
+	tree, err = openSource(m.Source)
 	if is(err, syscall.ENOENT) && m.Missing {
 		return -1, "", nil
 	}
@@ -73,6 +72,18 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 		return -1, "", while(err, "restrict "+m.Source)
 	}
 	return tree, note, nil
+}
+
+// openSource copies the mounts at a path that has no links in it: the host followed them all. A link that took the place of something since
+// then is not followed, but an error.
+func openSource(path string) (tree int, err error) {
+	at, err := openat2(atFdcwd, path, &openHow{flags: oPath | syscall.O_CLOEXEC, resolve: resolveNoSymlinks})
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(at)
+	// Recursively, since an unprivileged user may not look beneath another's mounts.
+	return openTreeAt(at, "", openTreeClone|openTreeCloexec|atRecursive|atEmptyPath)
 }
 
 // lend makes the files in a tree of mounts those of a namespace's user. Where one of the file systems beneath cannot, as the many

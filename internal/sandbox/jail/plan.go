@@ -13,7 +13,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "2"
+const Protocol = "3"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
@@ -56,7 +56,7 @@ type Plan struct {
 // A Mount is one thing to be seen inside.
 type Mount struct {
 	Kind    Kind
-	Source  string // Bind: the path outside; Link: what it points to
+	Source  string // Bind: the path outside, without links in it; Link: what it points to
 	Target  string // the path inside, clean and absolute
 	Write   bool   // Bind: it may be changed
 	Exec    bool   // Bind: what is in it may be mapped for execution
@@ -107,7 +107,7 @@ type Landlock struct {
 
 // A Rule gives rights over a file, or over a directory with all below. What is not there needs none.
 type Rule struct {
-	Path   string // as seen inside
+	Path   string // as seen inside, without links in it
 	Rights uint64
 }
 

@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+)
+
+// makeMissing makes what is granted for writing and is not there yet: a directory, or a file where its name has an extension. A plugin could
+// not make it itself, since only what is there can be mounted. Only the last element of the path is made, and no link at its place is followed.
+func (b *Box) makeMissing() error {
+	places := newOrigins(&b.opts)
+	for _, g := range b.opts.Grants {
+		if g.Kind != capability.WriteFS {
+			continue
+		}
+		if err := places.makeMissing(g.Path); err != nil {
+			return fmt.Errorf("%s: %w", g, err)
+		}
+	}
+	return nil
+}
+
+func (o *origins) makeMissing(path string) error {
+	dir := walk(filepath.Dir(path))
+	if _, theirs := dir.through(o.writable); theirs {
+		return nil // a link that the plugin may have made: nothing is mounted for it, so nothing is made
+	}
+	parent, err := unix.Openat2(unix.AT_FDCWD, dir.end, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return &Refusal{Why: fmt.Sprintf("%s is not there, so %s cannot be made: make it, or grant what is there", dir.end, path)}
+	}
+	defer unix.Close(parent)
+	name := filepath.Base(path)
+	var stat unix.Stat_t
+	err = unix.Fstatat(parent, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil && stat.Mode&unix.S_IFMT == unix.S_IFLNK && !walk(path).exists():
+		return &Refusal{Why: fmt.Sprintf("%s is a link to %s, which is not there", path, realPath(path))}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case hasExtension(name):
+		return makeFile(parent, name)
+	}
+	return unix.Mkdirat(parent, name, 0o700)
+}
+
+// hasExtension reports whether a name is that of a file: "notes.db", but not ".cache".
+func hasExtension(name string) bool { return filepath.Ext(strings.TrimLeft(name, ".")) != "" }
+
+func makeFile(dir int, name string) error {
+	fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}

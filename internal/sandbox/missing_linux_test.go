@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestWritingWhatIsNotThere: what may be written and is not there yet is made, by the host, and nothing else is.
+func TestWritingWhatIsNotThere(t *testing.T) {
+	needNamespaces(t)
+	for _, c := range []struct {
+		rule  string
+		lay   func(dir string)
+		grant string
+		put   string // where the plugin writes; empty: it is not started
+		mode  os.FileMode
+		error string
+	}{
+		{"a directory", nil, "state", "state/new", os.ModeDir | 0o700, ""},
+		{"a name that begins with a dot is a directory", nil, ".state", ".state/new", os.ModeDir | 0o700, ""},
+		{"a name with an extension is a file", nil, "notes.db", "notes.db", 0o600, ""},
+		{"so is a hidden one", nil, ".notes.db", ".notes.db", 0o600, ""},
+		{"only the last element is made", nil, "no/state", "", 0, "/no is not there, so "},
+		{"a link that leads nowhere is not followed", func(dir string) { link(t, dir+"/elsewhere", dir+"/state") }, "state", "", 0, "/elsewhere, which is not there"},
+		{"what is there stays as it is", func(dir string) { write(t, dir+"/state/old", "old", 0o644) }, "state", "state/new", os.ModeDir | 0o755, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			dir := outsideTmp(t)
+			if c.lay != nil {
+				c.lay(dir)
+			}
+			s := sh(Options{Grants: grants(t, "write:fs:"+dir+"/"+c.grant)}, "echo hi >"+dir+"/"+c.put)
+			if c.error != "" {
+				if err := startError(t, s); !strings.Contains(err.Error(), c.error) {
+					t.Errorf("%v", err)
+				}
+				if _, err := os.Stat(dir + "/elsewhere"); err == nil {
+					t.Error("the link was followed")
+				}
+				return
+			}
+			output(t, s)
+			if text, err := os.ReadFile(dir + "/" + c.put); err != nil || string(text) != "hi\n" {
+				t.Errorf("%q, %v", text, err)
+			}
+			if info, err := os.Stat(dir + "/" + c.grant); err != nil || info.Mode() != c.mode {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+		})
+	}
+	t.Run("nothing is made by a link that the plugin may have made", func(t *testing.T) {
+		dir := outsideTmp(t)
+		write(t, dir+"/w/x", "", 0o644)
+		write(t, dir+"/elsewhere/x", "", 0o644)
+		link(t, dir+"/elsewhere", dir+"/w/a")
+		output(t, sh(Options{Grants: grants(t, "write:fs:"+dir+"/w", "write:fs:"+dir+"/w/a/new")}, ":"))
+		if _, err := os.Stat(dir + "/elsewhere/new"); err == nil {
+			t.Error("made")
+		}
+	})
+}

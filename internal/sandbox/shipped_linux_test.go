@@ -1,0 +1,324 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// A hideout is an operator's home with a secret in it, and a plugin that ships whatever a case wants.
+type hideout struct {
+	t      *testing.T
+	home   string
+	own    string // the plugin's directory
+	secret string // a directory of secrets: key, bin/tool, lib/key
+	marker string // a file that exists once code of the plugin has run outside
+}
+
+const secretText = "the operator's secret"
+
+func newHideout(t *testing.T, home string) hideout {
+	t.Helper()
+	h := hideout{t: t, home: home, own: home + "/.local/share/plugins/p", secret: home + "/.secret", marker: home + "/ran-outside"}
+	write(t, h.secret+"/key", secretText, 0o600)
+	write(t, h.secret+"/run", secretText, 0o755)
+	write(t, h.secret+"/lib/key", secretText, 0o600)
+	write(t, h.secret+"/bin/tool", "#!/bin/sh\necho "+secretText+"\n", 0o755)
+	link(t, "/bin/sh", h.secret+"/bin/linked")
+	write(t, h.own+"/data.txt", "data", 0o644)
+	copyFile(t, "/proc/self/exe", h.own+"/env") // prints every file that it is named
+	write(t, h.own+"/libexec/pyenv", "#!/bin/sh\necho ran >"+h.marker+"\necho /bin/sh\n", 0o755)
+	write(t, h.own+"/shims/python", h.shim(h.own), 0o755)
+	return h
+}
+
+// shim is what pyenv puts in the place of an interpreter.
+func (h hideout) shim(root string) string {
+	return "#!/bin/sh\nprogram=\"${0##*/}\"\nexport PYENV_ROOT=\"" + root + "\"\nexec \"" + root + "/libexec/pyenv\" exec \"$program\" \"$@\"\n"
+}
+
+// expand writes the hideout's paths into a text.
+func (h hideout) expand(text string) string {
+	return strings.NewReplacer("OWN", h.own, "SECRET", h.secret, "HOME", h.home).Replace(text)
+}
+
+// ship makes files in the plugin's directory: "-> TARGET" is a link, "ELF LOADER" a program with that loader, all else a script.
+func (h hideout) ship(files map[string]string) {
+	h.t.Helper()
+	for name, content := range files {
+		content = h.expand(content)
+		path := filepath.Join(h.own, name)
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			link(h.t, target, path)
+		} else if loader, ok := strings.CutPrefix(content, "ELF "); ok {
+			write(h.t, path, elfProgram(loader), 0o755)
+		} else {
+			write(h.t, path, content, 0o755)
+		}
+	}
+}
+
+// A shipment is what a plugin ships to see more than it was granted.
+type shipment struct {
+	name    string
+	files   map[string]string
+	command []string // default: OWN/run
+	grants  []string
+	env     []string
+	refusal string // in the message; empty: it may start, and finds nothing
+}
+
+// ways are how a file says which other file it wants. Each is tried as the plugin's command and as a program that exec: names.
+var ways = []shipment{
+	{name: "a #! line", files: map[string]string{"run": "#!SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a #! line that names no program", files: map[string]string{"run": "#!SECRET/key\n"}, refusal: "SECRET/key is not an executable file"},
+	{name: "a #! line that names a directory", files: map[string]string{"run": "#!SECRET\n"}, refusal: "SECRET is a directory"},
+	{name: "a #! line with a detour", files: map[string]string{"run": "#!/usr/bin/../../SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a #! line that leads through a shipped link", files: map[string]string{"run": "#!OWN/up/.secret/run\n", "up": "-> HOME"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a program that is missing, with libraries beside it", files: map[string]string{"run": "#!SECRET/bin/nonexistent\n"}},
+	{name: "an argument of env", files: map[string]string{"run": "#!/usr/bin/env SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "an argument of env that names no program", files: map[string]string{"run": "#!/usr/bin/env SECRET/key\n"}, refusal: "SECRET/key is not an executable file"},
+	{name: "an argument of env -S", files: map[string]string{"run": "#!/usr/bin/env -S A=b SECRET/run -x\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a name that env finds by a PATH of the line", files: map[string]string{"run": "#!/usr/bin/env -S PATH=SECRET/bin tool\n"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
+	{name: "an argument of something called env", files: map[string]string{"run": "#!OWN/env SECRET/key\n"}},
+	{name: "a directory as an argument of something called env", files: map[string]string{"run": "#!OWN/env SECRET\n"}},
+	{name: "a link", files: map[string]string{"run": "-> SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a link to no program", files: map[string]string{"run": "-> SECRET/key"}, refusal: "SECRET/key) is not an executable file"},
+	{name: "a link to a directory", files: map[string]string{"run": "-> SECRET"}, refusal: "SECRET) is a directory"},
+	{name: "a link to a link of the operator's", files: map[string]string{"run": "#!OWN/sh\n", "sh": "-> SECRET/bin/linked"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
+	{name: "an operator's link to a program of the system", files: map[string]string{"run": "#!SECRET/bin/linked\n"}, refusal: `add "exec:linked:SECRET/bin/linked"`},
+	{name: "a loader", files: map[string]string{"run": "ELF SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a loader that is no program", files: map[string]string{"run": "ELF SECRET/key"}, refusal: "SECRET/key is not an executable file"},
+	{name: "a loader by a shipped link", files: map[string]string{"run": "ELF OWN/ld.so", "ld.so": "-> SECRET/key"}, refusal: "SECRET/key) is not an executable file"},
+	{name: "a script by a script", files: map[string]string{"run": "#!OWN/second\n", "second": "#!OWN/third\n", "third": "#!SECRET/run\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "scripts in a circle", files: map[string]string{"run": "#!OWN/second\n", "second": "#!OWN/run\n"}, refusal: "too many interpreters"},
+	{name: "a shim", files: map[string]string{"run": "#!OWN/shims/python\n"}},
+	{name: "a shim that env finds", files: map[string]string{"run": "#!/usr/bin/env -S PATH=OWN/shims python\n"}},
+	{name: "a link to a shim", files: map[string]string{"run": "#!OWN/x/python\n", "x": "-> OWN/shims"}},
+}
+
+var shipments = []shipment{
+	{name: "a command outside", command: []string{"SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a bare command in a PATH of the manifest", command: []string{"tool"}, env: []string{"PATH=SECRET/bin:/usr/bin:/bin"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
+	{name: "env with a PATH of the manifest", command: []string{"/usr/bin/env", "tool"}, env: []string{"PATH=SECRET/bin:/usr/bin:/bin"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
+	{name: "a directory that exec: names", command: []string{"/bin/sh"}, grants: []string{"exec:x:SECRET"}, refusal: "SECRET is a directory"},
+	{name: "a file that exec: names and that is no program", command: []string{"/bin/sh"}, grants: []string{"exec:x:SECRET/key"}, refusal: "is not an executable file"},
+	{name: "a shipped link that exec: names", command: []string{"/bin/sh"}, files: map[string]string{"x": "-> SECRET/bin/tool"}, grants: []string{"exec:x:OWN/x"}, refusal: `add "exec:tool:SECRET/bin/tool"`},
+	{name: "a shipped link to read", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"read:fs:OWN/data"}, refusal: `add "read:fs:SECRET"`},
+	{name: "a shipped link to write", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"write:fs:OWN/data"}, refusal: `add "write:fs:SECRET"`},
+	{name: "a shipped link on the way to read", command: []string{"/bin/sh"}, files: map[string]string{"up": "-> HOME"}, grants: []string{"read:fs:OWN/up/.secret/key"}, refusal: `add "read:fs:SECRET/key"`},
+	{name: "a program in a directory that may be written", command: []string{"/bin/sh"}, files: map[string]string{"cache/tool": "#!/bin/sh\n"},
+		grants: []string{"write:fs:OWN/cache", "exec:tool:OWN/cache/tool"}, refusal: "it may change OWN/cache/tool"},
+	{name: "an interpreter in a directory that may be written", files: map[string]string{"run": "#!OWN/cache/tool\n", "cache/tool": "#!/bin/sh\n"},
+		grants: []string{"write:fs:OWN/cache"}, refusal: "it may change OWN/cache/tool"},
+}
+
+// TestWhatAPluginShipsWidensNothing: whatever its files say, a plugin with these capabilities sees nothing of the operator's, and no code of
+// it runs outside.
+func TestWhatAPluginShipsWidensNothing(t *testing.T) {
+	needNamespaces(t)
+	all := shipments
+	for _, w := range ways {
+		all = append(all, w)
+		w.name += ", which exec: names"
+		w.command, w.grants = []string{"/bin/sh", "-c", "OWN/run; OWN/env SECRET/key SECRET/lib/key"}, []string{"exec:run:OWN/run"}
+		all = append(all, w)
+	}
+	for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
+		for _, c := range all {
+			t.Run(place+"/"+c.name, func(t *testing.T) { newHideout(t, home(t)).hold(c, nil) })
+		}
+	}
+	system := needSimple(t)
+	for _, c := range all {
+		t.Run("by Landlock alone/"+c.name, func(t *testing.T) { newHideout(t, outsideTmp(t)).hold(c, system) })
+	}
+}
+
+// hold ships a case and starts the plugin: what it prints, what is mounted and what happened outside must not show the secret.
+func (h hideout) hold(c shipment, system *System) {
+	h.t.Helper()
+	h.ship(c.files)
+	command := []string{h.own + "/run"}
+	if c.command != nil {
+		command = nil
+		for _, word := range c.command {
+			command = append(command, h.expand(word))
+		}
+	}
+	s := proc.Spec{Path: command[0], Args: command[1:], Dir: h.own, Env: []string{testPath, "HOME=" + h.home}}
+	for _, entry := range c.env {
+		s.Env = append([]string{h.expand(entry)}, s.Env...)
+	}
+	box := h.box(c, system)
+	s.Box = box
+	g := newGroup(h.t)
+	r, err := g.Run(h.t.Context(), s, proc.Call{})
+	if r != nil && strings.Contains(string(r.Stdout)+r.Stderr, secretText) {
+		h.t.Errorf("it has the secret: %s%s", r.Stdout, r.Stderr)
+	}
+	if want := h.expand(c.refusal); c.refusal != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		h.t.Errorf("%v, want %q in it", err, want)
+	}
+	if _, err := os.Stat(h.marker); err == nil {
+		h.t.Error("code of the plugin ran outside")
+	}
+	h.mountsNothing(box, s)
+}
+
+func (h hideout) box(c shipment, system *System) *Box {
+	var texts []string
+	for _, text := range c.grants {
+		texts = append(texts, h.expand(text))
+	}
+	return New(Options{Grants: grants(h.t, texts...), Own: []string{h.own}, Environ: []string{testPath, "HOME=" + h.home}, System: system})
+}
+
+// mountsNothing checks that no part of the secret is in the plan.
+func (h hideout) mountsNothing(b *Box, s proc.Spec) {
+	h.t.Helper()
+	plan, err := b.plan(proc.Launch{Path: s.Path, Argv: append([]string{s.Path}, s.Args...), Env: s.Env, Dir: s.Dir}, h.home+"/private")
+	if err != nil {
+		return
+	}
+	for _, m := range plan.Mounts {
+		if m.Kind == jail.Bind && (within(m.Source, h.secret) || within(h.secret, m.Source)) {
+			h.t.Errorf("mounted: %+v", m)
+		}
+	}
+	for _, a := range plan.Access {
+		if within(a.Path, h.secret) || within(h.secret, a.Path) {
+			h.t.Errorf("may be touched: %+v", a)
+		}
+	}
+}
+
+// TestShimsOfTheOperator: what a shim of the operator's stands for is asked outside, but never with anything of the plugin's.
+func TestShimsOfTheOperator(t *testing.T) {
+	needNamespaces(t)
+	pyenv := func(t *testing.T) (h hideout, root string) {
+		h = newHideout(t, outsideTmp(t))
+		root = h.home + "/.pyenv"
+		write(t, root+"/shims/python", h.shim(root), 0o755)
+		write(t, root+"/version", "1\n", 0o644)
+		write(t, root+"/libexec/pyenv", "#!/bin/bash\nread v <$PWD/.python-version || v=1\necho $PYENV_ROOT/versions/$v/bin/python\n", 0o755)
+		write(t, root+"/versions/1/bin/python", "#!/bin/sh\necho real $1; read line <"+root+"/versions/1/lib/library; echo $line\n", 0o755)
+		write(t, root+"/versions/1/lib/library", "library", 0o644)
+		h.ship(map[string]string{"run": "#!/usr/bin/env python\n"})
+		return h, root
+	}
+	environ := func(h hideout, root string) []string {
+		return []string{"PATH=" + root + "/shims:/usr/bin:/bin", "HOME=" + h.home}
+	}
+	start := func(t *testing.T, h hideout, root string, system *System, env ...string) (*proc.Result, error) {
+		s := proc.Spec{Path: h.own + "/run", Dir: h.own, Env: append(env, environ(h, root)...)}
+		s.Box = New(Options{Own: []string{h.own}, Environ: environ(h, root), System: system})
+		return newGroup(t).Run(t.Context(), s, proc.Call{})
+	}
+	t.Run("the program behind it is there, with its libraries", func(t *testing.T) {
+		h, root := pyenv(t)
+		r, err := start(t, h, root, nil)
+		if err != nil || string(r.Stdout) != "real "+h.own+"/run\nlibrary\n" {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
+	t.Run("also by Landlock alone", func(t *testing.T) {
+		h, root := pyenv(t)
+		r, err := start(t, h, root, needSimple(t))
+		if err != nil || string(r.Stdout) != "real "+h.own+"/run\nlibrary\n" {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
+	t.Run("the plugin's variables are not used outside", func(t *testing.T) {
+		h, root := pyenv(t)
+		h.ship(map[string]string{"evil.sh": "echo ran >" + h.marker + "\n"})
+		if _, err := start(t, h, root, nil, "BASH_ENV="+h.own+"/evil.sh", "ENV="+h.own+"/evil.sh", "LD_PRELOAD="+h.own+"/evil.sh", "PYENV_ROOT="+h.own); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(h.marker); err == nil {
+			t.Error("code of the plugin ran outside")
+		}
+	})
+	t.Run("a version that leads elsewhere counts for nothing", func(t *testing.T) {
+		h, root := pyenv(t)
+		write(t, h.secret+"/bin/python", "#!/bin/sh\necho "+secretText+"\n", 0o755)
+		write(t, h.own+"/.python-version", "../../.secret\n", 0o644)
+		r, _ := start(t, h, root, nil)
+		if r != nil && strings.Contains(string(r.Stdout), secretText) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestLibrariesBesideAPlugin: a plugin that lies in a directory called bin does not bring along what lies beside that.
+func TestLibrariesBesideAPlugin(t *testing.T) {
+	needNamespaces(t)
+	home := outsideTmp(t)
+	write(t, home+"/bin/plugin", "#!/bin/sh\nread line 2>/dev/null <"+home+"/lib/note; echo \"got $line\"\n", 0o755)
+	write(t, home+"/lib/note", secretText, 0o644)
+	for name, own := range map[string]string{"a file in bin": home + "/bin/plugin", "a directory called bin": home + "/bin"} {
+		t.Run(name, func(t *testing.T) {
+			s := sh(Options{Own: []string{own}, Environ: []string{"PATH=" + home + "/bin:/usr/bin:/bin", "HOME=/elsewhere"}}, "")
+			s.Path, s.Args = home+"/bin/plugin", nil
+			expect(t, s, "got")
+		})
+	}
+}
+
+// TestRealPluginsStart: what plugins do to find their interpreter works inside as it does outside.
+func TestRealPluginsStart(t *testing.T) {
+	needNamespaces(t)
+	h := newHideout(t, outsideTmp(t))
+	bun, node := h.home+"/.bun/bin", h.home+"/.nvm/versions/node/v1/bin"
+	write(t, bun+"/bun", "#!/bin/sh\necho bun \"$@\" $A\n", 0o755)
+	write(t, node+"/node", "#!/bin/sh\nread line <"+node+"/../lib/module; echo node $line\n", 0o755)
+	write(t, h.home+"/.nvm/versions/node/v1/lib/module", "module", 0o644)
+	h.ship(map[string]string{
+		"x.ts": "ts", "shell": "#!/usr/bin/env -S sh -u\necho shell $1\n", "tabbed": "#!/usr/bin/env\tsh\necho tabbed\n", ".venv/bin/python": "-> python3",
+		".venv/bin/python3": "-> /bin/sh", "venv": "#!OWN/.venv/bin/python\necho venv\n", "node": "#!/usr/bin/env node\n",
+		"bin/inner": "#!/bin/sh\necho inner\n", "assigned": "#!/usr/bin/env -S A='b c' sh\necho $A\n", "unset": "#!/usr/bin/env -S -u LANG sh\necho \"${LANG-none}\"\n",
+	})
+	environ := []string{"PATH=" + bun + ":" + node + ":/usr/bin:/bin", "HOME=" + h.home, "LANG=C"}
+	for _, c := range []struct {
+		rule    string
+		command []string
+		env     string
+		want    string
+	}{
+		{"env with a program in the PATH", []string{"/usr/bin/env", "bun", "x.ts"}, "", "bun x.ts"},
+		{"by the other name of env", []string{"/bin/env", "bun", "x.ts"}, "", "bun x.ts"},
+		{"env by its bare name", []string{"env", "bun", "x.ts"}, "", "bun x.ts"},
+		{"env with an assignment", []string{"/usr/bin/env", "A=b", "bun", "x.ts"}, "", "bun x.ts b"},
+		{"env -S in one argument", []string{"/usr/bin/env", "-S", "A=b bun 'x y'"}, "", "bun x y b"},
+		{"env with options", []string{"/usr/bin/env", "-u", "LANG", "--", "bun"}, "", "bun"},
+		{"env without an environment", []string{"/usr/bin/env", "-i", "sh", "-c", "echo clean"}, "", "clean"},
+		{"a program in the PATH, by its bare name", []string{"bun", "run"}, "", "bun run"},
+		{"and by its full path", []string{"HOME/.bun/bin/bun", "run"}, "", "bun run"},
+		{"libraries beside it", []string{"OWN/node"}, "", "node module"},
+		{"a virtual environment among its files", []string{"OWN/venv"}, "", "venv"},
+		{"a #! line with env -S", []string{"OWN/shell", "a"}, "", "shell a"},
+		{"a #! line with a tab", []string{"OWN/tabbed"}, "", "tabbed"},
+		{"a #! line with an assignment", []string{"OWN/assigned"}, "", "b c"},
+		{"a #! line with an option", []string{"OWN/unset"}, "", "none"},
+		{"a PATH of the manifest into its own files", []string{"/usr/bin/env", "inner"}, "PATH=OWN/bin:/usr/bin:/bin", "inner"},
+		{"a PATH of the manifest with a place that it may not see", []string{"/usr/bin/env", "sh", "-c", "echo sh"}, "PATH=SECRET/bin:/usr/bin:/bin", "sh"},
+		{"a relative PATH", []string{"/usr/bin/env", "inner"}, "PATH=bin:/usr/bin", "inner"},
+		{"an empty argument", []string{"bun", "", "x"}, "", "bun  x"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var command []string
+			for _, word := range c.command {
+				command = append(command, h.expand(word))
+			}
+			s := proc.Spec{Path: command[0], Args: command[1:], Dir: h.own, Env: environ, Box: New(Options{Own: []string{h.own}, Environ: environ})}
+			if c.env != "" {
+				s.Env = append([]string{h.expand(c.env)}, environ...)
+			}
+			expect(t, s, c.want)
+		})
+	}
+}
