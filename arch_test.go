@@ -44,6 +44,7 @@ var leaves = map[string]struct {
 	"internal/config":         {[]string{"internal/tomlfile", "internal/capability"}, "what the config means is for its readers to say"},
 	"internal/localsock":      {nil, "sockets know not what is said over them"},
 	"internal/engine":         {[]string{"internal/config", "internal/localsock"}, "it keeps bytes, and knows not whose"},
+	"internal/places":         {[]string{"internal/config", "internal/localsock", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
 	"internal/model":          {[]string{"internal/config", "internal/rawjson", "internal/nearest"}, "a model knows messages, not who sends them"},
 	"internal/notify":         {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/session":        {[]string{"internal/engine", "internal/model"}, "a transcript knows not what runs its turns"},

@@ -36,9 +36,10 @@ type Host struct {
 	procs   *proc.Group
 	keeper  *keeper
 	bus     hook.Bus
-	plugins atomic.Pointer[roster] // nil until the hooks are on the bus
-	turning sync.Mutex             // held while the roster is replaced, by Refresh and Close
-	wireMu  sync.Mutex             // held while its hooks are put on the bus
+	plugins atomic.Pointer[roster]   // nil until the hooks are on the bus
+	found   atomic.Pointer[[]string] // where the plugins are that were found last
+	turning sync.Mutex               // held while the roster is replaced, by Refresh and Close
+	wireMu  sync.Mutex               // held while its hooks are put on the bus
 
 	system func() *sandbox.System // what can be enforced here; found out when it is first asked
 

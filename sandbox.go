@@ -2,12 +2,15 @@ package patchbay
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/places"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
@@ -46,6 +49,10 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	e.settings.Grants = e.policy.grants
+	guarded, err := h.guarded()
+	if err != nil {
+		return err
+	}
 	system := h.system()
 	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !own.AllowUnenforced {
 		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused}
@@ -55,7 +62,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	rt.Box = func(files ...string) proc.Box {
-		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup.Environ,
+		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup.Environ, Guarded: guarded,
 			System: system, Log: rt.Log, OnPlan: e.mounts.set,
 			OnDenied: func(d sandbox.Denial) {
 				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
@@ -63,6 +70,32 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 			}})
 	}
 	return nil
+}
+
+// guarded are Patchbay's own places, with those of the plugins that were found.
+func (h *Host) guarded() ([]sandbox.Place, error) {
+	var dirs []string
+	for _, p := range Places(h.setup.Environ) {
+		dirs = append(dirs, p.Dir)
+	}
+	if found := h.found.Load(); found != nil {
+		dirs = append(dirs, *found...)
+	}
+	return places.Own(h.setup.dirs, h.setup.config, dirs)
+}
+
+// foundIn are the directories in which plugins of a roster were found. Of one that was named by its path, its own files alone.
+func (r *roster) foundIn() []string {
+	var dirs []string
+	for _, e := range r.entries {
+		dir := e.found.Path
+		if !e.named {
+			dir = filepath.Dir(dir)
+		}
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 func limitsOf(l config.Limits) dialect.Limits {

@@ -375,3 +375,42 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
+
+// TestNoGrantOpensPatchbaysOwnPlaces: whoever could write there would be free at the next start.
+func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
+	for place, grant := range map[string]string{
+		"the configuration":   "write:fs:HOME/.config/patchbay",
+		"the agents":          "write:fs:HOME/.config/dotagent/agents/new",
+		"plugins of a kind":   "write:fs:HOME/.agent/plugins",
+		"another plugin":      "write:fs:HOME/.local/share/kaged/plugins/other",
+		"what is kept":        "read:fs:HOME/.local/share/patchbay",
+		"the daemon's socket": "read:fs:HOME/.local/state/patchbay",
+		"the secrets":         "read:fs:HOME/.config/patchbay/secrets.toml",
+	} {
+		t.Run(place, func(t *testing.T) {
+			h := confinable(t)
+			h.lookers()
+			h.config("[plugins.scaf]\n" + h.grants(strings.ReplaceAll(grant, "HOME", h.home)))
+			p, err := h.open().Plugin("scaf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.State != dialect.Broken || !strings.Contains(*p.Error, "which is Patchbay's own") {
+				t.Errorf("%s, %v", p.State, p.Error)
+			}
+		})
+	}
+	t.Run("a home of mine's is the user's own", func(t *testing.T) {
+		h := confinable(t)
+		h.mine("filesystem = [\"~/notes\", \"~bob/notes\", \"~/.config/patchbay\"]\n")
+		h.config("sandbox = \"declared\"\n")
+		p, err := h.open().Plugin("miner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(p.Capabilities)
+		if !strings.Contains(string(text), h.home+"/notes") || strings.Contains(string(text), "bob") {
+			t.Errorf("%s", text)
+		}
+	})
+}

@@ -16,6 +16,8 @@ import (
 // start opens the plugins side by side, a few at a time: more would only make
 // them wait for each other's processor while their handshake clock runs.
 func (h *Host) start(ctx context.Context, r *roster) {
+	found := r.foundIn()
+	h.found.Store(&found)
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var started sync.WaitGroup
 	for _, e := range r.entries {

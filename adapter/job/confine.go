@@ -60,6 +60,7 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	if err != nil {
 		return nil, err
 	}
+	lent := a.belowManifest(grants)
 	own := []string{tmp}
 	if a.runner.StateDir != "" {
 		own = append(own, filepath.Join(a.runner.StateDir, a.manifest.Slug()))
@@ -67,5 +68,16 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	for _, dir := range own {
 		grants = append(grants, capability.Capability{Kind: capability.WriteFS, Path: dir})
 	}
-	return a.runner.Confine(ctx, grants)
+	return a.runner.Confine(ctx, grants, append(lent, own...))
+}
+
+// belowManifest are the grants that lie in the agent's own directory and are not that directory itself: its manifest is in there.
+func (a *attempt) belowManifest(grants []capability.Capability) []string {
+	var below []string
+	for _, g := range grants {
+		if rel, err := filepath.Rel(a.manifest.Dir, g.Path); err == nil && g.Path != "" && rel != "." && filepath.IsLocal(rel) {
+			below = append(below, g.Path)
+		}
+	}
+	return below
 }

@@ -34,8 +34,8 @@ type Runner struct {
 	Owner   string                   // who others are told runs it; "": this process
 
 	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its network; nil: nobody is
-	// held to that.
-	Confine func(ctx context.Context, grants []capability.Capability) (proc.Box, error)
+	// held to that. lent are grants that may lie in Patchbay's own places.
+	Confine func(ctx context.Context, grants []capability.Capability, lent []string) (proc.Box, error)
 
 	StateDir string // where agents have their heartbeat files; "": in their temporary directory
 

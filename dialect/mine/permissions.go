@@ -23,7 +23,7 @@ func (p *permissions) needs(env dialect.Env) []capability.Capability {
 		}
 	}
 	for _, dir := range p.filesystem {
-		if below, ok := strings.CutPrefix(dir, "~"); ok {
+		if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') { // ~bob is somebody else's home
 			dir = env.InHome(below)
 		}
 		add(capability.WriteFS, dir)

@@ -3,26 +3,45 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"path/filepath"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/places"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
 // manifest lists. What this system cannot enforce is an error: the agent then does not run.
-func confiner(procs *proc.Group, log *slog.Logger) func(context.Context, []capability.Capability) (proc.Box, error) {
-	system := sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), procs) })
-	return func(_ context.Context, grants []capability.Capability) (proc.Box, error) {
+func (c *Core) confiner(environ []string) func(context.Context, []capability.Capability, []string) (proc.Box, error) {
+	system := sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), c.procs) })
+	return func(_ context.Context, grants []capability.Capability, lent []string) (proc.Box, error) {
 		for _, v := range system().Judge(grants) {
 			if v.Status == sandbox.NotEnforced {
 				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; take the restriction out, or set sandbox = \"kaged\"", v.Capability, v.Reason)
 			}
 		}
-		return sandbox.New(sandbox.Options{Grants: grants, ReadAll: true, System: system(), Log: log, OnDenied: func(d sandbox.Denial) {
-			log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)
-		}}), nil
+		guarded, err := places.Own(c.Dirs, c.Config, c.pluginDirs(environ))
+		if err != nil {
+			return nil, err
+		}
+		return sandbox.New(sandbox.Options{Grants: grants, Guarded: guarded, Lent: lent, ReadAll: true, System: system(), Log: c.log,
+			OnDenied: func(d sandbox.Denial) {
+				c.log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)
+			}}), nil
 	}
+}
+
+// pluginDirs are the directories in which plugins are looked for, and those in which they were found.
+func (c *Core) pluginDirs(environ []string) []string {
+	var dirs []string
+	for _, p := range patchbay.Places(environ) {
+		dirs = append(dirs, p.Dir)
+	}
+	for _, p := range c.Host.Plugins() {
+		dirs = append(dirs, filepath.Dir(p.Path))
+	}
+	return dirs
 }

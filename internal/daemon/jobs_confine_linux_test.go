@@ -36,6 +36,29 @@ cat /etc/hostname >/dev/null && echo reads
 	}
 	agent("held", fmt.Sprintf("network = [%q]\nfilesystem_writable = [%q]", "127.0.0.1:"+named, open))
 	agent("cut-off", `network = "deny"`)
+	own := h.home + "/.config/patchbay"
+	h.write(".config/patchbay/secrets.toml", "")
+	if err := os.WriteFile(own+"/secrets.toml", []byte("KEY = \"hidden-word\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, security := range map[string]string{"homely": fmt.Sprintf("filesystem_writable = [%q]", h.home), "unlimited": `network = "deny"`} {
+		h.write(".config/patchbay/agents/"+name+"/agent.toml", fmt.Sprintf(`
+[agent]
+name = %q
+[run]
+command = "/bin/bash"
+args = ["-c", '''
+cd %s
+for place in config.toml new agents/%s/agent.toml agents/new; do (echo x > .config/patchbay/$place) 2>/dev/null && echo wrote $place; done
+mv .config elsewhere 2>/dev/null && echo moved
+cat .config/patchbay/secrets.toml 2>/dev/null
+ls .local/state/patchbay 2>/dev/null | grep -v agents
+(echo x > file) && echo home is writable
+''']
+[security]
+%s
+`, name, h.home, name, security))
+	}
 	agent("free", "")
 	c := h.open("")
 	for _, test := range []struct {
@@ -45,6 +68,8 @@ cat /etc/hostname >/dev/null && echo reads
 		{"held", []string{"wrote " + filepath.Base(open), "no " + filepath.Base(closed), "wrote patchbay-held", "hello " + named, "silence " + other, "reads"}, nil},
 		{"cut-off", []string{"wrote " + filepath.Base(open), "wrote " + filepath.Base(closed), "silence " + named, "silence " + other, "reads"}, nil},
 		{"free", []string{"wrote " + filepath.Base(closed), "hello " + named, "hello " + other}, []string{"silence"}},
+		{"homely", []string{"home is writable"}, []string{"wrote", "moved", "hidden-word", ".sock"}},
+		{"unlimited", []string{"home is writable"}, []string{"wrote", "moved", "hidden-word", ".sock"}},
 	} {
 		t.Run(test.agent, func(t *testing.T) {
 			os.Remove(closed + "/file")

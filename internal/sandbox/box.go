@@ -22,6 +22,10 @@ type Options struct {
 	// Environ is the operator's own environment: a program that its PATH finds may be mounted.
 	Environ []string
 
+	// Guarded are Patchbay's own places, which no grant may open. Lent are those within them that the host itself gives this program.
+	Guarded []Place
+	Lent    []string
+
 	AnyProgram bool // every program of the system may be started
 	ReadAll    bool // everything the host's user may read may be read and executed; only changes and the network are restricted
 
@@ -37,6 +41,13 @@ type Options struct {
 	// For those who test: how granted names are resolved and addresses dialled; nil: as usual.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+}
+
+// A Place is a file or directory that is Patchbay's own.
+type Place struct {
+	Path   string
+	Make   bool // a directory that is made where it is missing and a plugin could make it
+	Hidden bool // not to be read either
 }
 
 // A Tree is a file or directory that a process in a box sees, with all below it.

@@ -15,12 +15,15 @@ import (
 // makeMissing makes what is granted for writing and is not there yet: a directory, or a file where its name has an extension. A plugin could
 // not make it itself, since only what is there can be mounted. Only the last element of the path is made, and no link at its place is followed.
 func (b *Box) makeMissing() error {
-	places := newOrigins(&b.opts)
+	p := &planner{opts: &b.opts, origins: newOrigins(&b.opts)}
 	for _, g := range b.opts.Grants {
 		if g.Kind != capability.WriteFS {
 			continue
 		}
-		if err := places.makeMissing(g.Path); err != nil {
+		if err := p.guardGrant(g); err != nil {
+			return err
+		}
+		if err := p.origins.makeMissing(g.Path); err != nil {
 			return fmt.Errorf("%s: %w", g, err)
 		}
 	}

@@ -34,7 +34,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	if b.opts.AnyProgram {
 		p.allPrograms()
 	}
-	for _, step := range []func() error{p.grants, p.programs, p.own} {
+	for _, step := range []func() error{p.grants, p.programs, p.own, p.firm, p.guard} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -47,9 +47,6 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 		p.outside()
 	}
 	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
-	if err := p.firm(); err != nil {
-		return nil, err
-	}
 	p.plan.trees = p.plan.listTrees()
 	if p.plan.Simple {
 		p.access(private)

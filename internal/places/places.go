@@ -1,0 +1,40 @@
+// Package places lists Patchbay's own places on disk: what a plugin that could write there would be out of its sandbox with, and what it must
+// not read. Package sandbox keeps plugins from them.
+package places
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// Own lists the places: configuration, agents and plugins, which may be read; secrets, what is kept, and sockets, which may not.
+// plugins are the directories and files in which plugins were looked for or found.
+func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place, error) {
+	agents, err := dirs.JobDirs(c)
+	if err != nil {
+		return nil, err
+	}
+	list := []sandbox.Place{
+		{Path: dirs.Config, Make: true},
+		{Path: dirs.ConfigFile, Hidden: c.Server.Token.Reveal() != ""},
+		{Path: dirs.SecretsFile, Hidden: true},
+		{Path: dirs.Data, Make: true, Hidden: true},
+		{Path: dirs.State, Make: true, Hidden: true},
+		{Path: localsock.RuntimeDir(), Hidden: true},
+	}
+	for _, dir := range append(agents, plugins...) {
+		list = append(list, sandbox.Place{Path: dir, Make: ofUser(dirs, dir)})
+	}
+	// Without a home some of them are nowhere.
+	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
+}
+
+// ofUser reports whether a directory lies in the user's home. One of the system's is made by nobody but the administrator.
+func ofUser(dirs config.Dirs, dir string) bool {
+	rel, err := filepath.Rel(dirs.Home, dir)
+	return dirs.Home != "" && err == nil && filepath.IsLocal(rel)
+}
