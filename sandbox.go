@@ -249,6 +249,16 @@ func (m *mounts) set(trees []sandbox.Tree) {
 	m.trees = trees
 }
 
+// show reports whether a path is, or lies in, a part of the outside that the plugin sees.
+func (m *mounts) show(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.trees, func(t sandbox.Tree) bool {
+		rel, err := filepath.Rel(t.Path, path)
+		return err == nil && filepath.IsLocal(rel) && t.Because != sandbox.BecauseMemory
+	})
+}
+
 func (m *mounts) list() []Mount {
 	m.mu.Lock()
 	defer m.mu.Unlock()

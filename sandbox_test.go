@@ -414,3 +414,25 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 		}
 	})
 }
+
+// TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it something.
+func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
+	plugtest.NeedTool(t, "jq")
+	for rule, c := range map[string]struct{ script, want string }{
+		"a program": {"jq -n 1 || exit 1", "exec:jq:/"},
+		"a file":    {"exec 3<$H/secret/note", "read:fs:HOME/secret/note"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\n"+strings.ReplaceAll(c.script, "$H", h.home)+"\n", 0o755)
+			h.config("[plugins.scaf]\ncapabilities = []\n")
+			var fixes []string
+			for _, f := range h.open().Doctor() {
+				fixes = append(fixes, f.Fix)
+			}
+			if want := strings.ReplaceAll(c.want, "HOME", h.home); !strings.Contains(strings.Join(fixes, "\n"), want) {
+				t.Errorf("no %s in %q", want, fixes)
+			}
+		})
+	}
+}

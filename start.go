@@ -50,7 +50,7 @@ func (h *Host) open(ctx context.Context, e *entry) {
 		return
 	}
 	if err != nil {
-		e.fail(err)
+		e.fail(h.lacking(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		log.Warn("plugin left out", "err", err)
 		return

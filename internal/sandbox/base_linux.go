@@ -53,7 +53,7 @@ func (p *planner) base() {
 	for _, device := range devices {
 		p.add(BecauseDevice, jail.Mount{Kind: jail.Bind, Source: device, Target: device, Write: true, Devices: true})
 	}
-	p.add("its own, in memory",
+	p.add(BecauseMemory,
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd", Target: "/dev/fd"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/0", Target: "/dev/stdin"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/1", Target: "/dev/stdout"},
@@ -65,7 +65,7 @@ func (p *planner) base() {
 	if target, err := os.Readlink("/var/tmp"); err == nil {
 		p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: "/var/tmp"})
 	} else {
-		p.add("its own, in memory", jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
+		p.add(BecauseMemory, jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
 	}
 	p.keys()
 }
@@ -94,7 +94,7 @@ func (p *planner) everything() {
 	p.add("its own processes", jail.Mount{Kind: jail.Proc, Target: "/proc"})
 	if !all {
 		for _, dir := range append([]string{"/run"}, temporary...) {
-			p.add("its own, in memory", jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
+			p.add(BecauseMemory, jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
 		}
 	}
 	if dir := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide

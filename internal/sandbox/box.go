@@ -70,6 +70,7 @@ const (
 // Why a tree is there that every box has.
 const (
 	BecauseSystem = "part of the system"
+	BecauseMemory = "its own, in memory"
 	BecauseDevice = "a device that every program needs"
 )
 
