@@ -155,9 +155,10 @@ func (c *checker) process(top entry) {
 	}
 }
 
+// commandWord reads a word of the command. An argument may be empty, the program may not.
 func (c *checker) commandWord(e entry) (string, bool) {
 	s, ok := c.argument(e)
-	if ok && s == "" {
+	if ok && s == "" && e.field == "command[0]" {
 		c.problem(e, "must not be empty")
 	}
 	return s, ok

@@ -79,8 +79,9 @@ func TestProcess(t *testing.T) {
 			"5:10: command: must have at least one entry: the program"}},
 		{rule: "command is of strings", line: 5, text: "command: [./tiny, 8080]", problems: []string{
 			"5:19: command[1]: must be a string, got a number; put it in quotes"}},
-		{rule: "command has no empty entry", line: 5, text: `command: [./tiny, ""]`, problems: []string{
-			"5:19: command[1]: must not be empty"}},
+		{rule: "the program is not empty", line: 5, text: `command: ["", x]`, problems: []string{
+			"5:11: command[0]: must not be empty"}},
+		{rule: "an argument may be empty", line: 5, text: `command: [./tiny, ""]`},
 		{rule: "command has no NUL", line: 5, text: `command: ["./tiny\0"]`, problems: []string{
 			"5:11: command[0]: must not contain a NUL character"}},
 		{rule: "a list entry may not be left out", line: 5, text: "command:\n  - ./tiny\n  -", problems: []string{
