@@ -230,12 +230,17 @@ func (c *canaries) changes() []string {
 	return append(found, difference(c.before, snapshot())...)
 }
 
-// privileged are files with rights of their own. Even where a plugin may write, it must leave none: they are the host's user's.
+// privileged are devices, and files with rights of their own. Even where a plugin may write, it must leave none: they are the host's user's.
 func privileged(dir string) []string {
 	entries, _ := os.ReadDir(dir) // it was there at reset
 	var found []string
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		runsAsOwner := info.Mode().IsRegular() && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0
+		if runsAsOwner || info.Mode()&os.ModeDevice != 0 {
 			found = append(found, e.Name()+" has "+state(filepath.Join(dir, e.Name()), nil))
 		}
 	}

@@ -43,7 +43,7 @@ func TestLegitimate(t *testing.T) {
 		t.Run("as "+userName(uid), func(t *testing.T) {
 			t.Parallel()
 			seen := 0
-			inArena(t, uid, "legitimate", func(line []byte) {
+			inArena(t, visit{uid: uid, what: "legitimate", level: full}, func(line []byte) {
 				var w work
 				if err := json.Unmarshal(line, &w); err != nil {
 					t.Errorf("%q: %v", line, err)
