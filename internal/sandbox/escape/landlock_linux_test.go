@@ -40,6 +40,35 @@ var unpromised = map[string][]string{
 	},
 }
 
+// unable is the work that cannot be done where Landlock must do alone.
+var unable = map[string][]string{
+	"attributes cannot be changed by path": {
+		"python change-own-files", "python copy-with-attributes", "bash use-git", "bash use-tar",
+	},
+	"/tmp and /dev/shm are everybody's; only TMPDIR is its own": {
+		"python write-private-tmp", "bash write-private-tmp", "python run-processes", "python share-memory",
+	},
+	"HOME is an empty directory; what was granted has its own path alone": {
+		"python read-granted-path-in-home", "bash read-granted-path-in-home", "javascript read-granted-path-in-home", "go read-granted-path-in-home",
+	},
+	"without namespaces there is all of the network or nothing": {
+		"python connect-to-granted-address", "python connect-to-granted-name", "python connect-many-times", "python talk-to-itself",
+		"bash connect-to-granted-address", "bash connect-to-granted-name", "javascript connect-to-granted-address",
+		"javascript connect-to-granted-name", "go connect-to-granted-address", "go connect-to-granted-name",
+	},
+}
+
+// byName turns lists of names into the reason for each.
+func byName(lists map[string][]string) map[string]string {
+	why := make(map[string]string)
+	for reason, names := range lists {
+		for _, name := range names {
+			why[name] = reason
+		}
+	}
+	return why
+}
+
 // needsLandlock skips where there is no level of Landlock alone.
 func needsLandlock(t *testing.T) {
 	t.Helper()
@@ -59,12 +88,7 @@ func needsLandlock(t *testing.T) {
 // else must hold.
 func TestEscapesWithLandlockAlone(t *testing.T) {
 	needsLandlock(t)
-	why := make(map[string]string)
-	for reason, names := range unpromised {
-		for _, name := range names {
-			why[name] = reason
-		}
-	}
+	why := byName(unpromised)
 	for _, uid := range users() {
 		t.Run("as "+userName(uid), func(t *testing.T) {
 			t.Parallel()
@@ -113,4 +137,15 @@ func decoded(t *testing.T, line []byte) attempt {
 		t.Errorf("%q: %v", line, err)
 	}
 	return a
+}
+
+// TestLegitimateWithLandlockAlone runs the same work at the level that has no namespaces. What cannot be done there is listed.
+func TestLegitimateWithLandlockAlone(t *testing.T) {
+	needsLandlock(t)
+	for _, uid := range users() {
+		t.Run("as "+userName(uid), func(t *testing.T) {
+			t.Parallel()
+			legitimate(t, visit{uid: uid, what: "legitimate", level: landlock}, byName(unable))
+		})
+	}
 }
