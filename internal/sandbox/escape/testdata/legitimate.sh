@@ -25,6 +25,7 @@ works_connect_to_granted_name() { exec 5<>"/dev/tcp/$name/$port" && read -r -t 5
 
 if [[ $1 == list ]]; then
 	while read -r _ _ function; do
+		[[ $function == works_use_git && ! -x /usr/bin/git ]] && continue
 		[[ $function == works_* ]] && function=${function#works_} && printf '%s\n' "${function//_/-}"
 	done < <(declare -F)
 	exit
