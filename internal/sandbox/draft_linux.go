@@ -33,8 +33,8 @@ type attributes struct {
 	ByDescriptor bool // something may be changed
 }
 
-// attributesOf is what grants come to. A descriptor that was opened for reading is as good as another for changing attributes, so who may change
-// nothing changes none.
+// attributesOf works out what grants allow. Attributes can be changed by a descriptor that was opened for reading, so a plugin that may write
+// nothing must not change attributes by any descriptor.
 func attributesOf(o *Options) attributes {
 	a := attributes{Read: o.ReadAll}
 	for _, g := range o.Grants {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock does not know the attributes of files: mode, owner, times, flags, extended attributes. Where there are namespaces, mounts keep
-// them: what is not there has none, and what is mounted read-only cannot be changed. Where Landlock must do alone, the owner of a file could
-// change them wherever it lies, so the filter refuses the calls. It sees numbers and no paths, so it cannot tell a file that may be written
-// from another. It can tell a path from a descriptor: for that, Landlock has looked at how the file was opened.
+// Landlock does not control the attributes of files: mode, owner, times, flags, extended attributes. With namespaces, mounts protect them: other
+// files are not visible, and those of a read-only mount cannot be changed. With Landlock alone a plugin could change them for every file
+// of its user, so the filter refuses the calls. A filter sees numbers and pointers, never a path, so it cannot tell a file that may be written
+// from any other. It can tell a path from a descriptor, and Landlock has checked how a descriptor was opened.
 
-// attributePaths are the calls that change attributes of a file by its path. With AT_EMPTY_PATH some take a descriptor; whether the path
-// is empty a filter cannot see.
+// attributePaths are the calls that change attributes of a file by its path. Some take a descriptor and an empty path instead (AT_EMPTY_PATH),
+// but the filter cannot see whether the path is empty.
 var attributePaths = append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 	unix.SYS_FILE_SETATTR}, attributePathsHere...)
@@ -67,22 +67,19 @@ func (p block) changes(a *attributes) block {
 		p = append(p, ifEqual(number, refuse(unix.EPERM)))
 	}
 	for _, number := range timeCalls {
-		byPath := block{notNull(1, refuse(unix.EPERM))}
-		if !a.ByDescriptor {
-			byPath = block{{refuse(unix.EPERM)}}
-		}
-		p = p.argument(number, arg(1), byPath)
+		p = p.argument(number, arg(1), block{notNull(1, refuse(unix.EPERM))})
 	}
-	for _, number := range attributeDescriptors {
-		if !a.ByDescriptor {
-			p = append(p, ifEqual(number, refuse(unix.EPERM)))
-		}
+	if a.ByDescriptor {
+		return p
+	}
+	for _, number := range slices.Concat(timeCalls, attributeDescriptors) {
+		p = append(p, ifEqual(number, refuse(unix.EPERM)))
 	}
 	return p
 }
 
-// controls allows only known commands of ioctl: file systems have more of them, by which who may only read a directory can make snapshots in it,
-// and who may only read a file can seal it.
+// controls allows only known commands of ioctl. File systems have others that change something and ask only for a descriptor that was opened
+// for reading: btrfs makes snapshots in a directory, fs-verity makes a file unchangeable.
 func (p block) controls(a *attributes) block {
 	var b block
 	for _, command := range harmlessControls {
@@ -99,9 +96,9 @@ func (p block) controls(a *attributes) block {
 	return p.argument(unix.SYS_IOCTL, arg(1), b)
 }
 
-// opens closes two gaps. A file can be opened for neither reading nor writing, with both bits of the mode set: Landlock then asks for no right, and
-// its attributes could be changed by the descriptor. And before version 3 Landlock did not know that a file can be
-// truncated without being opened for writing.
+// opens closes two gaps of Landlock. A file can be opened for neither reading nor writing (access mode 3). Landlock then asks for no right, and the
+// descriptor would be good for changing attributes of any file. And before version 3, Landlock let a program truncate a file that
+// it had not opened for writing.
 func (p block) opens(a *attributes, landlock int) block {
 	for _, c := range openCalls {
 		p = p.argument(c.number, arg(c.mode-1), block{only(unix.O_ACCMODE), ifEqual(unix.O_ACCMODE, refuse(unix.EACCES))})
@@ -119,8 +116,8 @@ func (p block) opens(a *attributes, landlock int) block {
 // ownPriority are the calls that set how a thread is scheduled; the first argument is its number, 0 for the caller.
 var ownPriority = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
 
-// others keeps limits and priorities of other processes of the same user as they are: a limit of CPU time would end them. Only the caller's own
-// can be set, and only where they are named by 0: which numbers are the program's own is not known.
+// others protects limits and priorities of the user's other processes: a limit of CPU time would end them. A program can set its own, named
+// by 0. It cannot name itself by its number, which is not known when the filter is written.
 func (p block) others() block {
 	p = p.argument(unix.SYS_PRLIMIT64, arg(0), block{ifEqual(0, allowCall()), notNull(2, refuse(unix.EPERM))})
 	for _, number := range ownPriority {

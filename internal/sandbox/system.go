@@ -124,7 +124,7 @@ func attributesAlone(kind capability.Kind, grants []capability.Capability) strin
 	case kind == capability.ReadFS:
 		return "its files' modes, owners, times and attributes can be changed, too, since something may be written; "
 	}
-	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; "
+	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
 }
 
 // Weakness is what a sandbox that Landlock must make alone means for every plugin in it, whatever it was granted, and what would mend
