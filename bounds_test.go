@@ -3,6 +3,7 @@ package patchbay_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,13 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 		d, err := host.Plugin("keeper")
 		if err != nil || len(d.Capabilities) != 3 || d.Capabilities[0].Status != "partial" || d.Capabilities[2].Capability != "net:[]" || d.Capabilities[2].Status != "enforced" {
 			t.Errorf("%+v, %v", d.Capabilities, err)
+		}
+		level := func(f patchbay.Finding) bool {
+			return f.Severity == patchbay.SeverityWarning && f.Plugin == "keeper" && strings.Contains(f.Problem, "Landlock alone") &&
+				strings.Contains(f.Problem, "EPERM") && strings.Contains(f.Fix, "user namespaces")
+		}
+		if findings := host.Doctor(); !slices.ContainsFunc(findings, level) {
+			t.Errorf("nothing says what the level means: %+v", findings)
 		}
 	})
 }

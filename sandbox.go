@@ -212,7 +212,19 @@ func (h *Host) examineBounds(e *entry) []Finding {
 	if e.policy != nil && len(kept) > 0 {
 		about(SeverityInfo, "in a sandbox, which enforces "+strings.Join(kept, ", "))
 	}
-	return findings
+	return append(findings, h.examineLevel(e)...)
+}
+
+// examineLevel reports what the level of its sandbox means for a plugin, whatever it was granted.
+func (h *Host) examineLevel(e *entry) []Finding {
+	if e.policy == nil {
+		return nil
+	}
+	what, mend := h.system().Weakness()
+	if what == "" {
+		return nil
+	}
+	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: mend}}
 }
 
 // examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.

@@ -58,24 +58,33 @@ func (p *planner) base() {
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/0", Target: "/dev/stdin"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/1", Target: "/dev/stdout"},
 		jail.Mount{Kind: jail.Link, Source: "/proc/self/fd/2", Target: "/dev/stderr"},
-		jail.Mount{Kind: jail.Temp, Target: "/dev/shm", Size: tempSize},
-		jail.Mount{Kind: jail.Temp, Target: "/tmp", Size: tempSize},
+		inMemory("/dev/shm"),
+		inMemory("/tmp"),
 	)
 	p.add("its own processes", jail.Mount{Kind: jail.Proc, Target: "/proc"})
 	if target, err := os.Readlink("/var/tmp"); err == nil {
 		p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: "/var/tmp"})
 	} else {
-		p.add(BecauseMemory, jail.Mount{Kind: jail.Temp, Target: "/var/tmp", Size: tempSize})
+		p.add(BecauseMemory, inMemory("/var/tmp"))
 	}
-	p.keys()
+	p.hide()
 }
+
+// inMemory is a directory that is the jail's own.
+func inMemory(dir string) jail.Mount {
+	return jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize, Files: tempFiles}
+}
+
+// hiddenInProc are files in which the kernel tells everybody of a user's keys, and of how the machine was started: which disks, consoles and
+// addresses it has, and what its first process was told.
+var hiddenInProc = []string{"/proc/keys", "/proc/key-users", "/proc/cmdline", "/proc/bootconfig"}
 
 // hidden is what lies over a file that is not to be seen.
 const hidden = "/dev/null"
 
-// keys hides what the kernel tells everybody of a user's keys.
-func (p *planner) keys() {
-	for _, path := range []string{"/proc/keys", "/proc/key-users"} {
+// hide makes files of /proc empty.
+func (p *planner) hide() {
+	for _, path := range hiddenInProc {
 		if _, err := os.Lstat(path); err == nil {
 			p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: path})
 		}
@@ -94,13 +103,13 @@ func (p *planner) everything() {
 	p.add("its own processes", jail.Mount{Kind: jail.Proc, Target: "/proc"})
 	if !all {
 		for _, dir := range append([]string{"/run"}, temporary...) {
-			p.add(BecauseMemory, jail.Mount{Kind: jail.Temp, Target: dir, Size: tempSize})
+			p.add(BecauseMemory, inMemory(dir))
 		}
 	}
 	if dir := p.reach(p.launch.Dir); !p.visible(dir) { // it works in a directory that a temporary one would hide
 		p.add("where it works", jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Exec: true, Lend: true, Missing: true})
 	}
-	p.keys()
+	p.hide()
 }
 
 // programDirs are where systems keep programs.

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"encoding/binary"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +20,14 @@ const (
 // arg is where the low half of an argument is.
 func arg(n uint32) uint32 { return offArgs + 8*n }
 
-// x32 marks the calls of a second interface on amd64, with the same numbers and other sizes.
-const x32 = 0x40000000
+// unknownCalls is the first number that x/sys has no name for. A newer kernel may have calls beyond it that do what the filter refuses
+// under another name, as open_tree_attr does what mount_setattr did. A library that finds a new call missing falls back on an older one.
+// The numbers are the same on both machines. Those of x32, a second interface on amd64, are larger.
+const unknownCalls = unix.SYS_RSEQ_SLICE_YIELD + 1
+
+// unknownControls is the first command of fcntl that no plugin needs: delegations, which make others wait as leases do, and what newer
+// kernels may have.
+const unknownControls = unix.F_GETDELEG
 
 // newNamespaces are the flags by which clone enters a namespace.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
@@ -30,14 +37,18 @@ const (
 	// setuidBits in a file's mode make it run as its owner or group. Outside, where what a plugin wrote may be found, that would count.
 	setuidBits = unix.S_ISUID | unix.S_ISGID
 
+	// device is in the mode of both kinds of device, and of no other file that mknod makes. One of them, the whiteout of overlay file
+	// systems (0:0), can be made by everybody, and hides a file from whoever has it in an upper directory.
+	device = unix.S_IFCHR
+
 	// creates are the flags with which open looks at its mode: O_CREAT, and of O_TMPFILE the bit that is no other flag.
 	creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
 // refused are the system calls that no plugin needs and many an escape does.
 var refused = append([]uint32{
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
-	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT,
+	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_LISTNS,
 	unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP,
@@ -56,9 +67,10 @@ var absent = []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2}
 // A moded is a system call one of whose arguments is the mode of a file.
 type moded struct{ number, mode uint32 }
 
-// modeCalls always look at the mode, openCalls only with some of the flags, which are the argument before.
+// modeCalls and nodeCalls always look at the mode, openCalls only with some of the flags, which are the argument before.
 var (
-	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}}, modeCallsHere...)
+	modeCalls = append([]moded{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}}, modeCallsHere...)
+	nodeCalls = append([]moded{{unix.SYS_MKNODAT, 2}}, nodeCallsHere...)
 	openCalls = append([]moded{{unix.SYS_OPENAT, 3}}, openCallsHere...)
 )
 
@@ -74,11 +86,11 @@ func archHere() uint32 {
 }
 
 // filter is the programme that the kernel asks about each system call. What is refused is an error to the plugin, not its end:
-// libraries try things out.
-func (d *draft) filter() []unix.SockFilter {
+// libraries try things out. What a version of Landlock leaves open is closed where nothing else keeps it.
+func (d *draft) filter(landlock int) []unix.SockFilter {
 	p := block{
 		load(offArch), onlyIf(archHere(), refuse(unix.EPERM)),
-		load(offNumber), ifAtLeast(x32, refuse(unix.ENOSYS)),
+		load(offNumber), ifAtLeast(unknownCalls, refuse(unix.ENOSYS)),
 	}
 	for _, number := range refused {
 		p = append(p, ifEqual(number, refuse(unix.EPERM)))
@@ -91,16 +103,25 @@ func (d *draft) filter() []unix.SockFilter {
 	p = p.argument(unix.SYS_MEMFD_CREATE, arg(1), block{ifAny(unix.MFD_NOEXEC_SEAL, allowCall()), {refuse(unix.EACCES)}})
 	p = p.argument(unix.SYS_IOCTL, arg(1), block{ifEqual(unix.TIOCSTI, refuse(unix.EPERM)), ifEqual(unix.TIOCLINUX, refuse(unix.EPERM)),
 		ifEqual(unix.TIOCSETD, refuse(unix.EPERM))})
+	p = p.argument(unix.SYS_RENAMEAT2, arg(4), block{ifAny(unix.RENAME_WHITEOUT, refuse(unix.EPERM))})
+	// Whoever opens a file on which another has a lease waits, for 45 seconds.
+	p = p.argument(unix.SYS_FCNTL, arg(1), block{ifEqual(unix.F_SETLEASE, refuse(unix.EPERM)), ifAtLeast(unknownControls, refuse(unix.EINVAL))})
 	p = p.modes()
+	if d.Simple {
+		p = p.alone(&d.Attributes, landlock)
+	}
 	p = p.argument(unix.SYS_SOCKET, arg(0), d.sockets())
 	p = p.argument(unix.SYS_SOCKETPAIR, arg(0), block{ifEqual(unix.AF_UNIX, allowCall()), {refuse(unix.EAFNOSUPPORT)}})
 	return append(p.flat(), allowCall())
 }
 
-// modes refuses to make files that run as their owner.
+// modes refuses to make files that run as their owner, and devices.
 func (p block) modes() block {
 	for _, c := range modeCalls {
 		p = p.argument(c.number, arg(c.mode), block{ifAny(setuidBits, refuse(unix.EPERM))})
+	}
+	for _, c := range nodeCalls {
+		p = p.argument(c.number, arg(c.mode), block{ifAny(setuidBits|device, refuse(unix.EPERM))})
 	}
 	for _, c := range openCalls {
 		look := append(load(arg(c.mode)), ifAny(setuidBits, refuse(unix.EPERM))...)
@@ -164,6 +185,16 @@ func ifAtLeast(k uint32, then unix.SockFilter) []unix.SockFilter {
 
 func ifAny(bits uint32, then unix.SockFilter) []unix.SockFilter {
 	return unlessAny(bits, []unix.SockFilter{then})
+}
+
+// notNull does the one instruction where the argument, a pointer, is not null.
+func notNull(n uint32, then unix.SockFilter) []unix.SockFilter {
+	return slices.Concat(load(arg(n)), onlyIf(0, then), load(arg(n)+4), onlyIf(0, then))
+}
+
+// only keeps some bits of the value loaded.
+func only(bits uint32) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}}
 }
 
 // unlessAny passes over the instructions where the value loaded has none of the bits.

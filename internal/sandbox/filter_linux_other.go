@@ -7,6 +7,6 @@ import "golang.org/x/sys/unix"
 // filterHere tells that no filter has been written for this kind of machine.
 const filterHere = false
 
-func (d *draft) filter() []unix.SockFilter { return nil }
+func (d *draft) filter(int) []unix.SockFilter { return nil }
 
 func bytesOf([]unix.SockFilter) []byte { return nil }

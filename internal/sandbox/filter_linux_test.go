@@ -32,20 +32,35 @@ func tries(args []string) int {
 
 // attempts are made in /tmp, which is the program's own.
 var attempts = map[string]func() error{
-	"chmod setuid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o4755) },
-	"chmod setgid":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o2755) },
-	"chmod sticky":     func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o1755) },
-	"fchmodat2 setuid": func() error { return raw(unix.SYS_FCHMODAT2, cwd, file(), 0o4755) },
-	"fchmod setuid":    func() error { return raw(unix.SYS_FCHMOD, 0, 0o4755) },
-	"mknod setuid":     func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o4755, 0) },
-	"mknod":            func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o755, 0) },
-	"create setuid":    func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o4755) },
-	"create":           func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o755) },
-	"tmpfile setgid":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_TMPFILE|unix.O_WRONLY, 0o2755) },
-	"open, stray mode": func() error { return raw(unix.SYS_OPENAT, cwd, file(), unix.O_RDONLY, 0o6777) },
-	"open directory":   func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777) },
-	"openat2":          func() error { return raw(unix.SYS_OPENAT2, cwd, file(), 0, 0) },
-	"unix socket":      func() error { return raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0) },
+	"chmod setuid":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o4755) },
+	"chmod setgid":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o2755) },
+	"chmod sticky":      func() error { return raw(unix.SYS_FCHMODAT, cwd, file(), 0o1755) },
+	"fchmodat2 setuid":  func() error { return raw(unix.SYS_FCHMODAT2, cwd, file(), 0o4755) },
+	"fchmod setuid":     func() error { return raw(unix.SYS_FCHMOD, 0, 0o4755) },
+	"mknod setuid":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o4755, 0) },
+	"mknod":             func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFREG|0o755, 0) },
+	"mknod device":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR|0o644, 0x0105) },
+	"mknod disk":        func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFBLK|0o644, 0x0700) },
+	"mknod whiteout":    func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFCHR, 0) },
+	"mknod pipe":        func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFIFO|0o644, 0) },
+	"mknod socket":      func() error { return raw(unix.SYS_MKNODAT, cwd, fresh(), unix.S_IFSOCK|0o644, 0) },
+	"rename":            func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_NOREPLACE) },
+	"rename, whiteout":  func() error { return raw(unix.SYS_RENAMEAT2, cwd, file(), cwd, fresh(), unix.RENAME_WHITEOUT) },
+	"lease":             func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETLEASE, unix.F_RDLCK) },
+	"delegation":        func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_SETDELEG, 0) },
+	"duplicate":         func() error { return raw(unix.SYS_FCNTL, reader(), unix.F_DUPFD_CLOEXEC, 0) },
+	"exclusive flock":   func() error { return raw(unix.SYS_FLOCK, reader(), unix.LOCK_EX|unix.LOCK_NB) },
+	"open_tree":         func() error { return raw(unix.SYS_OPEN_TREE, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
+	"open_tree_attr":    func() error { return raw(unix.SYS_OPEN_TREE_ATTR, cwd, text("/tmp"), unix.OPEN_TREE_CLONE) },
+	"a call unheard of": func() error { return raw(unknownCalls) },
+	"a call of x32":     func() error { return raw(0x40000000 + unix.SYS_GETPID) },
+	"create setuid":     func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o4755) },
+	"create":            func() error { return raw(unix.SYS_OPENAT, cwd, fresh(), unix.O_CREAT|unix.O_WRONLY, 0o755) },
+	"tmpfile setgid":    func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_TMPFILE|unix.O_WRONLY, 0o2755) },
+	"open, stray mode":  func() error { return raw(unix.SYS_OPENAT, cwd, file(), unix.O_RDONLY, 0o6777) },
+	"open directory":    func() error { return raw(unix.SYS_OPENAT, cwd, text("/tmp"), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777) },
+	"openat2":           func() error { return raw(unix.SYS_OPENAT2, cwd, file(), 0, 0) },
+	"unix socket":       func() error { return raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0) },
 	"unix socketpair": func() error {
 		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		return err
@@ -89,6 +104,16 @@ func file() uintptr {
 	return text("/tmp/file")
 }
 
+// reader is a descriptor by which that file can be read.
+func reader() uintptr {
+	file()
+	fd, err := unix.Open("/tmp/file", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		panic(err)
+	}
+	return uintptr(fd)
+}
+
 func fresh() uintptr { return text(fmt.Sprintf("/tmp/fresh%d", len(kept))) }
 
 func TestFilter(t *testing.T) {
@@ -105,6 +130,16 @@ func TestFilter(t *testing.T) {
 			"chmod setuid": "EPERM", "chmod setgid": "EPERM", "chmod sticky": "ok", "fchmodat2 setuid": "EPERM", "fchmod setuid": "EPERM",
 			"mknod setuid": "EPERM", "mknod": "ok", "create setuid": "EPERM", "create": "ok", "tmpfile setgid": "EPERM",
 			"open, stray mode": "ok", "open directory": "ok", "openat2": "ENOSYS",
+		}},
+		{"no device can be made, and no whiteout", Options{}, map[string]string{
+			"mknod device": "EPERM", "mknod disk": "EPERM", "mknod whiteout": "EPERM", "mknod pipe": "ok", "mknod socket": "ok", "rename": "ok",
+			"rename, whiteout": "EPERM",
+		}},
+		{"nobody can be made to wait for a file", Options{}, map[string]string{
+			"lease": "EPERM", "delegation": "EINVAL", "duplicate": "ok", "exclusive flock": "ok",
+		}},
+		{"a call that nobody here has heard of is not there", Options{}, map[string]string{
+			"open_tree": "EPERM", "open_tree_attr": "EPERM", "a call unheard of": "ENOSYS", "a call of x32": "ENOSYS",
 		}},
 		{"sockets are of few kinds", Options{}, map[string]string{
 			"unix socket": "ok", "unix socketpair": "ok", "inet socket": "ok", "netlink socket": "ok", "audit socket": "EAFNOSUPPORT", "packet socket": "EAFNOSUPPORT",
@@ -135,10 +170,10 @@ func TestOldCalls(t *testing.T) {
 		t.Skip("there are none on " + runtime.GOARCH)
 	}
 	numbers := map[uint32]bool{}
-	for _, i := range new(draft).filter() {
+	for _, i := range new(draft).filter(landlockVersion()) {
 		numbers[i.K] = true
 	}
-	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} {
+	for name, number := range map[string]uint32{"open": 2, "creat": 85, "chmod": 90, "mknod": 133} { // see TestFilterAlone for the others
 		if !numbers[number] {
 			t.Errorf("%s is not looked at", name)
 		}
@@ -180,14 +215,17 @@ func TestWhatMountsDoNotKeep(t *testing.T) {
 	})
 }
 
-func TestKeysAreHidden(t *testing.T) {
+// TestWhatProcHides: what the kernel tells everybody of a user's keys, of how the machine was started and of its services.
+func TestWhatProcHides(t *testing.T) {
 	needNamespaces(t)
-	if _, err := os.Stat("/proc/keys"); err != nil {
-		t.Skip("this kernel has none")
-	}
 	for name, o := range map[string]Options{"little is seen": {}, "everything is seen": {ReadAll: true}} {
 		t.Run(name, func(t *testing.T) {
-			expect(t, sh(o, "for f in /proc/keys /proc/key-users; do x=; read x 2>/dev/null <$f; echo \"${x:-hidden}\"; done"), "hidden\nhidden")
+			for _, path := range []string{"/proc/keys", "/proc/key-users", "/proc/cmdline", "/proc/bootconfig"} {
+				if _, err := os.Stat(path); err == nil {
+					expect(t, sh(o, "x=; read x 2>/dev/null <"+path+"; echo \"${x:-hidden}\""), "hidden")
+				}
+			}
+			expect(t, sh(o, `while IFS=: read number controllers path; do [ "$path" = / ] || echo "$path"; done </proc/self/cgroup; echo end`), "end")
 		})
 	}
 }

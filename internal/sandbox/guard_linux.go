@@ -12,8 +12,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// coverSize bounds the empty directory that lies over a place that is not to be seen.
-const coverSize = 64 << 10
+// coverSize and coverFiles bound the empty directory that lies over a place that is not to be seen.
+const (
+	coverSize  = 64 << 10
+	coverFiles = 1 << 10
+)
 
 // guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A grant that is or lies in one of them is refused. Where
 // a grant contains them, something lies over them.
@@ -77,7 +80,7 @@ func (p *planner) cover(place Place) error {
 	case !place.Hidden:
 		p.add("Patchbay's own, to be read only", jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Exec: p.opts.ReadAll, Lend: true, Missing: true})
 	case info.IsDir():
-		p.add("Patchbay's own, hidden", jail.Mount{Kind: jail.Temp, Target: w.end, Size: coverSize})
+		p.add("Patchbay's own, hidden", jail.Mount{Kind: jail.Temp, Target: w.end, Size: coverSize, Files: coverFiles})
 	default:
 		p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: w.end, Missing: true})
 	}

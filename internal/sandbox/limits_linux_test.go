@@ -103,12 +103,43 @@ try:
 except OSError as e: print(os.strerror(e.errno))`)
 		expect(t, s, "No space left on device")
 	})
+	t.Run("files in memory: there are 65,536 of them at most", func(t *testing.T) {
+		for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
+			s := python(t, Options{}, `
+import os
+n = 0
+try:
+    while n < 70000:
+        os.mknod("`+dir+`/" + str(n))
+        n += 1
+except OSError as e: print(os.strerror(e.errno))
+print(n > 65000, n <= 65536)`)
+			expect(t, s, "No space left on device\nTrue True")
+		}
+	})
+	t.Run("files in memory: where everything may be read, too", func(t *testing.T) {
+		expect(t, python(t, Options{ReadAll: true}, `
+import os
+print(*(os.statvfs(d).f_files for d in ("/tmp", "/var/tmp", "/dev/shm", "/run")))`), "65536 65536 65536 65536")
+	})
 	t.Run("a limit too low for the jail itself is an error", func(t *testing.T) {
 		s := sh(Options{}, "echo ran")
 		s.Limits.Files = 1
 		if got := startError(t, s); !strings.Contains(got.Why, "too many open files") {
 			t.Errorf("%q", got.Why)
 		}
+	})
+}
+
+// TestNoCores: neither a file nor a program of the machine gets the memory of a plugin that crashes. The shell writes 1 byte as 0 blocks.
+func TestNoCores(t *testing.T) {
+	const script = "ulimit -S -c; ulimit -H -c; ulimit -c 1 2>/dev/null && echo raised; ulimit -S -c 0 && echo lowered"
+	t.Run("with namespaces", func(t *testing.T) {
+		needNamespaces(t)
+		expect(t, sh(Options{}, script), "0\n0\nlowered")
+	})
+	t.Run("without", func(t *testing.T) {
+		expect(t, sh(Options{System: needSimple(t)}, script), "0\n0\nlowered")
 	})
 }
 

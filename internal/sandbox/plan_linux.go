@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	tempSize = 256 << 20 // of /tmp and of /dev/shm: memory, so not without bound
+	// Of each of /tmp, /var/tmp and /dev/shm: memory, so not without bound. A file without content takes about 1 KiB.
+	tempSize  = 256 << 20
+	tempFiles = 1 << 16
 
 	// ownThreads is what pid 1 of a jail needs for itself of the processes its user may have.
 	ownThreads = 16
@@ -49,6 +51,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
 	p.plan.trees = p.plan.listTrees()
 	if p.plan.Simple {
+		p.plan.Attributes = attributesOf(&b.opts)
 		p.access(private)
 	}
 	return p.plan, nil

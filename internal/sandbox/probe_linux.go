@@ -23,7 +23,7 @@ func Probe(ctx context.Context, g *proc.Group) *System {
 		s.Filter = fmt.Errorf("no filter for %s has been written", runtime.GOARCH)
 	}
 	full := trial{plan: draft{Plan: jail.Plan{Probe: true, Path: "/", Dir: "/", Net: jail.Net{Broker: true, Ports: []uint16{1}},
-		Mounts: []jail.Mount{{Kind: jail.Temp, Target: "/tmp", Size: tempSize}, {Kind: jail.Proc, Target: "/proc"}}}}}
+		Mounts: []jail.Mount{inMemory("/tmp"), {Kind: jail.Proc, Target: "/proc"}}}}}
 	full.plan.Loaders = [][]byte{make([]byte, headSize)} // no file that is executed begins so
 	s.Loader = full.run(ctx, g)
 	if s.Loader != nil {

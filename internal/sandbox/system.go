@@ -68,19 +68,20 @@ func (s *System) Possible() error {
 func (s *System) Judge(grants []capability.Capability) []Verdict {
 	var verdicts []Verdict
 	for _, g := range grants {
-		v := s.judge(g)
+		v := s.judge(g, grants)
 		v.Capability = g.String()
 		verdicts = append(verdicts, v)
 	}
 	if !slices.ContainsFunc(grants, capability.Capability.Network) {
-		v := s.judge(capability.Capability{Kind: capability.NetNone})
+		v := s.judge(capability.Capability{Kind: capability.NetNone}, grants)
 		v.Capability = string(capability.NetNone)
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
 }
 
-func (s *System) judge(g capability.Capability) Verdict {
+// judge is the verdict on one of the grants.
+func (s *System) judge(g capability.Capability, grants []capability.Capability) Verdict {
 	switch g.Kind {
 	case capability.StorageRead, capability.StorageWrite:
 		return Verdict{Status: Enforced, Reason: "every storage call passes through the host"}
@@ -90,7 +91,7 @@ func (s *System) judge(g capability.Capability) Verdict {
 	}
 	switch g.Kind {
 	case capability.ReadFS, capability.WriteFS:
-		return s.judgeFiles(g.Kind)
+		return s.judgeFiles(g.Kind, grants)
 	case capability.Exec:
 		return s.judgeExec()
 	case capability.NetAny:
@@ -101,14 +102,40 @@ func (s *System) judge(g capability.Capability) Verdict {
 	return s.judgeHost(g)
 }
 
-func (s *System) judgeFiles(kind capability.Kind) Verdict {
+func (s *System) judgeFiles(kind capability.Kind, grants []capability.Capability) Verdict {
 	switch {
 	case s.simple():
-		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen, and the processes in /proc; no namespaces: " + s.Namespaces.Error()}
+		return Verdict{Status: Partial, Reason: "by Landlock alone: names, sizes and times of other files can be seen, and the processes in /proc; " +
+			attributesAlone(kind, grants) + "no namespaces: " + s.Namespaces.Error()}
 	case s.Landlock != nil && kind == capability.ReadFS:
 		return Verdict{Status: Partial, Reason: "nothing else is mounted, but named pipes in it can be written to; no Landlock: " + s.Landlock.Error()}
 	}
 	return Verdict{Status: Enforced, Reason: "nothing else is mounted"}
+}
+
+// attributesAlone says what becomes of modes, owners, times and extended attributes where Landlock must do alone, which does not know them.
+func attributesAlone(kind capability.Kind, grants []capability.Capability) string {
+	writes := func(g capability.Capability) bool { return g.Kind == capability.WriteFS }
+	switch {
+	case slices.Contains(grants, capability.Capability{Kind: capability.WriteFS, Path: "/"}):
+		return ""
+	case !slices.ContainsFunc(grants, writes):
+		return "chmod, chown, utime and setxattr are refused; "
+	case kind == capability.ReadFS:
+		return "its files' modes, owners, times and attributes can be changed, too, since something may be written; "
+	}
+	return "chmod, chown, utime and setxattr work by descriptor alone, and then on every file that may be read; what is written can be loaded as code; "
+}
+
+// Weakness is what a sandbox that Landlock must make alone means for every plugin in it, whatever it was granted, and what would mend
+// it. Both are empty where there are namespaces, and where there is no sandbox.
+func (s *System) Weakness() (what, mend string) {
+	if !s.simple() || s.Possible() != nil {
+		return "", ""
+	}
+	return "its sandbox is Landlock alone: names, sizes and times of other files, other processes and what /proc tells of the machine can be seen; " +
+			"chmod, chown, utime and setxattr by path fail with EPERM; home and TMPDIR are a directory on disk; no namespaces: " + s.Namespaces.Error(),
+		"allow user namespaces (on Ubuntu by an AppArmor profile with userns, in a container by its runtime); see \"How far it goes on your machine\" in docs/security.md"
 }
 
 func (s *System) judgeExec() Verdict {

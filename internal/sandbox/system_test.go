@@ -71,6 +71,45 @@ func TestJudge(t *testing.T) {
 	})
 }
 
+// TestLandlockAloneIsExplained: what is kept in part says which part.
+func TestLandlockAloneIsExplained(t *testing.T) {
+	system := System{Namespaces: errors.New("because"), Scoped: true}
+	const seen, refused, open, byDescriptor = "names, sizes and times of other files can be seen", "chmod, chown, utime and setxattr are refused",
+		"can be changed, too", "chmod, chown, utime and setxattr work by descriptor alone"
+	for _, c := range []struct {
+		rule   string
+		grants []string
+		says   [][]string // of each capability
+		not    string     // of none
+	}{
+		{"who may write nothing changes no attributes", []string{"read:fs:/a"}, [][]string{{seen, refused}}, byDescriptor},
+		{"who may write something changes those of all that it may read", []string{"read:fs:/a", "write:fs:/b"}, [][]string{{seen, open}, {seen, byDescriptor}}, refused},
+		{"who may write everything changes all", []string{"write:fs:/"}, [][]string{{"can be seen"}}, "chmod"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			verdicts := system.Judge(grants(t, c.grants...))
+			for i, words := range c.says {
+				for _, word := range append(words, "because") {
+					if v := verdicts[i]; v.Status != Partial || !strings.Contains(v.Reason, word) || strings.Contains(v.Reason, c.not) {
+						t.Errorf("%+v: want %q, and not %q", v, word, c.not)
+					}
+				}
+			}
+		})
+	}
+	t.Run("and what it means for every plugin", func(t *testing.T) {
+		if what, mend := system.Weakness(); !strings.Contains(what, "Landlock alone") || !strings.Contains(what, "because") || !strings.Contains(what, "EPERM") ||
+			!strings.Contains(mend, "user namespaces") {
+			t.Errorf("%q, %q", what, mend)
+		}
+		for _, s := range []System{{}, {Namespaces: errors.New("no"), Landlock: errors.New("no")}} {
+			if what, mend := s.Weakness(); what != "" || mend != "" {
+				t.Errorf("%+v: %q, %q", s, what, mend)
+			}
+		}
+	})
+}
+
 func TestPossible(t *testing.T) {
 	why := errors.New("because")
 	for _, c := range []struct {

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -212,6 +214,23 @@ func tool(t testing.TB, name string) string {
 	}
 	t.Skipf("%s is not installed; with it this test runs", name)
 	return ""
+}
+
+// heedful has every program that the test starts obey signals: one that this process was born to ignore (SIGHUP, by nohup) is ignored by all
+// that it starts, unless it is handled here.
+func heedful(t testing.TB, signals []syscall.Signal) {
+	t.Helper()
+	ignored, err := strconv.ParseUint(ignoredHere(t), 16, 64) // signal.Ignored forgets, once a signal has been handled
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := make(chan os.Signal, 1)
+	for _, s := range signals {
+		if ignored&(1<<(s-1)) != 0 {
+			signal.Notify(received, s)
+		}
+	}
+	t.Cleanup(func() { signal.Stop(received) })
 }
 
 // ignoredHere is which signals this process was born to ignore, as the kernel writes it: make, for one, lets what it starts ignore

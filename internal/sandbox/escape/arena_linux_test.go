@@ -248,8 +248,9 @@ func startHost(secret string) error {
 	}
 	host := arenaDir + "/" + secret + "/host"
 	p, err := os.StartProcess(host, []string{host, "-stage", "host"}, &os.ProcAttr{
-		Dir:   arenaDir,
-		Env:   []string{"PATH=/usr/bin:/bin", "HOME=" + homeDir, "CANARY=" + secret, "ONLY=" + os.Getenv("ONLY"), "WHAT=" + os.Getenv("WHAT")},
+		Dir: arenaDir,
+		Env: []string{"PATH=/usr/bin:/bin", "HOME=" + homeDir, "CANARY=" + secret, "ONLY=" + os.Getenv("ONLY"), "WHAT=" + os.Getenv("WHAT"),
+			"LEVEL=" + os.Getenv("LEVEL")},
 		Files: []*os.File{nil, os.Stdout, os.Stderr, slave, master},
 		Sys:   attr,
 	})

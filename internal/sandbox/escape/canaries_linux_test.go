@@ -39,8 +39,12 @@ var watched = []string{secretDir, grantDir, ownDir, homeDir, toolDir}
 // strayDirs are where attempts leave names of their own.
 var strayDirs = []string{"/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", arenaDir}
 
-// reset makes the files anew, clears scratch and makes sure of the canary process. Then it looks at everything.
+// reset ends what earlier attempts left running, makes the files anew, clears scratch and makes sure of the canary process. Then it looks at
+// everything.
 func (c *canaries) reset() error {
+	if err := eventually(c.endLeftovers); err != nil {
+		return err
+	}
 	if err := c.files(); err != nil {
 		return err
 	}
@@ -230,12 +234,17 @@ func (c *canaries) changes() []string {
 	return append(found, difference(c.before, snapshot())...)
 }
 
-// privileged are files with rights of their own. Even where a plugin may write, it must leave none: they are the host's user's.
+// privileged are devices, and files with rights of their own. Even where a plugin may write, it must leave none: they are the host's user's.
 func privileged(dir string) []string {
 	entries, _ := os.ReadDir(dir) // it was there at reset
 	var found []string
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		runsAsOwner := info.Mode().IsRegular() && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0
+		if runsAsOwner || info.Mode()&os.ModeDevice != 0 {
 			found = append(found, e.Name()+" has "+state(filepath.Join(dir, e.Name()), nil))
 		}
 	}
@@ -278,7 +287,23 @@ func (c *canaries) terminal() string {
 }
 
 // survivors are processes with the stray name among their arguments.
-func (c *canaries) survivors() []int {
+func (c *canaries) survivors() []int { return withArgument("\x00" + c.stray + "\x00") }
+
+// endLeftovers kills what earlier attempts left running, and complains until there is nothing: a process may be about to become one of the
+// survivors, and would then be taken for the next attempt's. Every attempt has the stray name in some argument.
+func (c *canaries) endLeftovers() error {
+	left := withArgument(c.stray)
+	for _, pid := range left {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one of ours, by its name
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("processes %v of an earlier attempt are left", left)
+	}
+	return nil
+}
+
+// withArgument lists the processes in whose arguments a text is. A zombie has none.
+func withArgument(text string) []int {
 	entries, _ := os.ReadDir("/proc") // without it nothing here works
 	var pids []int
 	for _, e := range entries {
@@ -287,7 +312,7 @@ func (c *canaries) survivors() []int {
 			continue
 		}
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline") // it may have ended
-		if bytes.Contains(line, []byte("\x00"+c.stray+"\x00")) {
+		if bytes.Contains(line, []byte(text)) {
 			pids = append(pids, pid)
 		}
 	}

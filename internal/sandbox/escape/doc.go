@@ -9,8 +9,12 @@
 //	go test -v ./internal/sandbox/escape                                                    the table
 //	PATCHBAY_ESCAPE=unix-socket go test -v -run TestEscapes ./internal/sandbox/escape       those with that in their names
 //
+// TestEscapesWithLandlockAlone runs them at the level without namespaces, of which docs/security.md promises less: what may succeed there is
+// listed, and everything else must hold.
+//
 // TestTraps is about attempts that take two runs: the first leaves a link in a place of which the sandbox of the next is made.
-// TestLegitimate is what must work in the box, since a sandbox in which nothing runs is easily made.
+// TestLegitimate is what must work in the box, since a sandbox in which nothing runs is easily made. TestLegitimateWithLandlockAlone runs
+// the same without namespaces, and lists what cannot work there.
 //
 // # The arena
 //

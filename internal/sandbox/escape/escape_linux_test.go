@@ -2,8 +2,8 @@ package escape
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -59,8 +59,16 @@ func userName(uid int) string {
 	return strconv.Itoa(uid)
 }
 
-// inArena runs a host to its end and hands over every line it prints. PATCHBAY_ESCAPE, a part of an attempt's name, runs those alone.
-func inArena(t *testing.T, uid int, what string, line func([]byte)) {
+// A visit is what a host is started for: as whom, to do what, and at which level.
+type visit struct {
+	uid   int
+	what  string
+	level string
+	only  string // a part of attempts' names, to run those alone; empty: what PATCHBAY_ESCAPE says
+}
+
+// inArena runs a host to its end and hands over every line it prints.
+func inArena(t *testing.T, v visit, line func([]byte)) {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -72,7 +80,8 @@ func inArena(t *testing.T, uid int, what string, line func([]byte)) {
 	runtime.LockOSThread()   // the arena dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	p, err := startStage("arena", []string{
-		fmt.Sprintf("CANARY=canary-%x", secret), "HOST_UID=" + strconv.Itoa(uid), "WHAT=" + what, "ONLY=" + os.Getenv("PATCHBAY_ESCAPE"),
+		fmt.Sprintf("CANARY=canary-%x", secret), "HOST_UID=" + strconv.Itoa(v.uid), "WHAT=" + v.what, "LEVEL=" + v.level,
+		"ONLY=" + cmp.Or(v.only, os.Getenv("PATCHBAY_ESCAPE")),
 	}, &os.ProcAttr{Files: []*os.File{nil, write, os.Stderr}, Sys: arenaAttr()})
 	write.Close()
 	if err != nil {
@@ -101,13 +110,7 @@ func TestEscapes(t *testing.T) {
 		t.Run("as "+userName(uid), func(t *testing.T) {
 			t.Parallel()
 			var all []attempt
-			inArena(t, uid, "escapes", func(line []byte) {
-				var a attempt
-				if err := json.Unmarshal(line, &a); err != nil {
-					t.Errorf("%q: %v", line, err)
-				}
-				all = append(all, a)
-			})
+			inArena(t, visit{uid: uid, what: "escapes", level: full}, func(line []byte) { all = append(all, decoded(t, line)) })
 			report(t, all)
 		})
 	}

@@ -86,28 +86,73 @@ type boxes struct {
 	barred string // see canaries
 }
 
-func newBoxes() (*boxes, error) {
+// The levels of docs/security.md at which the sandbox is attacked.
+const (
+	full     = "full"
+	landlock = "landlock" // Landlock and the filter of system calls alone
+	reading  = "reading"  // the same, for a plugin that may write nothing
+)
+
+func newBoxes(level string) (*boxes, error) {
 	b := &boxes{group: proc.NewGroup(nil), barred: "yes"}
 	system := sandbox.Probe(context.Background(), b.group)
 	if system.Namespaces != nil {
 		return nil, system.Namespaces
 	}
-	if system.Loader != nil {
+	if level != full {
+		system = withoutNamespaces(system)
+	}
+	if system.Loader != nil || level != full {
 		b.barred = ""
 	}
+	texts := granted(level)
+	if os.Getenv("WHAT") == "legitimate" {
+		texts = append(texts, tools()...)
+	}
+	grants, err := parse(texts)
+	if err != nil {
+		return nil, err
+	}
+	b.box = sandbox.New(sandbox.Options{Grants: grants, Own: []string{ownDir}, System: system})
+	return b, nil
+}
+
+// withoutNamespaces is a system on which Landlock must do alone.
+func withoutNamespaces(s *sandbox.System) *sandbox.System {
+	return &sandbox.System{Namespaces: errors.New("switched off by the test"), Landlock: s.Landlock, Scoped: s.Scoped, Filter: s.Filter}
+}
+
+// granted are the capabilities of a plugin in the arena. Hosts cannot be granted without namespaces.
+func granted(level string) []string {
+	all := []string{"read:fs:" + grantDir, "read:fs:" + notesDir, "exec:tool:" + toolDir + "/tool"}
+	if level != reading {
+		all = append(all, "write:fs:"+writeDir)
+	}
+	if level == full {
+		all = append(all, "net:127.0.0.1:"+portGranted, "net:"+nameGranted+":"+portGranted, "net:"+nameRebinding+":"+portGranted)
+	}
+	return all
+}
+
+// tools are programs that honest plugins start, as capabilities.
+func tools() []string {
+	var all []string
+	for _, name := range []string{"cp", "git", "mkdir", "tar", "touch"} {
+		all = append(all, "exec:"+name+":/usr/bin/"+name)
+	}
+	return all
+}
+
+func parse(texts []string) ([]capability.Capability, error) {
 	var grants []capability.Capability
-	for _, text := range []string{
-		"read:fs:" + grantDir, "read:fs:" + notesDir, "write:fs:" + writeDir, "exec:tool:" + toolDir + "/tool",
-		"net:127.0.0.1:" + portGranted, "net:" + nameGranted + ":" + portGranted, "net:" + nameRebinding + ":" + portGranted,
-	} {
+	for _, text := range texts {
 		c, err := capability.Parse(text)
 		if err != nil {
 			return nil, err
 		}
 		grants = append(grants, c)
 	}
-	b.box = sandbox.New(sandbox.Options{Grants: grants, Own: []string{ownDir}, System: system})
-	return b, nil
+	return grants, nil
 }
 
 // spec is a plugin as the host starts one: with an environment of a few variables, at its own directory.

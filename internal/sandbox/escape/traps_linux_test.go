@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -102,11 +101,8 @@ func TestTraps(t *testing.T) {
 		t.Run("as "+userName(uid), func(t *testing.T) {
 			t.Parallel()
 			seen := 0
-			inArena(t, uid, "traps", func(line []byte) {
-				var a attempt
-				if err := json.Unmarshal(line, &a); err != nil {
-					t.Errorf("%q: %v", line, err)
-				}
+			inArena(t, visit{uid: uid, what: "traps", level: full}, func(line []byte) {
+				a := decoded(t, line)
 				seen++
 				if a.Boxed.Escaped {
 					t.Errorf("%s: %s", a.Name, a.Boxed.Why)
@@ -147,12 +143,9 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 	if tr.own != "" {
 		o.Own = []string{tr.own}
 	}
-	for _, text := range tr.grants {
-		g, err := capability.Parse(text)
-		if err != nil {
-			return verdict{}, err
-		}
-		o.Grants = append(o.Grants, g)
+	var err error
+	if o.Grants, err = parse(tr.grants); err != nil {
+		return verdict{}, err
 	}
 	trapped := &boxes{group: b.group, box: sandbox.New(o)}
 	if tr.inside != "" {

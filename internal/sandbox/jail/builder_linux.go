@@ -20,7 +20,7 @@ func (b *builder) make(m *Mount, tree int) error {
 	case Proc:
 		return b.attach(b.procfs, m.Target)
 	case Temp:
-		fs, err := newMount("tmpfs", mountAttrNoexec, "size", decimal(uint64(m.Size)), "mode", "1777")
+		fs, err := newMount("tmpfs", mountAttrNoexec, "size", decimal(uint64(m.Size)), "nr_inodes", decimal(uint64(m.Files)), "mode", "1777")
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@
 //	host                       outer (in the host's namespaces)          inner (pid 1 of new ones)
 //	 Plan in a memfd ───────►  read the plan
 //	                           (start middle, where the user is an ordinary one, which does the rest)
-//	                           clone inner: user, mount, pid, ipc, uts, network namespaces
+//	                           clone inner: user, mount, pid, ipc, uts, cgroup, network namespaces
 //	                           open what is to be seen inside, as root  ─► take it over, or open it
 //	                                                                      bar loaders: they load, and are not executed
 //	 control socket ◄──────────────────────────────────────────────────── network: addresses, redirect; its sockets to the host

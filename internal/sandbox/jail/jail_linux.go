@@ -171,7 +171,7 @@ func endAs(status syscall.WaitStatus) {
 	if !status.Signaled() {
 		syscall.Exit(status.ExitStatus())
 	}
-	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // a core of this process would say nothing of that one
+	_ = noCore() // of this process, which would say nothing of that one
 	setSignal(status.Signal(), sigDefault)
 	_ = syscall.Tgkill(syscall.Getpid(), syscall.Gettid(), status.Signal())
 	syscall.Exit(128 + int(status.Signal())) // a signal that does not end us

@@ -13,7 +13,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "3"
+const Protocol = "4"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
@@ -63,6 +63,7 @@ type Mount struct {
 	Devices bool   // Bind: it is a device
 	Content string // File
 	Size    int64  // Temp: at most this many bytes
+	Files   int64  // Temp: at most this many files and directories
 	Missing bool   // Bind: may be absent, and is then left out
 	Lend    bool   // Bind: files of the host's user are the program's own, also where it runs as another
 }
@@ -186,6 +187,7 @@ func mountFields(c *codec, m *Mount) {
 	c.flag(&m.Devices)
 	text(c, &m.Content)
 	number(c, &m.Size)
+	number(c, &m.Files)
 	c.flag(&m.Missing)
 	c.flag(&m.Lend)
 }

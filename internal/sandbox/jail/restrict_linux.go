@@ -39,7 +39,22 @@ func (s *stage) restrict(plan *Plan) error {
 			return while(err, "filter system calls")
 		}
 	}
+	if err := noCore(); err != nil {
+		return while(err, "forbid cores")
+	}
 	return limit(plan.Limits) // last: from here on this process, too, can have little
+}
+
+// noCore sees to it that no core is ever made of the program. The soft limit alone the program could raise. A limit of 1 is less than any core has,
+// and the only one at which the kernel does not start the machine's own program for cores, where there is one: it does at 0.
+func noCore() error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &l); err != nil {
+		return err
+	}
+	l.Max = min(l.Max, 1)
+	l.Cur = l.Max
+	return syscall.Setrlimit(syscall.RLIMIT_CORE, &l)
 }
 
 // What pid 1 may still need when it is under its program's limits: more than it ever did.

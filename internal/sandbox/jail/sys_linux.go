@@ -60,7 +60,8 @@ const (
 
 // Of what a process is and may do.
 const (
-	cloneNamespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+	cloneNamespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS |
+		syscall.CLONE_NEWCGROUP
 
 	prSetDumpable        = 4
 	prCapbsetDrop        = 24

@@ -41,6 +41,10 @@ def write_private_tmp(t):
     with open("/tmp/" + t["stray"], "w") as file:
         file.write("private")
     assert open("/tmp/" + t["stray"]).read() == "private"
+
+
+@works
+def write_temporary_files(t):
     with tempfile.TemporaryDirectory() as directory, tempfile.NamedTemporaryFile(dir=directory) as file:
         file.write(b"x")
 
@@ -73,9 +77,57 @@ def read_pipe(t):
 
 @works
 def use_own_pipe(t):
-    for place in ("/tmp", os.path.expanduser("~"), t["scratch"]):
-        os.mkfifo(place + "/own-pipe")
-        os.write(os.open(place + "/own-pipe", os.O_RDWR), b"x")
+    for n, place in enumerate((tempfile.gettempdir(), os.path.expanduser("~"), t["scratch"])):
+        os.mkfifo(f"{place}/own-pipe-{n}")
+        os.write(os.open(f"{place}/own-pipe-{n}", os.O_RDWR), b"x")
+
+
+@works
+def change_own_files(t):
+    """By path, as most programs do."""
+    path = t["scratch"] + "/own"
+    open(path, "w").close()
+    os.chmod(path, 0o600)
+    os.utime(path, (1, 1))
+    assert os.stat(path).st_mode & 0o777 == 0o600 and os.stat(path).st_mtime == 1
+
+
+@works
+def change_own_files_by_descriptor(t):
+    fd = os.open(t["scratch"] + "/own", os.O_CREAT | os.O_RDWR)
+    os.fchmod(fd, 0o600)
+    os.fchown(fd, os.getuid(), os.getgid())
+    os.utime(fd, (1, 1))
+    os.setxattr(fd, "user.tag", b"x")
+    assert os.getxattr(fd, "user.tag") == b"x"
+    assert os.fstat(fd).st_mode & 0o777 == 0o600 and os.fstat(fd).st_mtime == 1
+
+
+@works
+def copy_content(t):
+    import shutil
+
+    shutil.copyfile(t["note"], t["scratch"] + "/copy")
+    assert open(t["scratch"] + "/copy").read() == "to be read"
+
+
+@works
+def copy_with_attributes(t):
+    import shutil
+
+    shutil.copy2(t["note"], t["scratch"] + "/copy")
+    assert os.stat(t["scratch"] + "/copy").st_mtime_ns == os.stat(t["note"]).st_mtime_ns
+
+
+@works
+def use_archives(t):
+    import shutil
+
+    os.makedirs(t["scratch"] + "/tree/leaf")
+    for kind in ("tar", "zip"):
+        archive = shutil.make_archive(t["scratch"] + "/archive", kind, t["scratch"] + "/tree")
+        shutil.unpack_archive(archive, t["scratch"] + "/" + kind)
+        assert os.path.isdir(t["scratch"] + "/" + kind + "/leaf")
 
 
 @works
@@ -202,7 +254,7 @@ def share_memory(t):
 def use_database(t):
     import sqlite3
 
-    with sqlite3.connect("/tmp/database") as db:
+    with sqlite3.connect(tempfile.gettempdir() + "/database") as db:
         db.execute("create table t (n)")
         db.execute("insert into t values (42)")
         assert db.execute("select n from t").fetchone() == (42,)

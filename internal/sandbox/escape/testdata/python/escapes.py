@@ -18,7 +18,7 @@ import sys
 from registry import ESCAPES, Held, NotApplicable
 
 # Every file of attempts registers its own. Only the one that is asked for is read: there are hundreds of runs.
-FILES = ("read", "write", "pipes", "execution", "processes", "network", "families", "ipc", "namespaces", "privileges")
+FILES = ("read", "write", "attributes", "pipes", "execution", "processes", "network", "families", "ipc", "namespaces", "privileges")
 
 
 def attempt(name, target):

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import struct
 
 from registry import call, claim, content, did, escape, in_child, read, syscall, tries, write
 
@@ -169,6 +170,13 @@ def mount_by_new_calls(t):
 @escape
 def mount_tree_copied(t):
     return claim(f"tree {syscall('open_tree', -100, b'/', 1)}")
+
+
+@escape
+def mount_tree_copied_and_opened_up(t):
+    """open_tree_attr copies a tree and changes its attributes in one call: here it takes read-only away."""
+    attributes = ctypes.create_string_buffer(struct.pack("QQQQ", 0, 1, 0, 0))
+    return claim(f"tree {syscall('open_tree_attr', -100, t['granted'].encode(), 1, attributes, 32)}")
 
 
 @escape

@@ -4,6 +4,7 @@ Nothing here leaves a trace where it succeeds: what is written is what was there
 """
 
 import ctypes
+import fcntl
 import os
 import resource
 import stat
@@ -78,6 +79,19 @@ def raise_limits(t):
 
 
 @escape
+def allow_core(t):
+    """A core is written where the machine says, by a program of root's, and may be large."""
+    def attempt():
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+        if 0 <= hard < 4096:
+            raise Held(f"{hard} bytes are no core")
+        return claim(f"a core of {hard} bytes")
+
+    return in_child(attempt)
+
+
+@escape
 def raise_priority(t):
     return in_child(lambda: claim(f"nice {os.nice(-1)}"))
 
@@ -96,6 +110,45 @@ def make_device(t):
     path = f"{t['scratch']}/device"
     os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
     return claim(f"{len(read(path, 8))} bytes of a device")
+
+
+@escape
+def make_whiteout(t):
+    """A device that everybody may make: where an overlay file system has the directory, it hides a file."""
+    os.mknod(f"{t['scratch']}/whiteout", stat.S_IFCHR, os.makedev(0, 0))
+    return did("a whiteout")
+
+
+@escape
+def leave_whiteout(t):
+    write(f"{t['scratch']}/moved", b"x")
+    syscall("renameat2", -100, f"{t['scratch']}/moved".encode(), -100, f"{t['scratch']}/away".encode(), 4)
+    return did("a whiteout")
+
+
+@escape
+def lease_file(t):
+    """Whoever opens it outside waits for us, for 45 seconds at most."""
+    fd = os.open(write(f"{t['scratch']}/leased", b"x"), os.O_RDONLY)
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    return claim("leased")
+
+
+@escape
+def read_kernel_command_line(t):
+    said = read("/proc/cmdline").strip()
+    if not said:
+        raise Held("it is empty")
+    return claim(f"{len(said)} bytes")
+
+
+@escape
+def read_own_cgroup(t):
+    """Names of services and containers of the machine."""
+    paths = {line.split(b":", 2)[2] for line in read("/proc/self/cgroup").splitlines()} - {b"/"}
+    if not paths:
+        raise Held("it is the root of all it sees")
+    return claim(b" ".join(paths).decode())
 
 
 @escape

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import select
 import struct
 import sys
 
@@ -175,14 +174,7 @@ def watch_directory(t):
     fd = libc.inotify_init()
     if libc.inotify_add_watch(fd, t["secret"].encode(), 0xFFF) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    os.chdir("/")
-    try:
-        read(t["canary"])
-    except OSError:
-        pass
-    if not select.select([fd], [], [], 0.2)[0]:
-        raise Held("nothing was seen")
-    return claim("inotify sees the directory")
+    return claim("the directory can be watched")
 
 
 @escape

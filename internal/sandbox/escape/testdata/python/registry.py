@@ -48,6 +48,8 @@ NUMBERS = {
         "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312,
         "renameat2": 316, "memfd_create": 319, "bpf": 321, "execveat": 322, "userfaultfd": 323, "clone": 56,
         "capget": 125, "semget": 64, "semctl": 66, "shmget": 29, "shmat": 30, "msgget": 68, "msgrcv": 70, "kill": 62,
+        "utime": 132, "utimes": 235, "futimesat": 261, "fchmodat": 268, "fchownat": 260, "utimensat": 280, "lsetxattr": 189, "removexattr": 197,
+        "lremovexattr": 198,
     },
     "aarch64": {
         "ptrace": 117, "syslog": 116, "personality": 92, "pivot_root": 41, "adjtimex": 171,
@@ -56,12 +58,15 @@ NUMBERS = {
         "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272,
         "renameat2": 276, "memfd_create": 279, "bpf": 280, "execveat": 281, "userfaultfd": 282, "clone": 220,
         "capget": 90, "semget": 190, "semctl": 191, "shmget": 194, "shmat": 196, "msgget": 186, "msgrcv": 188, "kill": 129,
+        "fchmodat": 53, "fchownat": 54, "utimensat": 88, "lsetxattr": 6, "removexattr": 14, "lremovexattr": 15,
     },
 }
 EVERYWHERE = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431,
     "fsmount": 432, "pidfd_open": 434, "clone3": 435, "openat2": 437, "pidfd_getfd": 438, "mount_setattr": 442,
     "quotactl_fd": 443, "memfd_secret": 447, "process_madvise": 440, "landlock_restrict_self": 446,
+    "fchmodat2": 452, "setxattrat": 463, "getxattrat": 464, "listxattrat": 465, "removexattrat": 466, "open_tree_attr": 467, "file_getattr": 468,
+    "file_setattr": 469,
 }
 
 
