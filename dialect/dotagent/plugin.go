@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 
@@ -24,13 +25,15 @@ type plugin struct {
 	config   json.RawMessage // what the configuration gives it; nil: nothing
 	env      []string
 	rt       *dialect.Runtime
+	noise    *dialect.NoiseLog
 	manifest *manifest
 	standby  *proc.Standby // processes waiting for invoke; nil: none are kept
 	unfit    error         // why it cannot do with an empty config, where it has no other
 }
 
 func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
-	return &plugin{dialect: d, name: f.Name, path: f.Path, config: rawjson.Clean(s.Config), env: environment(rt.Env, s.Env), rt: rt}
+	return &plugin{dialect: d, name: f.Name, path: f.Path, config: rawjson.Clean(s.Config), env: environment(rt.Env, s.Env), rt: rt,
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 }
 
 // open asks for info, checks the config, and starts what is to be kept ready.

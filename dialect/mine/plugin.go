@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -25,6 +26,7 @@ type plugin struct {
 	program  string
 	env      []string
 	rt       *dialect.Runtime
+	noise    *dialect.NoiseLog
 	standby  *proc.Standby         // nil: none are kept
 	health   func() dialect.Status // asks once, and remembers
 	greeting sync.WaitGroup        // init, while it is under way
@@ -38,7 +40,8 @@ type plugin struct {
 
 func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	p := &plugin{dialect: d, dir: dir, manifest: m, program: filepath.Join(dir, m.entrypoint),
-		env: environment(rt.Env, &m.permissions, s.Env), rt: rt}
+		env: environment(rt.Env, &m.permissions, s.Env), rt: rt,
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 	p.health = sync.OnceValue(p.checkHealth)
 	if s.Standby > 0 {
 		p.standby = rt.Procs.Standby(p.spec(), s.Standby)
