@@ -9,7 +9,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
 
-func nested(levels int) string { return strings.Repeat("[", levels) + "1" + strings.Repeat("]", levels) }
+func nested(levels int) string {
+	return strings.Repeat("[", levels) + "1" + strings.Repeat("]", levels)
+}
 
 // An event that takes all it may of what is nested can still be recorded, and fired again.
 func TestTheDeepestEventHasATrace(t *testing.T) {

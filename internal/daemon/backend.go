@@ -347,6 +347,7 @@ type health struct {
 	Offline bool           `json:"offline"`
 	Plugins map[string]int `json:"plugins"` // how many, by state
 	Engine  engineHealth   `json:"engine"`
+	Dropped uint64         `json:"events_dropped"` // that the journal could not keep
 }
 
 type engineHealth struct {
@@ -359,7 +360,7 @@ func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model.Info(), i.Engine.Status()
 	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
-		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}}
+		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
 	if e.Err != nil {
 		h.Engine.Error = e.Err.Error()
 	}
