@@ -27,10 +27,10 @@ type plugin struct {
 	env      []string
 	rt       *dialect.Runtime
 	noise    *dialect.NoiseLog
-	standby  *proc.Standby         // nil: none are kept
-	health   func() dialect.Status // asks once, and remembers
-	greeting sync.WaitGroup        // init, while it is under way
-	farewell sync.Once             // Close
+	standby  *proc.Standby                  // nil: none are kept
+	greeting sync.WaitGroup                 // init, while it is under way
+	farewell sync.Once                      // Close
+	health   atomic.Pointer[dialect.Status] // what it last said of its health; nil: it was not asked
 
 	// outdated is set once the plugin has refused the protocol's version. "A plugin
 	// that answers an unsupported major protocol version with an error is broken":
@@ -42,7 +42,6 @@ func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dial
 	p := &plugin{dialect: d, dir: dir, manifest: m, program: filepath.Join(dir, m.entrypoint),
 		env: environment(rt.Env, &m.permissions, s.Env), rt: rt,
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
-	p.health = sync.OnceValue(p.checkHealth)
 	if s.Standby > 0 {
 		p.standby = rt.Procs.Standby(p.spec(), s.Standby)
 	}

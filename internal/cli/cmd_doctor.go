@@ -42,6 +42,9 @@ func (a *app) runDoctor(ctx context.Context) error {
 	a.reportsPlugins = true
 	var d diagnosis
 	err := a.withHost(ctx, nil, func(host *patchbay.Host) error {
+		if err := host.CheckHealth(ctx); err != nil {
+			return err
+		}
 		for _, p := range host.Plugins() {
 			d.plugins++
 			if p.State == dialect.Ready {

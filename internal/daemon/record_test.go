@@ -48,4 +48,6 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 	}
 }
 
-func levels(n int) json.RawMessage { return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+func levels(n int) json.RawMessage {
+	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+}
