@@ -41,7 +41,7 @@ func (d Denial) Error() string {
 type Options struct {
 	Grants []Grant
 
-	// Resolve finds the addresses of a granted name; nil: the system's resolver.
+	// Resolve finds the addresses of a granted name, which it is given with the dot at its end; nil: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Dial connects to an address that has been checked; nil: a net.Dialer. A connection that can close its
