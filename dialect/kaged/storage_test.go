@@ -131,3 +131,19 @@ func TestStorageIsAvailableWithAStoreAndACapability(t *testing.T) {
 		}
 	}
 }
+
+// A plugin whose storage is full, or broken, and that goes on trying, does not fill the log.
+func TestStorageFailuresAreLoggedABoundedNumberOfTimes(t *testing.T) {
+	var log strings.Builder
+	s := &storage{log: slog.New(slog.NewTextHandler(&log, nil)), store: &memory{err: errors.New("storage is full")}, write: true}
+	for range 1000 {
+		var rpc *wire.RPCError
+		_, err := s.serve(t.Context(), "kaged.storage.put", json.RawMessage(`{"key":"a","value":1}`))
+		if !errors.As(err, &rpc) || rpc.Code != codeStorage || !strings.Contains(rpc.Message, "storage is full") {
+			t.Fatalf("err = %v", err)
+		}
+	}
+	if n := strings.Count(log.String(), "plugin storage"); n == 0 || n > 20 || !strings.Contains(log.String(), "total=512") {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}
