@@ -23,6 +23,9 @@ type Launch struct {
 	Dir    string // absolute
 	Files  int    // how many descriptors it has beyond the three standard ones
 	Limits Limits // what it may use
+
+	// Descriptors are where the box takes those of the host that it needs while the program runs: see [Descriptors.Take].
+	Descriptors *Descriptors
 }
 
 // Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
@@ -41,7 +44,7 @@ type Packed struct {
 }
 
 // pack puts the command into the Spec's box, if it has one.
-func (s Spec) pack(c command) (*Packed, error) {
+func (s Spec) pack(c command, d *Descriptors) (*Packed, error) {
 	if s.Box == nil {
 		return nil, nil
 	}
@@ -57,7 +60,7 @@ func (s Spec) pack(c command) (*Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits})
+	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Descriptors: d})
 	if err != nil {
 		return nil, &StartError{Path: c.file, Why: "cannot be confined: " + err.Error(), Err: err}
 	}
