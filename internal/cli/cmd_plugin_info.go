@@ -17,7 +17,8 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 		Use:   "info NAME",
 		Short: "Show everything about one plugin",
 		Long: `Show what a plugin says of itself, where its hooks are wired, what it may do and
-how it is. Where two dialects have a plugin of one name, write DIALECT:NAME.`,
+how it is. A mine plugin is asked for its health, for at most five seconds. Where
+two dialects have a plugin of one name, write DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,

@@ -51,20 +51,28 @@ func newQueue() *queue {
 // Post keeps an event some time soon, and never waits: where the queue is full, or closed, the event is dropped, counted,
 // and false returned. The data is the journal's from then on.
 func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
-	q := j.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err := q.refusal(len(data)); err != nil {
+	if err := j.enqueue(posting{kind, sessionID, data}); err != nil {
 		j.Drop(kind, err)
 		return false
 	}
-	q.waiting <- posting{kind, sessionID, data} // there is room, and nobody else sends: mu is held
-	q.bytes += len(data)
+	return true
+}
+
+// enqueue queues an event, or says why it does not.
+func (j *Journal) enqueue(p posting) error {
+	q := j.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.refusal(len(p.data)); err != nil {
+		return err
+	}
+	q.waiting <- p // there is room, and nobody else sends: mu is held
+	q.bytes += len(p.data)
 	if !q.running {
 		q.running = true
 		go j.drain()
 	}
-	return true
+	return nil
 }
 
 var (
