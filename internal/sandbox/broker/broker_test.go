@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -378,7 +379,7 @@ func TestOriginalDestinationWithoutARedirectIsTheLocalAddress(t *testing.T) {
 // Connections count among the descriptors that plugins may cost the host. One for which there are none left is reset, and the
 // log says why.
 func TestConnectionsTakeDescriptors(t *testing.T) {
-	var log bytes.Buffer // written before the connection is reset, read after
+	var log lockedLog
 	var used atomic.Int64
 	o := Options{Grants: []Grant{{Addr: ip("192.0.2.7")}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Take: func(n int) error {
@@ -404,4 +405,22 @@ func TestConnectionsTakeDescriptors(t *testing.T) {
 		}
 	}
 	k.talk(k.connect())
+}
+
+// lockedLog is a log that is written and read at the same time.
+type lockedLog struct {
+	mu   sync.Mutex // protects text
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
