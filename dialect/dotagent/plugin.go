@@ -155,6 +155,9 @@ func (p *plugin) wire(t *translation) hook.Hook {
 	return h
 }
 
+// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace has all of them.
+const mostExtra = 1000
+
 // invoke asks the plugin about one event.
 func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	payload, err := t.invocation(ev.Payload, p.config)
@@ -172,7 +175,7 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 		return reply, err
 	}
 	if len(a.extra) > 0 {
-		p.rt.Log.Info("reply", "fields", string(a.extra.JSON()))
+		p.rt.Log.Info("reply", "fields", dialect.Cut(a.extra.JSON(), mostExtra))
 	}
 	if a.ok {
 		return reply, nil

@@ -48,6 +48,9 @@ func TestSearchDomainsAreNotTried(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("needs root on Linux, for a resolv.conf of its own")
 	}
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("no mount namespace here: %v: %s", err, out)
+	}
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	if err := os.WriteFile(conf, []byte("nameserver 127.0.0.1\nsearch corp.example evil.example\noptions ndots:5\n"), 0o644); err != nil {
 		t.Fatal(err)
