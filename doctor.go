@@ -28,7 +28,8 @@ type Finding struct {
 	Fix      string   `json:"fix"`
 }
 
-// Doctor lists everything that is wrong with the plugins of this host.
+// Doctor lists everything that is known to be wrong with the plugins of this
+// host. It asks no plugin: see [Host.CheckHealth].
 func (h *Host) Doctor() []Finding {
 	findings := []Finding{}
 	for _, e := range h.roster().entries {

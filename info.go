@@ -80,7 +80,9 @@ type Counters struct {
 	NotificationsDropped int64 `json:"notifications_dropped"`
 }
 
-// Plugins lists every plugin that was found, also those that are not running.
+// Plugins lists every plugin that was found, also those that are not running. It
+// is answered from memory, as [Host.Plugin] and [Host.Counters] are: no plugin is
+// asked for anything.
 func (h *Host) Plugins() []PluginInfo {
 	entries := h.roster().entries
 	out := make([]PluginInfo, 0, len(entries))

@@ -1,16 +1,19 @@
 package patchbay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync"
 )
 
 // Refresh looks for plugins again: those that have come are opened, those whose
 // files are gone are closed, and broken ones whose files have changed get
 // another try. Those at work go on undisturbed. With names of dialects, only
 // their plugins are looked for.
+//
+// It is all or nothing: where it fails, or ctx ends before every plugin has
+// started, the host is as it was, and what was started is ended.
 func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup.names()
@@ -36,19 +39,26 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 		return err
 	}
 	h.start(ctx, now)
-	if err := cmp.Or(ctx.Err(), h.wire(now)); err != nil {
+	if err = ctx.Err(); err == nil { // a plugin that did not start because of it is not to be listed as broken
+		err = h.wire(now)
+	}
+	if err != nil {
 		return errors.Join(err, h.dismissThose(now, before))
 	}
 	return h.dismissThose(before, now)
 }
 
-// dismissThose closes the plugins that are in one roster and not in the other.
+// dismissThose closes the plugins that are in one roster and not in the other,
+// side by side.
 func (h *Host) dismissThose(in, notIn *roster) error {
-	var errs []error
-	for _, e := range in.entries {
+	errs := make([]error, len(in.entries)) // each goroutine owns one element
+	var farewells sync.WaitGroup
+	for i, e := range in.entries {
 		if e.plugin != nil && !slices.Contains(notIn.entries, e) {
-			errs = append(errs, e.plugin.Close(context.Background())) // as in shutdown: the farewell is the dialect's to bound
+			// As in shutdown: the farewell is the dialect's to bound.
+			farewells.Go(func() { errs[i] = e.plugin.Close(context.Background()) })
 		}
 	}
+	farewells.Wait()
 	return errors.Join(errs...)
 }

@@ -30,7 +30,8 @@ func (k *keeper) plugin(name string) dialect.Storage {
 	if k.setup.Storage != nil {
 		return k.setup.Storage(name)
 	}
-	return k.store.Plugin(name)
+	limits := k.setup.config.Plugins[name].Limits
+	return k.store.Plugin(name, storage.Quota{Bytes: limits.Storage, Keys: limits.StorageKeys})
 }
 
 func (k *keeper) open(ctx context.Context) (engine.Store, error) {

@@ -123,9 +123,18 @@ type Plugin interface {
 	// Hooks is the native wiring. The host fills in what the configuration
 	// says: priority, position, what a failure does.
 	Hooks() []hook.Hook
+	// Status tells what is known. It asks neither the plugin nor anybody else, and
+	// returns at once: listings and metrics are made of it.
 	Status() Status
 	// Close says farewell in the protocol's way and ends the process.
 	Close(ctx context.Context) error
+}
+
+// A HealthChecker is a plugin that is asked how it is when somebody wants to
+// know, and not at intervals. Its Status has the answer afterwards. ctx bounds
+// the question.
+type HealthChecker interface {
+	CheckHealth(ctx context.Context)
 }
 
 // A ToolCaller is a plugin with tools. name is the tool's full name.
@@ -176,7 +185,7 @@ type Examiner interface {
 type Status struct {
 	Pid      int    // 0: no process now
 	Restarts int    // since it was opened
-	Health   string // "ok", "restarting", "failing", or what the dialect knows
+	Health   string // "ok", "restarting", "failing", "unknown" where nobody has asked, or what the dialect knows
 	Err      error  // why it is not running, or why it last died
 
 	NotificationsDropped int64

@@ -64,7 +64,7 @@ func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 		return e, storage.New(func(context.Context) (engine.Store, error) { return e, nil })
 	}
 	e, store := open()
-	if err := store.Plugin("p").Put(t.Context(), "before", json.RawMessage(`"kept"`)); err != nil {
+	if err := store.Plugin("p", storage.Quota{}).Put(t.Context(), "before", json.RawMessage(`"kept"`)); err != nil {
 		t.Fatal(err)
 	}
 	free := fill(t, disk)
@@ -78,7 +78,7 @@ func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
 	wantStored(t, store)
 	free()
 	eventually(t, "room to be found again", func() bool {
-		return store.Plugin("p").Put(t.Context(), "after", json.RawMessage(`1`)) == nil
+		return store.Plugin("p", storage.Quota{}).Put(t.Context(), "after", json.RawMessage(`1`)) == nil
 	})
 	closeEngine(t, e)
 	e, store = open()
@@ -106,7 +106,7 @@ func engineOptions(t *testing.T, dir string) engine.Options {
 func putUntilFull(t *testing.T, store *storage.Store) error {
 	large := json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)
 	for i := range 400 {
-		if err := store.Plugin("p").Put(t.Context(), "key"+string(rune('a'+i%26)), large); err != nil {
+		if err := store.Plugin("p", storage.Quota{}).Put(t.Context(), "key"+string(rune('a'+i%26)), large); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func putUntilFull(t *testing.T, store *storage.Store) error {
 
 func wantStored(t *testing.T, store *storage.Store) {
 	t.Helper()
-	value, ok, err := store.Plugin("p").Get(t.Context(), "before")
+	value, ok, err := store.Plugin("p", storage.Quota{}).Get(t.Context(), "before")
 	if err != nil || !ok || string(value) != `"kept"` {
 		t.Errorf("what was stored before: %s, %v, %v", value, ok, err)
 	}

@@ -54,6 +54,9 @@ func (c cell) lost() cell { c.isLost = true; return c }
 // says: the log has these words.
 func says(words ...string) cell { return cell{words: words} }
 
+// levels is how an error names the limit of what plugins may nest.
+const levels = "the limit of 1000 levels"
+
 // Why some rows have no meaning in some dialects.
 var (
 	perCall     = none("a process a call: none lives between calls")
@@ -125,8 +128,16 @@ var matrix = []row{
 		scaffold: fails(hook.Garbled, "[1,2]"), kaged: fails(hook.Garbled, "[1,2]"), mine: fails(hook.Garbled, "parse error"),
 		dotagent: fails(hook.Garbled, "[1,2]"), python: fails(hook.Refused, "returned object")},
 	{moment: plugtest.InHook, act: "deep",
-		scaffold: fails(hook.Timeout, brief.String()), kaged: fails(hook.Timeout, brief.String()), mine: fails(hook.Garbled, "parse error"),
-		dotagent: fails(hook.Garbled, "not a JSON object"), python: fails(hook.Refused, "returned list")},
+		scaffold: fails(hook.Garbled, levels), kaged: fails(hook.Garbled, levels), mine: fails(hook.Garbled, levels),
+		dotagent: fails(hook.Garbled, levels), python: fails(hook.Refused, "returned list")},
+	{moment: plugtest.InHook, act: "deep-valid",
+		scaffold: fails(hook.Garbled, levels), kaged: fails(hook.Garbled, levels), mine: fails(hook.Garbled, levels),
+		dotagent: fails(hook.Garbled, levels), python: none("the row above")},
+	{moment: plugtest.InTool, act: "deep-valid",
+		scaffold: fails(hook.Garbled, levels), kaged: fails(hook.Garbled, levels), mine: noTools, dotagent: noTools, python: noTools},
+	{moment: plugtest.InHandshake, act: "deep-valid",
+		scaffold: broken("initialize", levels), kaged: broken("initialize", levels), mine: works(), dotagent: broken("info", levels),
+		python: none("a file's metadata is read by the runner")},
 	{moment: plugtest.InHook, act: "half-line",
 		scaffold: fails(hook.Crash, "exit code 4"), kaged: fails(hook.Crash, "exit code 4"), mine: fails(hook.Crash, "exit code 4"),
 		dotagent: fails(hook.Crash, "exit 4"), python: noWire},

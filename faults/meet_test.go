@@ -101,6 +101,9 @@ func (p *play) meetTool() {
 // meetHealth: kaged plugins are asked at intervals and restarted, those of mine when somebody wants to know.
 func (p *play) meetHealth() {
 	p.beside("its health to be bad", func() bool {
+		if err := p.host.CheckHealth(p.Context(), p.dialect+":"+p.plugin); err != nil {
+			p.Fatal(err)
+		}
 		d, err := p.host.Plugin(p.dialect + ":" + p.plugin)
 		if err != nil {
 			p.Fatal(err)

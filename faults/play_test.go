@@ -149,6 +149,9 @@ func (p *play) fire() *hook.Step {
 		p.Errorf("%s had no outcome", p.point)
 		return nil
 	}
+	if _, err := json.Marshal(out.Trace()); err != nil {
+		p.Errorf("the trace is lost: %v", err)
+	}
 	step := stepOf(out, p.plugin, p.dialect)
 	if step == nil {
 		p.Error("it was not asked")

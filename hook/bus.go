@@ -97,11 +97,15 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	return slices.ContainsFunc(b.Hooks(p), f.concerns)
 }
 
+// maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of [rawjson.MaxForeign] levels at
+// most, into something of its own. A trace of it, in a record of it, is then still JSON that anybody can read.
+const maxPayload = 2 * rawjson.MaxForeign
+
 func parsePayload(payload json.RawMessage) (Object, error) {
 	if len(payload) == 0 {
 		return Object{}, nil
 	}
-	return rawjson.Parse(payload)
+	return rawjson.ParseWithin(payload, maxPayload)
 }
 
 // A firing is one event under way. In the sequential modes one goroutine owns

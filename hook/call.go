@@ -46,10 +46,17 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 	if err == nil {
 		return answer, nil
 	}
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !saysItsTime(err) {
 		err = Failure(Timeout, timedOut(c.Timeout))
 	}
 	return answer, stamp(err, c)
+}
+
+// saysItsTime tells whether err is that of a call within this one, which had
+// less time and says how much.
+func saysItsTime(err error) bool {
+	_, ok := errors.AsType[timedOut](err)
+	return ok
 }
 
 // expired tells whether the caller's own deadline has passed.

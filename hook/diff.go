@@ -46,24 +46,31 @@ func (d *differ) add(path string, old, new json.RawMessage) {
 }
 
 func (d *differ) values(path string, a, b any) {
-	if reflect.DeepEqual(a, b) {
-		return
-	}
 	from := len(d.changes)
+	if !d.inside(path, a, b) && !reflect.DeepEqual(a, b) {
+		d.add(path, encode(a), encode(b))
+	}
+	if len(d.changes)-from > mostChanges {
+		d.changes = d.changes[:from]
+		d.add(path, encode(a), encode(b))
+	}
+}
+
+// inside compares what is in two containers of one kind. It reports false where the values are anything else.
+func (d *differ) inside(path string, a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok {
 			d.maps(path, x, y)
+			return true
 		}
 	case []any:
 		if y, ok := b.([]any); ok {
 			d.lists(path, x, y)
+			return true
 		}
 	}
-	if n := len(d.changes) - from; n == 0 || n > mostChanges {
-		d.changes = d.changes[:from]
-		d.add(path, encode(a), encode(b))
-	}
+	return false
 }
 
 func (d *differ) maps(path string, a, b map[string]any) {

@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // run starts the plugin with one verb and waits for its end. How it ended is in
@@ -106,6 +107,7 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	a, err := parseAnswer(r.Stdout)
 	switch {
 	case r.Exit.Code == 0 && err != nil:
+		p.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: cut(r.Stdout), Why: err.Error()})
 		return a, hook.Failure(hook.Garbled, fmt.Errorf("its reply to %s %w", verb, err))
 	case r.Exit.Code == 0:
 		if !a.ok {
@@ -131,9 +133,9 @@ func parseAnswer(stdout []byte) (answer, error) {
 	if len(stdout) == 0 {
 		return answer{}, errors.New("is empty")
 	}
-	o, err := rawjson.Parse(stdout)
+	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
-		return answer{}, fmt.Errorf("is not a JSON object: %q", cut(stdout))
+		return answer{}, unread(stdout, err)
 	}
 	var a answer
 	switch string(o.Get(fieldOK)) {
@@ -153,13 +155,21 @@ func parseAnswer(stdout []byte) (answer, error) {
 	return a, nil
 }
 
+// unread says why stdout was not read; it completes a sentence about it.
+func unread(stdout []byte, err error) error {
+	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
+		return fmt.Errorf("is %w: %q", deep, cut(stdout))
+	}
+	return fmt.Errorf("is not a JSON object: %q", cut(stdout))
+}
+
 // received is stdout as the trace shows it: JSON as it is, anything else as text.
 func received(stdout []byte) json.RawMessage {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
 		return nil
 	}
-	if rawjson.Check(stdout) == nil {
+	if rawjson.CheckWithin(stdout, rawjson.MaxForeign) == nil {
 		return rawjson.Clean(stdout)
 	}
 	const most = 4 << 10 // to recognise it by

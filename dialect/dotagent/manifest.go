@@ -27,9 +27,9 @@ type manifest struct {
 // version, kinds, platforms, schema may be missing. An unknown kind makes the
 // plugin broken." file is the name that the plugin's file has.
 func parseInfo(stdout []byte, file string) (*manifest, error) {
-	o, err := rawjson.Parse(stdout)
+	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
-		return nil, fmt.Errorf("info is not a JSON object: %q", cut(stdout))
+		return nil, fmt.Errorf("info %w", unread(stdout, err))
 	}
 	m := &manifest{Info: dialect.Info{Name: file, Priority: hook.DefaultPriority}}
 	if err := m.readName(o.Get("name")); err != nil {

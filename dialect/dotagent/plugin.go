@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 
@@ -24,13 +25,15 @@ type plugin struct {
 	config   json.RawMessage // what the configuration gives it; nil: nothing
 	env      []string
 	rt       *dialect.Runtime
+	noise    *dialect.NoiseLog
 	manifest *manifest
 	standby  *proc.Standby // processes waiting for invoke; nil: none are kept
 	unfit    error         // why it cannot do with an empty config, where it has no other
 }
 
 func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
-	return &plugin{dialect: d, name: f.Name, path: f.Path, config: rawjson.Clean(s.Config), env: environment(rt.Env, s.Env), rt: rt}
+	return &plugin{dialect: d, name: f.Name, path: f.Path, config: rawjson.Clean(s.Config), env: environment(rt.Env, s.Env), rt: rt,
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 }
 
 // open asks for info, checks the config, and starts what is to be kept ready.
@@ -152,6 +155,9 @@ func (p *plugin) wire(t *translation) hook.Hook {
 	return h
 }
 
+// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace has all of them.
+const mostExtra = 1000
+
 // invoke asks the plugin about one event.
 func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	payload, err := t.invocation(ev.Payload, p.config)
@@ -169,7 +175,7 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 		return reply, err
 	}
 	if len(a.extra) > 0 {
-		p.rt.Log.Info("reply", "fields", string(a.extra.JSON()))
+		p.rt.Log.Info("reply", "fields", dialect.Cut(a.extra.JSON(), mostExtra))
 	}
 	if a.ok {
 		return reply, nil

@@ -12,9 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // TestACrashDuringACall: the error says how it ended; then it is restarted and shakes hands again.
@@ -254,18 +252,6 @@ func TestTimeoutLeavesThePluginAlive(t *testing.T) {
 	}
 	if st := p.Status(); st.Restarts != 0 {
 		t.Errorf("status %+v", st)
-	}
-}
-
-// TestNoiseIsLoggedUpToAPoint: a plugin that prints to stdout prints a lot.
-func TestNoiseIsLoggedUpToAPoint(t *testing.T) {
-	log := &plugtest.Log{}
-	n := &noise{log: newLogger(log)}
-	for range 10 * loggedNoise {
-		n.take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG hello"})
-	}
-	if lines := strings.Count(log.String(), "DEBUG hello"); lines != loggedNoise || !strings.Contains(log.String(), "what follows is not logged") {
-		t.Errorf("%d lines:\n%s", lines, log)
 	}
 }
 

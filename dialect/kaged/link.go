@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -66,9 +64,8 @@ func (p *plugin) environment() []string {
 }
 
 func (p *plugin) peerOptions() wire.PeerOptions {
-	n := &noise{log: p.log}
 	return wire.PeerOptions{
-		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: n.take},
+		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: p.noise.Take},
 		OnNotify:   p.notifications.take,
 		NotifyRate: notifyRate,
 		OnDropped:  p.notifications.drop,
@@ -160,24 +157,6 @@ func withStderr(err error, process *proc.Process) error {
 	with := *e
 	with.Stderr = process.Stderr()
 	return &with
-}
-
-// noise logs what a process sent that belongs to no call, up to a point: a
-// plugin that prints to stdout prints a lot.
-type noise struct {
-	log  *slog.Logger
-	seen atomic.Int64
-}
-
-const loggedNoise = 20
-
-func (n *noise) take(one wire.Noise) {
-	switch seen := n.seen.Add(1); {
-	case seen < loggedNoise:
-		n.log.Warn("unexpected output", "kind", one.Kind.String(), "line", one.Line, "why", one.Why)
-	case seen == loggedNoise:
-		n.log.Warn("unexpected output; what follows is not logged", "kind", one.Kind.String(), "line", one.Line, "why", one.Why)
-	}
 }
 
 // call makes one request of the process there is now. It is the one place that

@@ -35,6 +35,7 @@ type plugin struct {
 	settings dialect.Settings
 	rt       *dialect.Runtime
 	log      *slog.Logger
+	noise    *dialect.NoiseLog
 
 	kept          *proc.Kept[*link] // the process there is now
 	storage       *storage
@@ -51,6 +52,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 		granted = m.Capabilities
 	}
 	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log,
+		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
 		notifications: &notifications{log: rt.Log, declared: m.Notifications},
 		storage: &storage{
 			log:   rt.Log,

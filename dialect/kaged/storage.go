@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/capability"
@@ -30,6 +31,8 @@ type storage struct {
 	store dialect.Storage // nil: the host keeps none
 	read  bool            // kaged:storage:read is declared
 	write bool            // kaged:storage:write is declared
+
+	failures atomic.Int64 // how often the store has failed it
 }
 
 // A storageOp is one request: what it needs, and what it does.
@@ -148,9 +151,12 @@ func keyOf(params rawjson.Object) (string, error) {
 	return key, nil
 }
 
-// failed is a fault of the host, not of the plugin: both are told.
+// failed is for what the plugin may do and the host did not: both are told. A plugin may try again and again: the log gets
+// the first failure, the second, the fourth, the eighth …
 func (s *storage) failed(what string, err error) error {
-	s.log.Warn("plugin storage does not work", "op", what, "err", err)
+	if n := s.failures.Add(1); n&(n-1) == 0 {
+		s.log.Warn("plugin storage refused or does not work", "op", what, "err", err, "total", n)
+	}
 	return rpcErrorf(codeStorage, "storage %s: %v", what, err)
 }
 

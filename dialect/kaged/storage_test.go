@@ -76,20 +76,20 @@ func TestStorage(t *testing.T) {
 }
 
 func TestStorageRefusals(t *testing.T) {
-	both := storage{store: &memory{}, read: true, write: true}
-	full := storage{store: &memory{err: errors.New("disk full")}, read: true, write: true}
+	both := &storage{store: &memory{}, read: true, write: true}
+	full := &storage{store: &memory{err: errors.New("disk full")}, read: true, write: true}
 	for _, tc := range []struct {
 		rule           string
-		storage        storage
+		storage        *storage
 		method, params string
 		code           int
 		says           string
 	}{
-		{"get needs kaged:storage:read", storage{store: &memory{}, write: true}, "kaged.storage.get", `{"key":"a"}`, codeDenied, storageRead},
-		{"list needs kaged:storage:read", storage{store: &memory{}, write: true}, "kaged.storage.list", `{}`, codeDenied, storageRead},
-		{"put needs kaged:storage:write", storage{store: &memory{}, read: true}, "kaged.storage.put", `{"key":"a","value":1}`, codeDenied, storageWrite},
-		{"delete needs kaged:storage:write", storage{store: &memory{}, read: true}, "kaged.storage.delete", `{"key":"a"}`, codeDenied, storageWrite},
-		{"a host without storage says so", storage{read: true}, "kaged.storage.get", `{"key":"a"}`, codeStorage, "keeps no storage"},
+		{"get needs kaged:storage:read", &storage{store: &memory{}, write: true}, "kaged.storage.get", `{"key":"a"}`, codeDenied, storageRead},
+		{"list needs kaged:storage:read", &storage{store: &memory{}, write: true}, "kaged.storage.list", `{}`, codeDenied, storageRead},
+		{"put needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.put", `{"key":"a","value":1}`, codeDenied, storageWrite},
+		{"delete needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.delete", `{"key":"a"}`, codeDenied, storageWrite},
+		{"a host without storage says so", &storage{read: true}, "kaged.storage.get", `{"key":"a"}`, codeStorage, "keeps no storage"},
 		{"an unknown storage method is not found", both, "kaged.storage.drop", `{}`, codeNoMethod, "kaged.storage.drop"},
 		{"any other method is not found", both, "system.reboot", `{}`, codeNoMethod, "system.reboot"},
 		{"params must be an object", both, "kaged.storage.get", `["a"]`, codeBadParams, "not an object"},
@@ -117,17 +117,33 @@ func TestStorageRefusals(t *testing.T) {
 
 func TestStorageIsAvailableWithAStoreAndACapability(t *testing.T) {
 	for _, tc := range []struct {
-		storage storage
+		storage *storage
 		want    bool
 	}{
-		{storage{}, false},
-		{storage{store: &memory{}}, false},
-		{storage{read: true, write: true}, false},
-		{storage{store: &memory{}, read: true}, true},
-		{storage{store: &memory{}, write: true}, true},
+		{&storage{}, false},
+		{&storage{store: &memory{}}, false},
+		{&storage{read: true, write: true}, false},
+		{&storage{store: &memory{}, read: true}, true},
+		{&storage{store: &memory{}, write: true}, true},
 	} {
 		if got := tc.storage.available(); got != tc.want {
 			t.Errorf("%+v: %t", tc.storage, got)
 		}
+	}
+}
+
+// A plugin whose storage is full, or broken, and that goes on trying, does not fill the log.
+func TestStorageFailuresAreLoggedABoundedNumberOfTimes(t *testing.T) {
+	var log strings.Builder
+	s := &storage{log: slog.New(slog.NewTextHandler(&log, nil)), store: &memory{err: errors.New("storage is full")}, write: true}
+	for range 1000 {
+		var rpc *wire.RPCError
+		_, err := s.serve(t.Context(), "kaged.storage.put", json.RawMessage(`{"key":"a","value":1}`))
+		if !errors.As(err, &rpc) || rpc.Code != codeStorage || !strings.Contains(rpc.Message, "storage is full") {
+			t.Fatalf("err = %v", err)
+		}
+	}
+	if n := strings.Count(log.String(), "plugin storage"); n == 0 || n > 20 || !strings.Contains(log.String(), "total=512") {
+		t.Errorf("%d lines:\n%s", n, log.String())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
 // run starts the plugin, or takes a process that waits already, gives it one
@@ -77,7 +78,7 @@ func unexpected(exit proc.Exit) error { return fmt.Errorf("plugin exited unexpec
 // saidOn is the error object on stderr. Seed 001: "If stderr is not valid JSON,
 // mine displays the raw stderr text": it is the whole of stderr or none.
 func saidOn(stderr string) *errorObject {
-	o, err := rawjson.Parse([]byte(strings.TrimSpace(stderr)))
+	o, err := rawjson.ParseWithin([]byte(strings.TrimSpace(stderr)), rawjson.MaxForeign)
 	if err != nil {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	}
 	c, err := parseReply(r.Stdout)
 	if errors.Is(err, hook.Garbled) {
-		p.rt.Log.Warn("malformed reply", "output", cut(string(r.Stdout)), "err", err)
+		p.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: cut(string(r.Stdout)), Why: err.Error()})
 	}
 	if said, ok := errors.AsType[*errorObject](err); ok {
 		p.heed(said)
@@ -117,7 +118,7 @@ func received(stdout []byte) json.RawMessage {
 	switch {
 	case len(stdout) == 0:
 		return nil
-	case rawjson.Check(stdout) == nil:
+	case rawjson.CheckWithin(stdout, rawjson.MaxForeign) == nil:
 		return rawjson.Clean(stdout)
 	}
 	return rawjson.String(cut(string(stdout)))

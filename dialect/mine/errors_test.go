@@ -49,7 +49,7 @@ func TestErrorRules(t *testing.T) {
 			if out.Verdict != hook.Deny || !strings.Contains(err.Error(), "preexec at command.before") {
 				t.Errorf("verdict %s, error %v", out.Verdict, err)
 			}
-			if logged := strings.Contains(r.log.String(), "malformed reply"); logged != (c.kind == hook.Garbled) {
+			if logged := strings.Contains(r.log.String(), "unexpected output"); logged != (c.kind == hook.Garbled) {
 				t.Errorf("the raw output is logged: %v\n%s", logged, r.log)
 			}
 		})

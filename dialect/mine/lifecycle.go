@@ -54,19 +54,34 @@ func (p *plugin) lifecycle(ctx context.Context, event string) (*proc.Result, err
 	return p.run(ctx, lifecycleCall(event), p.rt.Most(mostStdout))
 }
 
-// Status is the plugin's own word on its health: seed 001, the event health
-// for `mine plugin info`. It is asked when somebody first wants to know.
+// healthUnknown is the health of a plugin that was not asked for it.
+const healthUnknown = "unknown"
+
+// Status is the plugin's own word on its health, where it was asked for it.
 func (p *plugin) Status() dialect.Status {
 	if said := p.outdated.Load(); said != nil {
 		return dialect.Status{Health: "broken", Err: said}
 	}
-	return p.health()
+	if known := p.health.Load(); known != nil {
+		return *known
+	}
+	return dialect.Status{Health: healthUnknown}
+}
+
+// CheckHealth asks for the health: docs/protocols/mine.md, the event health for
+// `plugin info`. What a caller who gives up leaves unanswered is not remembered.
+func (p *plugin) CheckHealth(ctx context.Context) {
+	known := p.checkHealth(ctx)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	p.health.Store(&known)
 }
 
 // checkHealth asks for the health. A plugin that says it is unwell, or that cannot
 // even be started, has an error; one that does not know the event has none.
-func (p *plugin) checkHealth() dialect.Status {
-	result, err := p.lifecycle(context.Background(), eventHealth)
+func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
+	result, err := p.lifecycle(ctx, eventHealth)
 	if err == nil {
 		err = p.healthOf(result)
 	}

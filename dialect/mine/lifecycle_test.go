@@ -69,19 +69,34 @@ func TestHealth(t *testing.T) {
 				r.dialect.lifecycle = time.Second
 			}
 			r.fake(c.behaviour, everyStage)
-			st := r.open()[0].Status()
+			p := r.open()[0]
+			p.CheckHealth(t.Context())
+			st := p.Status()
 			if !strings.HasPrefix(st.Health, c.health) || (st.Err != nil) != c.unwell || st.Pid != 0 {
 				t.Errorf("status %+v", st)
 			}
 		})
 	}
-	t.Run("it is asked once", func(t *testing.T) {
+	t.Run("it is asked by CheckHealth, and by nothing else", func(t *testing.T) {
 		r, p := openFake(t, "p")
+		if st := p.Status(); st.Health != "unknown" {
+			t.Errorf("status %+v", st)
+		}
+		p.CheckHealth(t.Context())
 		for range 3 {
 			p.Status()
 		}
 		if n := strings.Count(strings.Join(r.calls(), "\n"), `"event":"health"`); n != 1 {
 			t.Errorf("asked %d times", n)
+		}
+	})
+	t.Run("a caller who gives up learns nothing, and spoils nothing", func(t *testing.T) {
+		_, p := openFake(t, "p")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		p.CheckHealth(ctx)
+		if st := p.Status(); st.Health != "unknown" {
+			t.Errorf("status %+v", st)
 		}
 	})
 	t.Run("it is not asked unless somebody wants to know", func(t *testing.T) {

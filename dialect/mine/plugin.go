@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -25,10 +26,11 @@ type plugin struct {
 	program  string
 	env      []string
 	rt       *dialect.Runtime
-	standby  *proc.Standby         // nil: none are kept
-	health   func() dialect.Status // asks once, and remembers
-	greeting sync.WaitGroup        // init, while it is under way
-	farewell sync.Once             // Close
+	noise    *dialect.NoiseLog
+	standby  *proc.Standby                  // nil: none are kept
+	greeting sync.WaitGroup                 // init, while it is under way
+	farewell sync.Once                      // Close
+	health   atomic.Pointer[dialect.Status] // what it last said of its health; nil: it was not asked
 
 	// outdated is set once the plugin has refused the protocol's version. "A plugin
 	// that answers an unsupported major protocol version with an error is broken":
@@ -38,8 +40,8 @@ type plugin struct {
 
 func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	p := &plugin{dialect: d, dir: dir, manifest: m, program: filepath.Join(dir, m.entrypoint),
-		env: environment(rt.Env, &m.permissions, s.Env), rt: rt}
-	p.health = sync.OnceValue(p.checkHealth)
+		env: environment(rt.Env, &m.permissions, s.Env), rt: rt,
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 	if s.Standby > 0 {
 		p.standby = rt.Procs.Standby(p.spec(), s.Standby)
 	}

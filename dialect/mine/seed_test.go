@@ -125,6 +125,7 @@ func TestSeedPythonExample(t *testing.T) {
 		}
 	})
 	t.Run("its health is not known, and no fault", func(t *testing.T) {
+		p.CheckHealth(t.Context())
 		if st := p.Status(); st.Err != nil || st.Health != "no answer to health: KeyError: 'context'" {
 			t.Errorf("status %+v", st)
 		}
@@ -164,6 +165,7 @@ func TestSeedGoExample(t *testing.T) {
 	if !strings.Contains(r.log.String(), "Command executed: todo.add") {
 		t.Errorf("log\n%s", r.log)
 	}
+	p.CheckHealth(t.Context())
 	if st := p.Status(); st.Err != nil {
 		t.Errorf("status %+v", st)
 	}

@@ -96,7 +96,7 @@ func retyped(old, flag json.RawMessage) json.RawMessage {
 		return flag
 	}
 	text := []byte(dialect.Plain(flag))
-	if rawjson.Check(text) != nil {
+	if rawjson.CheckWithin(text, rawjson.MaxForeign) != nil {
 		return flag
 	}
 	if v := rawjson.Clean(text); kind(v) == kind(old) {

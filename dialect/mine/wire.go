@@ -188,7 +188,7 @@ func parseReply(stdout []byte) (*changes, error) {
 	if len(stdout) == 0 {
 		return nil, nil
 	}
-	o, err := rawjson.Parse(stdout)
+	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
 		return nil, garbled("parse error: %w", err)
 	}

@@ -55,6 +55,8 @@ func callFailure(err error, process *proc.Process) error {
 	switch rpc.Code {
 	case codeTimedOut:
 		return hook.Failure(hook.Timeout, errors.New(withoutName(rpc.Message)))
+	case codeTooDeep:
+		return hook.Failure(hook.Garbled, errors.New(withoutName(rpc.Message)))
 	case codeFailed:
 		return hook.Failure(hook.Refused, errors.New(withoutName(rpc.Message)+raisedAt(rpc.Data)))
 	}

@@ -46,7 +46,7 @@ func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
 	r := &runner{log: rt.Log, loadTimeout: loadTimeout,
 		started: make(chan struct{}), loading: make(chan struct{}, 1), up: make(chan struct{})}
 	r.launch = launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir, log: r.logLine, peer: wire.PeerOptions{
-		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: r.noise},
+		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: dialect.NewNoiseLog(r.voice).Take},
 		OnNotify: r.notified,
 	}}
 	r.starting, r.cancel = context.WithCancel(context.Background())
@@ -195,16 +195,6 @@ func (r *runner) notified(method string, params json.RawMessage) {
 	}
 	r.voice().Warn("interpreter has stuck threads, and is restarted", "params", string(params))
 	r.kept.Restart("handlers that are not async never returned")
-}
-
-// noise logs what belongs to no call. A late reply is one of a handler that ended
-// as its caller gave up.
-func (r *runner) noise(n wire.Noise) {
-	level := slog.LevelWarn
-	if n.Kind == wire.NoiseLate {
-		level = slog.LevelDebug
-	}
-	r.voice().Log(context.Background(), level, "unexpected output", "kind", n.Kind, "line", n.Line)
 }
 
 // opened are the plugins there are, in the order in which they were opened.

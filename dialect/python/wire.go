@@ -56,6 +56,7 @@ const (
 	codeTimedOut   = -32001
 	codeNotLoaded  = -32002
 	codeLoadFailed = -32003
+	codeTooDeep    = -32004
 )
 
 // logMark separates plugin, level and text in a line of the runner's log, as in runner/plugins/output.py.

@@ -65,9 +65,9 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	if !ok {
 		return nil, ""
 	}
-	object, err := rawjson.Parse([]byte(changed))
+	object, err := inString(changed)
 	if err != nil {
-		return nil, "arguments are passed over: not a JSON object in a string"
+		return nil, "arguments are passed over: " + err.Error()
 	}
 	var set hook.Object
 	if v := object.Get("args"); len(v) > 0 && v[0] == '[' {
@@ -91,7 +91,7 @@ func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
 	if err != nil {
 		return hook.Object{{Name: "result", Value: reply.Get("result")}}, ""
 	}
-	if object, err := rawjson.Parse([]byte(changed)); err == nil {
+	if object, err := inString(changed); err == nil {
 		return hook.Object{{Name: "result", Value: object.JSON()}}, ""
 	}
 	now := was.With(hook.Field{Name: "stdout", Value: reply.Get("result")})

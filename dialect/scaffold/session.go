@@ -4,23 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"log/slog"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// mostNoise is how much unexpected output of one plugin is logged: enough to see
-// what is wrong, too little to fill a disk.
-const mostNoise = 100
-
 // A launch is what is needed to start a plugin, again and again.
 type launch struct {
-	path   string
-	env    []string
-	rt     *dialect.Runtime
-	noises atomic.Int64
+	path  string
+	env   []string
+	rt    *dialect.Runtime
+	noise *dialect.NoiseLog
 }
 
 // A session is one process of a plugin, from handshake to farewell.
@@ -33,7 +29,8 @@ type session struct {
 // open starts the plugin for the first time and sees that it stays up.
 func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (*plugin, error) {
 	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
-	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...))}}
+	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...)),
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}}
 	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
 		Open:  p.connect,
 		Close: func(s *session) { _ = s.wire.Close() }, // the pipes went with the process
@@ -57,7 +54,7 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 		return nil, nil, err
 	}
 	s := &session{process: process, wire: wire.NewSerial(process.Stdout(), process.Stdin(), wire.Options{
-		MaxSend: mostRequest, MaxReceive: p.launch.rt.Most(mostReply), OnNoise: p.launch.noise})}
+		MaxSend: mostRequest, MaxReceive: p.launch.rt.Most(mostReply), OnNoise: p.launch.noise.Take})}
 	if err := p.handshake(ctx, s); err != nil {
 		s.kill()
 		return nil, nil, err
@@ -68,16 +65,6 @@ func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
 func (l *launch) start(ctx context.Context) (*proc.Process, error) {
 	return l.rt.Procs.Start(ctx, l.rt.Confined(proc.Spec{Path: l.path, Dir: l.rt.Dir, Env: l.env,
 		Log: func(line string) { l.rt.Log.Info("stderr", "line", line) }}, l.path))
-}
-
-// noise logs what the plugin sent that belongs to no call.
-func (l *launch) noise(n wire.Noise) {
-	switch count := l.noises.Add(1); {
-	case count < mostNoise:
-		l.rt.Log.Warn("unexpected output", "kind", n.Kind.String(), "line", n.Line, "why", n.Why)
-	case count == mostNoise:
-		l.rt.Log.Warn("unexpected output, and no more of it is logged", "kind", n.Kind.String(), "line", n.Line)
-	}
 }
 
 func (p *plugin) handshake(ctx context.Context, s *session) error {

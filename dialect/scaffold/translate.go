@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -180,11 +181,23 @@ func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 	if isString(p.Get("arguments")) {
 		return hook.Object{{Name: "arguments", Value: rawjson.String(changed)}}, ""
 	}
-	object, err := rawjson.Parse([]byte(changed))
+	object, err := inString(changed)
 	if err != nil {
-		return nil, "arguments are passed over: not a JSON object in a string"
+		return nil, "arguments are passed over: " + err.Error()
 	}
 	return hook.Object{{Name: "arguments", Value: object.JSON()}}, ""
+}
+
+// inString is the JSON object that a plugin sent in a string.
+func inString(text string) (hook.Object, error) {
+	object, err := rawjson.ParseWithin([]byte(text), rawjson.MaxForeign)
+	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
+		return nil, deep
+	}
+	if err != nil {
+		return nil, errors.New("not a JSON object in a string")
+	}
+	return object, nil
 }
 
 // blockTool is the answer in a tool's place. The rulings: "stop without a string

@@ -20,7 +20,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Short:   "Find everything that is wrong, and how to mend it",
 		GroupID: groupMore,
 		Long: `Read the configuration, start every plugin there is, and list all that is wrong or
-odd, each with how to mend it. Nothing is changed.`,
+odd, each with how to mend it. Mine plugins are asked for their health, side by
+side, for at most five seconds in all. Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
@@ -42,6 +43,9 @@ func (a *app) runDoctor(ctx context.Context) error {
 	a.reportsPlugins = true
 	var d diagnosis
 	err := a.withHost(ctx, nil, func(host *patchbay.Host) error {
+		if err := host.CheckHealth(ctx); err != nil {
+			return err
+		}
 		for _, p := range host.Plugins() {
 			d.plugins++
 			if p.State == dialect.Ready {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ func newPluginInfoCommand(a *app) *cobra.Command {
 		Use:   "info NAME",
 		Short: "Show everything about one plugin",
 		Long: `Show what a plugin says of itself, where its hooks are wired, what it may do and
-how it is. Where two dialects have a plugin of one name, write DIALECT:NAME.`,
+how it is. A mine plugin is asked for its health, for at most five seconds. Where
+two dialects have a plugin of one name, write DIALECT:NAME.`,
 		Example: `  patchbay plugin info git-context
   patchbay plugin info scaffold:git-context
   patchbay plugin info git-context --json | jq .wiring`,
@@ -26,13 +28,16 @@ how it is. Where two dialects have a plugin of one name, write DIALECT:NAME.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.reportsPlugins = true
 			return a.withPlugin(cmd.Context(), args[0], func(host *patchbay.Host) error {
-				return a.runPluginInfo(host, args[0])
+				return a.runPluginInfo(cmd.Context(), host, args[0])
 			})
 		},
 	}
 }
 
-func (a *app) runPluginInfo(host *patchbay.Host, name string) error {
+func (a *app) runPluginInfo(ctx context.Context, host *patchbay.Host, name string) error {
+	if err := host.CheckHealth(ctx, name); err != nil {
+		return err
+	}
 	p, err := host.Plugin(name)
 	if err != nil {
 		return err

@@ -131,13 +131,15 @@ type Plugin struct {
 	Config          map[string]any          // JSON values (times are strings); nil: not set
 }
 
-// Limits is a [plugins.NAME.limits] table. Zero is no limit.
+// Limits is a [plugins.NAME.limits] table. Zero is no limit, and for what is stored the default.
 type Limits struct {
-	Memory    int64         // bytes
-	Processes int           // with their threads
-	OpenFiles int           // in each process
-	CPUTime   time.Duration // of each process
-	Output    int64         // bytes of one answer
+	Memory      int64         // bytes
+	Processes   int           // with their threads
+	OpenFiles   int           // in each process
+	CPUTime     time.Duration // of each process
+	Output      int64         // bytes of one answer
+	Storage     int64         // bytes that it stores in the host; 0: 64 MiB
+	StorageKeys int           // keys that it stores them under; 0: 10,000
 }
 
 // On tells whether the plugin takes part.

@@ -181,7 +181,8 @@ func readLimits(t *tomlfile.Table) Limits {
 		return *n
 	}
 	l := Limits{Memory: readSize(t, "memory"), Processes: count("processes"), OpenFiles: count("open_files"),
-		CPUTime: t.Duration("cpu_time"), Output: readSize(t, "output")}
+		CPUTime: t.Duration("cpu_time"), Output: readSize(t, "output"),
+		Storage: readSize(t, "storage"), StorageKeys: count("storage_keys")}
 	t.End()
 	return l
 }

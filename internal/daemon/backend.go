@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
@@ -283,93 +282,6 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	return t.running.interrupt(id), nil
-}
-
-// inspect tells how things stand.
-type inspect struct{ *Core }
-
-func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins(), nil }
-
-func (i inspect) Plugin(_ context.Context, name string) (any, error) {
-	detail, err := i.Host.Plugin(name)
-	if errors.Is(err, patchbay.ErrNotFound) {
-		return nil, httpapi.ErrNoPlugin
-	}
-	return detail, err
-}
-
-func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), nil }
-
-// A Diagnosis is what `doctor --json` prints.
-type Diagnosis struct {
-	OK       bool               `json:"ok"`
-	Findings []patchbay.Finding `json:"findings"`
-}
-
-func (i inspect) Doctor(context.Context) (any, error) {
-	d := Diagnosis{OK: true, Findings: i.Host.Doctor()}
-	for _, f := range d.Findings {
-		d.OK = d.OK && f.Severity != patchbay.SeverityError
-	}
-	return d, nil
-}
-
-// Traces are events that went through plugins, the newest first.
-func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
-	events, err := i.Journal.Newest(ctx, journal.Filter{Session: f.Session, Kinds: []string{string(chat.Point)}}, f.Limit,
-		func(e *journal.Event) bool { return f.Turn == "" || turnOf(e.Data) == f.Turn })
-	if err != nil {
-		return nil, err
-	}
-	traces := make([]json.RawMessage, len(events))
-	for k, e := range events {
-		traces[k] = e.Data
-	}
-	return traces, nil
-}
-
-func turnOf(event json.RawMessage) string {
-	var e struct {
-		Turn string `json:"turn"`
-	}
-	if err := json.Unmarshal(event, &e); err != nil {
-		return "" // not an event of ours: of no turn
-	}
-	return e.Turn
-}
-
-// A health is how the daemon is doing.
-type health struct {
-	Status  string         `json:"status"` // ok | degraded
-	Version string         `json:"version"`
-	Uptime  int64          `json:"uptime_seconds"`
-	Model   string         `json:"model"`
-	Offline bool           `json:"offline"`
-	Plugins map[string]int `json:"plugins"` // how many, by state
-	Engine  engineHealth   `json:"engine"`
-}
-
-type engineHealth struct {
-	Mode      string `json:"mode"`
-	Connected bool   `json:"connected"`
-	Error     string `json:"error,omitempty"`
-}
-
-func (i inspect) Health(context.Context) (any, bool) {
-	m, e := i.Model.Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
-		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
-		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}}
-	if e.Err != nil {
-		h.Engine.Error = e.Err.Error()
-	}
-	if !e.Connected {
-		h.Status = "degraded"
-	}
-	for _, p := range i.Host.Plugins() {
-		h.Plugins[string(p.State)]++
-	}
-	return h, e.Connected
 }
 
 // calls are what can be done by hand.

@@ -84,8 +84,7 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
-	plugins := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
-	o.Host.Storage = func(plugin string) dialect.Storage { return plugins.Plugin(plugin) }
+	o.Host.Storage = c.storage()
 	if c.Host, err = patchbay.Open(ctx, &o.Host); err != nil {
 		return err
 	}
@@ -96,6 +95,15 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	}
 	c.count, err = newMetrics(c)
 	return err
+}
+
+// storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
+func (c *Core) storage() func(plugin string) dialect.Storage {
+	all := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
+	return func(plugin string) dialect.Storage {
+		limits := c.Config.Plugins[plugin].Limits
+		return all.Plugin(plugin, storage.Quota{Bytes: limits.Storage, Keys: limits.StorageKeys})
+	}
 }
 
 // configure reads what the operator wrote.

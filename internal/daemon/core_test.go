@@ -16,10 +16,12 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
 func TestMain(m *testing.M) {
@@ -308,5 +310,26 @@ func TestCodeOf(t *testing.T) {
 	}
 	if _, err := codeOf(" \n"); err == nil || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("no code: %v", err)
+	}
+}
+
+func TestStorageHasTheLimitsOfTheConfiguration(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/config.toml", "[plugins.notes.limits]\nstorage = \"1KB\"\nstorage_keys = 1\n")
+	c := h.open("")
+	notes, other := c.storage()("notes"), c.storage()("other")
+	for _, s := range []dialect.Storage{notes, other} {
+		if err := s.Put(t.Context(), "a", json.RawMessage("1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := notes.Put(t.Context(), "b", json.RawMessage("1")); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("a second key: %v", err)
+	}
+	if err := notes.Put(t.Context(), "a", json.RawMessage(`"`+strings.Repeat("x", 1024)+`"`)); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("a larger value: %v", err)
+	}
+	if err := other.Put(t.Context(), "b", json.RawMessage("1")); err != nil {
+		t.Errorf("a plugin without such limits: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -117,11 +116,8 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 
 // tell passes a notice on: to the journal, to plugins and to people.
 func (j *Jobs) tell(t job.Telling) {
-	data, err := json.Marshal(map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
+	j.core.post("job."+string(t.Event), "", map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
 		"run": t.Run.ID, "attempt": t.Attempt, "max_attempts": t.Most, "error": t.Error, "suggest": t.Suggest})
-	if err == nil {
-		j.core.Journal.Post("job."+string(t.Event), "", data)
-	}
 	j.teller.Tell(t)
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
@@ -31,7 +32,7 @@ func (c *Core) record(e chat.Event) {
 		data, err = encodeEvent(shortened(e))
 	}
 	if err != nil {
-		c.log.Warn("event is not kept", "event", e.Type, "session", e.Session, "err", err)
+		c.Journal.Drop(string(e.Type), fmt.Errorf("session %s: %w", e.Session, err))
 		return
 	}
 	c.Journal.Post(string(e.Type), e.Session, data)
@@ -41,7 +42,7 @@ func (c *Core) record(e chat.Event) {
 func (c *Core) post(kind, sessionID string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		c.log.Warn("event is not kept", "event", kind, "err", err)
+		c.Journal.Drop(kind, err)
 		return
 	}
 	c.Journal.Post(kind, sessionID, data)

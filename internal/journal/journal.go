@@ -243,12 +243,16 @@ type kept struct {
 	Data json.RawMessage `json:"data"`
 }
 
+// mostNested is how deep an event's data may be: encoding/json, which reads it again, takes 10,000 levels, and the event
+// itself is one.
+const mostNested = 9_999
+
 // encode passes the data on as it is: it was made by us, and may be large.
 func encode(kind string, data json.RawMessage) ([]byte, error) {
 	if kind == "" {
 		return nil, errors.New("it has no kind")
 	}
-	if err := rawjson.Check(data); err != nil {
+	if err := rawjson.CheckWithin(data, mostNested); err != nil {
 		return nil, fmt.Errorf("its data: %w", err)
 	}
 	return rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "data", Value: data}}.JSON(), nil

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -50,23 +51,55 @@ func newQueue() *queue {
 // Post keeps an event some time soon, and never waits: where the queue is full, or closed, the event is dropped, counted,
 // and false returned. The data is the journal's from then on.
 func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
-	q := j.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed || q.bytes+len(data) > maxQueuedBytes || len(q.waiting) == cap(q.waiting) {
-		q.dropped.Add(1)
+	if err := j.enqueue(posting{kind, sessionID, data}); err != nil {
+		j.Drop(kind, err)
 		return false
-	}
-	q.waiting <- posting{kind, sessionID, data} // there is room, and nobody else sends: mu is held
-	q.bytes += len(data)
-	if !q.running {
-		q.running = true
-		go j.drain()
 	}
 	return true
 }
 
-// Dropped is how many events that were posted are not in the journal.
+// enqueue queues an event, or says why it does not.
+func (j *Journal) enqueue(p posting) error {
+	q := j.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.refusal(len(p.data)); err != nil {
+		return err
+	}
+	q.waiting <- p // there is room, and nobody else sends: mu is held
+	q.bytes += len(p.data)
+	if !q.running {
+		q.running = true
+		go j.drain()
+	}
+	return nil
+}
+
+var (
+	errClosed = errors.New("the journal is closed")
+	errFull   = fmt.Errorf("more than %d events or %d MiB wait: the engine does not take them", maxQueued, maxQueuedBytes>>20)
+)
+
+// refusal is why an event of so many bytes is not queued; nil: it is. The caller holds mu.
+func (q *queue) refusal(size int) error {
+	switch {
+	case q.closed:
+		return errClosed
+	case q.bytes+size > maxQueuedBytes, len(q.waiting) == cap(q.waiting):
+		return errFull
+	}
+	return nil
+}
+
+// Drop counts an event that is not kept, because of err. Whoever cannot even make an event for [Journal.Post] calls it. The
+// first such event is logged, then the second, the fourth, the eighth …: an engine that is away costs many.
+func (j *Journal) Drop(kind string, err error) {
+	if n := j.queue.dropped.Add(1); n&(n-1) == 0 {
+		j.log.Warn("event dropped", "kind", kind, "err", err, "total", n)
+	}
+}
+
+// Dropped is how many events are not in the journal that should be.
 func (j *Journal) Dropped() uint64 { return j.queue.dropped.Load() }
 
 // drain writes what was posted, in its order, until Close.
@@ -78,8 +111,7 @@ func (j *Journal) drain() {
 		q.bytes -= len(p.data)
 		q.mu.Unlock()
 		if err := j.write(p); err != nil {
-			q.dropped.Add(1)
-			j.log.Warn("event dropped", "kind", p.kind, "err", err)
+			j.Drop(p.kind, err)
 		}
 	}
 }
@@ -116,7 +148,7 @@ func (q *queue) wait() error {
 	defer timer.Stop()
 	<-q.drained
 	if n := q.dropped.Load() - before; n > 0 {
-		return fmt.Errorf("journal: %d events were not kept: the engine did not take them within %v", n, closeTimeout)
+		return fmt.Errorf("journal: %d events were not kept: they were refused, or the engine did not take them within %v", n, closeTimeout)
 	}
 	return nil
 }

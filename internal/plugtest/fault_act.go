@@ -55,7 +55,8 @@ var acts = map[string]func(p *faulty, s *scene){
 	"binary":      func(_ *faulty, _ *scene) { os.Stdout.Write(garbage()) },
 	"not-json":    func(_ *faulty, _ *scene) { fmt.Println(`{"unfinished":`) },
 	"wrong-types": func(_ *faulty, s *scene) { fmt.Println(s.with(`[1,2]`)) },
-	"deep":        func(_ *faulty, s *scene) { fmt.Println(s.with(deep())) },
+	"deep":        func(_ *faulty, s *scene) { fmt.Println(s.with(deep(100_000))) },
+	"deep-valid":  func(_ *faulty, s *scene) { fmt.Println(s.with(deep(9_997))) }, // encoding/json takes it
 
 	"half-line":      func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); quit(4) },
 	"half-line-hang": func(_ *faulty, s *scene) { fmt.Print(s.reply()[:len(s.reply())/2]); Hang() },
@@ -132,8 +133,10 @@ func garbage() []byte {
 	return append(bytes.ReplaceAll(out, []byte{'{'}, []byte{0}), '\n')
 }
 
-// deep is a JSON value of 100,000 lists in each other.
-func deep() string { return strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) }
+// deep is an object of so many levels.
+func deep(levels int) string {
+	return `{"x":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + `}`
+}
 
 // The fork bomb is bounded: the machine has other things to do.
 const (

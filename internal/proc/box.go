@@ -27,6 +27,9 @@ type Launch struct {
 	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty where that is not certain. It runs the shim's
 	// tool outside of any box: the box must ask only about shims that the operator installed, with the operator's own environment.
 	Behind func(shim string, environ []string) string
+
+	// Descriptors are where the box takes those of the host that it needs while the program runs: see [Descriptors.Take].
+	Descriptors *Descriptors
 }
 
 // Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
@@ -64,7 +67,8 @@ func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
 	behind := func(shim string, environ []string) string {
 		return g.shims.real(ctx, g, shimUse{shim: shim, args: c.argv[1:], spec: Spec{Dir: dir, Env: environ}})
 	}
-	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind})
+	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind,
+		Descriptors: g.descriptors})
 	if err != nil {
 		return nil, unconfined(c, err)
 	}

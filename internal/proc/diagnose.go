@@ -128,6 +128,9 @@ func (d *diagnosis) mode() (why, fix string) {
 
 // fromError is for what the file itself does not show.
 func fromError(err error, path string) (why, fix string) {
+	if many, ok := errors.AsType[*tooManyError](err); ok {
+		return many.Error(), many.fix()
+	}
 	switch {
 	case err == nil:
 		return "no reason can be seen", ""

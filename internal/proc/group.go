@@ -17,13 +17,16 @@ var ErrClosed = errors.New("process group is closed")
 // Group is every process of one host, and the guardian that outlives it. It is safe for concurrent use.
 type Group struct {
 	log      *slog.Logger
-	marks    *marks         // what each process is marked with
-	guardian guardian       // who kills them all should the host die
-	programs programs       // what program files are
-	shims    shimCache      // interpreters found behind shims
-	inherit  sync.Once      // close-on-exec on what the host itself inherited
-	hold     hold           // stopping processes before their first instruction
-	cgroups  cgroups        // where limits are kept
+	marks    *marks    // what each process is marked with
+	guardian guardian  // who kills them all should the host die
+	programs programs  // what program files are
+	shims    shimCache // interpreters found behind shims
+	inherit  sync.Once // close-on-exec on what the host itself inherited
+	hold     hold      // stopping processes before their first instruction
+	cgroups  cgroups   // where limits are kept
+
+	descriptors *Descriptors // what all of it costs the host
+
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
 	work     sync.WaitGroup // every goroutine of every process
@@ -42,11 +45,12 @@ func NewGroup(log *slog.Logger) *Group {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Group{
-		log:      log,
-		marks:    newMarks(),
-		procs:    make(map[*Process]struct{}),
-		standbys: make(map[*Standby]struct{}),
-		adopted:  make(map[*os.File]struct{}),
+		log:         log,
+		marks:       newMarks(),
+		descriptors: newDescriptors(),
+		procs:       make(map[*Process]struct{}),
+		standbys:    make(map[*Standby]struct{}),
+		adopted:     make(map[*os.File]struct{}),
 	}
 }
 
@@ -142,7 +146,7 @@ func (g *Group) waiting() []*Standby {
 }
 
 // maxAdopted bounds the pipes kept open for what calls left behind, so that a plugin that leaves something at each
-// call cannot use up our descriptors.
+// call cannot use up our descriptors. They count among those of all plugins, too.
 const maxAdopted = 64
 
 // adopt takes over a pipe whose call is finished but whose other end is still held by a process the call left
@@ -152,7 +156,7 @@ const maxAdopted = 64
 func (g *Group) adopt(f *os.File) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || len(g.adopted) >= maxAdopted {
+	if g.closed || len(g.adopted) >= maxAdopted || g.descriptors.Take(1) != nil {
 		return false
 	}
 	g.adopted[f] = struct{}{}
@@ -166,6 +170,7 @@ func (g *Group) disown(f *os.File) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.adopted, f)
+	g.descriptors.Give(1)
 	g.work.Done()
 }
 

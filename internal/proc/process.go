@@ -59,6 +59,7 @@ type Process struct {
 	left   chan struct{} // closed when the leader has ended; it is not reaped yet
 	done   chan struct{} // closed when it is reaped and its stderr read
 	exit   Exit          // written before done is closed
+	cost   int           // descriptors of the host
 
 	mu     sync.Mutex // protects the fields below
 	gone   bool       // the leader has ended
@@ -131,6 +132,7 @@ func (p *Process) watch() {
 		p.packed.Over()
 	}
 	p.group.remove(p)
+	p.group.descriptors.Give(p.cost)
 	close(p.done)
 }
 

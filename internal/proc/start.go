@@ -66,11 +66,17 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := g.takeFor(s, c); err != nil {
+		return nil, err
+	}
 	return g.spawn(ctx, s, c, b)
 }
 
-// spawn makes the pipes, the process, its mark and its two goroutines.
+// spawn makes the pipes, the process, its mark and its two goroutines. What was taken for the process is given back when
+// it has ended, or was not made.
 func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process, error) {
+	cost := s.descriptors()
+	defer func() { g.descriptors.Give(cost) }()
 	pipes, err := openPipes()
 	if err != nil {
 		return nil, err
@@ -134,7 +140,9 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		left:   make(chan struct{}),
 		done:   make(chan struct{}),
 		hurry:  make(chan struct{}),
+		cost:   cost,
 	}
+	cost = 0 // its own from now on
 	g.add(p)
 	g.work.Add(2)
 	go p.stderr.run(g)

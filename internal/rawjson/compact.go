@@ -8,7 +8,7 @@ import (
 // Compact returns v without insignificant white space: v itself when it is compact already. What is not valid JSON
 // comes back as it is; ask [Check] first where that can be.
 func Compact(v []byte) json.RawMessage {
-	span, err := whole(v)
+	span, err := whole(v, maxDepth)
 	if err != nil {
 		return v
 	}
@@ -17,7 +17,7 @@ func Compact(v []byte) json.RawMessage {
 
 // Clean is [Compact], and what is not valid UTF-8 in strings becomes U+FFFD.
 func Clean(v []byte) json.RawMessage {
-	span, err := whole(v)
+	span, err := whole(v, maxDepth)
 	if err != nil {
 		return v
 	}

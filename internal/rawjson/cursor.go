@@ -23,8 +23,12 @@ type Cursor struct {
 }
 
 // Fields returns a cursor before the first field of the object that starts at data[i].
-func Fields(data []byte, i int) Cursor {
-	c := Cursor{scan: scanner{data: data}, i: i, End: i}
+func Fields(data []byte, i int) Cursor { return FieldsWithin(data, i, maxDepth) }
+
+// FieldsWithin is [Fields] for an object of at most so many levels, its own among them; see [MaxForeign]. A deeper one
+// ends with a [*DepthError].
+func FieldsWithin(data []byte, i, depth int) Cursor {
+	c := Cursor{scan: scanner{data: data, open: nesting{most: depth - 1, outer: 1}}, i: i, End: i}
 	if at(data, i) != '{' {
 		c.Err = unexpected(data, i, "where an object is due")
 		return c

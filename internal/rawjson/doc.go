@@ -15,7 +15,8 @@
 // skip.go is the grammar, words.go the search in strings (string_amd64.go the same with vector instructions), object.go and
 // cursor.go the top level of objects, string.go single strings.
 //
-// What counts as valid is what encoding/json takes for valid: RFC 8259, nesting to 10,000, and no look at UTF-8
-// inside strings. Invalid UTF-8 is mended, not refused: [Parse] and [Clean] put U+FFFD in its place, byte for byte
+// What counts as valid is what encoding/json takes for valid: RFC 8259, nesting to 10,000 levels, the outermost among them, and
+// no look at UTF-8 inside strings. What a plugin sends is held to [MaxForeign] levels, with the functions whose names end in
+// Within: so it can be wrapped in our own messages and records and stays within encoding/json's limit. Invalid UTF-8 is mended, not refused: [Parse] and [Clean] put U+FFFD in its place, byte for byte
 // as encoding/json does.
 package rawjson

@@ -21,11 +21,15 @@ const few = 16
 // Parse validates data and splits it at its top level. Names and values alias data, which must not be changed
 // afterwards, unless they needed decoding or compacting. Invalid UTF-8 becomes U+FFFD. A repeated key keeps its first
 // place and its last value.
-func Parse(data []byte) (Object, error) {
+func Parse(data []byte) (Object, error) { return ParseWithin(data, maxDepth) }
+
+// ParseWithin is [Parse] for an object of at most so many levels, its own among them; see [MaxForeign]. A deeper one is a
+// [*DepthError].
+func ParseWithin(data []byte, depth int) (Object, error) {
 	var room [few]Field
 	var names index
 	fields := Object(room[:0]) // stays on the stack as long as no method is given a pointer to it
-	c := Fields(data, Space(data, 0))
+	c := FieldsWithin(data, Space(data, 0), depth)
 	for c.Next() {
 		value := c.Value.Clean(data)
 		if i := names.find(fields, c.Name); i >= 0 {

@@ -44,6 +44,43 @@ func TestNestingHasTheLimitOfEncodingJSON(t *testing.T) {
 	}
 }
 
+// An object's own level counts, for Parse and Fields as for Check, and so does an empty container's.
+func TestEveryLevelCounts(t *testing.T) {
+	for _, depth := range []int{1, 2, 64, 65, 1_000} {
+		for name, inner := range map[string]string{"scalar": "1", "empty object": "{}", "empty list": "[]"} {
+			levels := depth
+			if inner != "1" {
+				levels--
+			}
+			fits := strings.Repeat(`{"a":`, levels) + inner + strings.Repeat("}", levels)
+			over := `{"a":` + fits + "}"
+			checkDepth(t, name, fits, depth, false)
+			checkDepth(t, name, over, depth, true)
+		}
+	}
+	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
+	if _, err := rawjson.Parse([]byte(deep)); err != nil || !json.Valid([]byte(deep)) {
+		t.Errorf("10,000 levels: %v", err)
+	}
+	if _, err := rawjson.Parse([]byte(`{"a":` + deep + "}")); err == nil {
+		t.Error("Parse took 10,001 levels, which encoding/json does not")
+	}
+}
+
+func checkDepth(t *testing.T, name, doc string, most int, over bool) {
+	t.Helper()
+	_, parsed := rawjson.ParseWithin([]byte(doc), most)
+	if doc[0] != '{' {
+		parsed = rawjson.CheckWithin([]byte(doc), most)
+	}
+	for of, err := range map[string]error{"ParseWithin": parsed, "CheckWithin": rawjson.CheckWithin([]byte(doc), most)} {
+		var deep *rawjson.DepthError
+		if errors.As(err, &deep) != over || over && (deep.Most != most || !strings.Contains(err.Error(), "levels")) || !over && err != nil {
+			t.Errorf("%s of %d levels with a %s, over %v: %v", of, most, name, over, err)
+		}
+	}
+}
+
 func TestNestingKeepsObjectsAndArraysApart(t *testing.T) {
 	var open, shut strings.Builder
 	closers := make([]string, 0, 300)

@@ -2,8 +2,14 @@ package rawjson
 
 import "fmt"
 
-// maxDepth is encoding/json's own limit, so that both agree on what is valid.
-const maxDepth = 10_000
+const (
+	// maxDepth is encoding/json's own limit, so that both agree on what is valid.
+	maxDepth = 10_000
+
+	// MaxForeign is how deep a value may be nested that a plugin sends. People's data stays far below it. What we put
+	// such a value into (a payload, a trace, an event of the journal) adds a few levels, and stays far below maxDepth.
+	MaxForeign = 1_000
+)
 
 // SyntaxError says where and why data is not JSON.
 type SyntaxError struct {
@@ -13,6 +19,16 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("not JSON at byte %d: %s", e.Offset, e.Why) }
 
+// DepthError says that a value is nested deeper than is allowed.
+type DepthError struct {
+	Offset int // index of the first bracket that is too deep
+	Most   int // how many levels are allowed
+}
+
+func (e *DepthError) Error() string {
+	return fmt.Sprintf("nested deeper than the limit of %d levels, at byte %d", e.Most, e.Offset)
+}
+
 // Span is where a value lies in its data, and what it needs before it can be passed on.
 type Span struct {
 	Start, End int
@@ -21,8 +37,11 @@ type Span struct {
 }
 
 // Check reports whether data is exactly one valid JSON value, with or without white space around it.
-func Check(data []byte) error {
-	_, err := whole(data)
+func Check(data []byte) error { return CheckWithin(data, maxDepth) }
+
+// CheckWithin is [Check] for a value of at most so many levels; see [MaxForeign]. A deeper one is a [*DepthError].
+func CheckWithin(data []byte, depth int) error {
+	_, err := whole(data, depth)
 	return err
 }
 
@@ -35,7 +54,11 @@ func Skip(data []byte, i int) (end int, spaced bool, err error) {
 
 // Scan validates the value that starts at data[i], like [Skip], and tells all that it saw.
 func Scan(data []byte, i int) (Span, error) {
-	s := scanner{data: data}
+	return scan(data, i, maxDepth)
+}
+
+func scan(data []byte, i, depth int) (Span, error) {
+	s := scanner{data: data, open: nesting{most: depth}}
 	return s.span(i)
 }
 
@@ -48,8 +71,8 @@ func Space(data []byte, i int) int {
 }
 
 // whole is the span of the one value in data; anything but white space around it is an error.
-func whole(data []byte) (Span, error) {
-	span, err := Scan(data, Space(data, 0))
+func whole(data []byte, depth int) (Span, error) {
+	span, err := scan(data, Space(data, 0), depth)
 	if err != nil {
 		return span, err
 	}
@@ -103,13 +126,14 @@ func (s *scanner) value(i int) (int, error) {
 
 // enter passes over the opening bracket c, to the container's first value. An empty container it passes over whole.
 func (s *scanner) enter(i int, c byte) (_ int, empty bool, err error) {
+	if s.open.depth >= s.open.most {
+		return i, false, &DepthError{Offset: i, Most: s.open.most + s.open.outer}
+	}
 	i = s.space(i + 1)
 	if at(s.data, i) == c+2 { // in ASCII the closing bracket is two after the opening one
 		return i + 1, true, nil
 	}
-	if !s.open.push(c == '{') {
-		return i, false, &SyntaxError{i, "nested too deeply"}
-	}
+	s.open.push(c == '{')
 	if c == '{' {
 		i, err = s.key(i)
 	}
@@ -253,16 +277,14 @@ func digits(data []byte, i int) int {
 // nesting is a stack of bits, one for each open container: 1 is an object. Real payloads fit the one word; deeper
 // ones spill, a word for every 64 levels.
 type nesting struct {
+	most  int // levels allowed in the value
+	outer int // levels around the value
 	depth int
 	bits  uint64 // the innermost container is the lowest bit
 	spill []uint64
 }
 
-// push reports false where the nesting is too deep.
-func (n *nesting) push(object bool) bool {
-	if n.depth == maxDepth {
-		return false
-	}
+func (n *nesting) push(object bool) {
 	if n.depth > 0 && n.depth%64 == 0 {
 		n.spill = append(n.spill, n.bits)
 	}
@@ -271,7 +293,6 @@ func (n *nesting) push(object bool) bool {
 	if object {
 		n.bits |= 1
 	}
-	return true
 }
 
 func (n *nesting) pop() {

@@ -35,7 +35,7 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	if err := b.makeMissing(); err != nil {
 		return nil, err
 	}
-	s := &session{box: b}
+	s := &session{box: b, descriptors: l.Descriptors}
 	if b.opts.System.simple() {
 		var err error
 		if s.private, err = os.MkdirTemp("", "patchbay-sandbox-"); err != nil {
@@ -66,6 +66,9 @@ type session struct {
 	sockets string   // by what way connections come: "redirect" or "ports"; empty: no network
 	broker  *broker.Broker
 	serving sync.WaitGroup
+
+	descriptors *proc.Descriptors
+	taken       int // of them, for the sockets
 }
 
 func (s *session) pack(plan *draft) (*proc.Packed, error) {
@@ -218,13 +221,26 @@ func filesOf(oob []byte) ([]*os.File, error) {
 // serve answers on the sockets that the jail made in its own network: the first is for names, the others for connections.
 func (s *session) serve(sockets []*os.File) error {
 	o := s.box.opts
-	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, OnDenied: o.OnDenied, Log: o.Log})
+	if err := s.descriptors.Take(len(sockets)); err != nil {
+		return errors.Join(err, closeFiles(sockets))
+	}
+	s.taken = len(sockets)
+	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, OnDenied: o.OnDenied, Log: o.Log,
+		Take: s.descriptors.Take, Give: s.descriptors.Give})
 	for i, f := range sockets {
 		if err := s.serveOne(i, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func closeFiles(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (s *session) serveOne(i int, f *os.File) error {
@@ -252,6 +268,8 @@ func (s *session) over() {
 		_ = s.broker.Close()
 		s.serving.Wait()
 	}
+	s.descriptors.Give(s.taken)
+	s.taken = 0
 	if s.private != "" {
 		if err := os.RemoveAll(s.private); err != nil {
 			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)

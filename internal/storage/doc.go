@@ -4,5 +4,9 @@
 //
 //	Bucket.Put
 //	├─ checkKey, checkValue     bounds, UTF-8, valid JSON
-//	└─ Store.opened             the engine, when the first plugin wants something kept
+//	├─ Store.opened             the engine, when the first plugin wants something kept
+//	└─ Bucket.change            one change of a plugin at a time in this process
+//	   └─ Bucket.put            the value it replaces, then
+//	      ├─ Bucket.book        the plugin's room, on a record that all processes share (quota.go)
+//	      └─ engine.Bucket      the value, where the one before it is still there
 package storage

@@ -14,7 +14,7 @@ func FuzzEntry(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	s := New(nil)
-	one, other := s.Plugin("notes"), s.Plugin("notes2")
+	one, other := s.Plugin("notes", Quota{}), s.Plugin("notes2", Quota{})
 	f.Fuzz(func(t *testing.T, key, value string) {
 		if err := checkKey(key); (err == nil) != (key != "" && len(key) <= MaxKey && utf8.ValidString(key)) || err != nil && !errors.Is(err, ErrKey) {
 			t.Errorf("%q: %v", key, err)

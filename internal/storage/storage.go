@@ -30,8 +30,9 @@ var (
 type Store struct {
 	open func(context.Context) (engine.Store, error)
 
-	mu     sync.Mutex // protects bucket
-	bucket engine.Bucket
+	mu       sync.Mutex // protects the fields below
+	bucket   engine.Bucket
+	accounts map[string]*account // by plugin
 }
 
 // New makes a store on an engine, which is opened when the first plugin asks for something.
@@ -52,13 +53,32 @@ func (s *Store) opened(ctx context.Context) (engine.Bucket, error) {
 	return s.bucket, err
 }
 
-// Plugin is the namespace of one plugin.
-func (s *Store) Plugin(name string) Bucket { return Bucket{store: s, prefix: name + "\x00"} }
+// Plugin is the namespace of one plugin, which may keep so much in it.
+func (s *Store) Plugin(name string, q Quota) Bucket {
+	return Bucket{store: s, name: name, prefix: name + "\x00", quota: q}
+}
+
+// account is what is known of how much a plugin keeps.
+func (s *Store) account(name string) *account {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.accounts == nil {
+		s.accounts = make(map[string]*account)
+	}
+	a := s.accounts[name]
+	if a == nil {
+		a = &account{turn: make(chan struct{}, 1)}
+		s.accounts[name] = a
+	}
+	return a
+}
 
 // Bucket is one plugin's keys and values. All methods are safe for concurrent use, within a process and between several.
 type Bucket struct {
 	store  *Store
+	name   string // the plugin's
 	prefix string // before each key: the plugin's name, and what no name has in it
+	quota  Quota
 }
 
 // Get is the value of a key; false where there is none.
@@ -80,19 +100,13 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 	return v.Data, true, nil
 }
 
-// Put stores a value. When it returns nil, the value is on disk.
+// Put stores a value. When it returns nil, the value is on disk. One that the plugin has no room for is [ErrFull], and what
+// was there stays.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
 	if err := cmp.Or(checkKey(key), checkValue(value)); err != nil {
 		return err
 	}
-	bucket, err := b.store.opened(ctx)
-	if err == nil {
-		_, err = bucket.Put(ctx, b.prefix+key, value)
-	}
-	if err != nil {
-		return fmt.Errorf("storage: %w", err)
-	}
-	return nil
+	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.put(ctx, bucket, a, key, value) })
 }
 
 // Delete removes a key. That there is none is not an error.
@@ -100,14 +114,84 @@ func (b Bucket) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.remove(ctx, bucket, a, key) })
+}
+
+// change does something to what the plugin keeps, again and again while others change the same key at the same time.
+func (b Bucket) change(ctx context.Context, do func(engine.Bucket, *account) error) error {
 	bucket, err := b.store.opened(ctx)
-	if err == nil {
-		err = bucket.Delete(ctx, b.prefix+key)
-	}
 	if err != nil {
 		return fmt.Errorf("storage: %w", err)
 	}
+	a := b.store.account(b.name)
+	if err := a.take(ctx); err != nil {
+		return fmt.Errorf("storage: %w", err)
+	}
+	defer a.leave()
+	err = engine.ErrConflict
+	for errors.Is(err, engine.ErrConflict) {
+		err = do(bucket, a)
+	}
+	if err == nil || errors.Is(err, ErrFull) {
+		return err
+	}
+	return fmt.Errorf("storage: %w", err)
+}
+
+// put writes a value where the one it replaces, which the plugin's room depends on, is still there.
+func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key string, value json.RawMessage) error {
+	was, err := find(ctx, bucket, b.prefix+key)
+	if err != nil {
+		return err
+	}
+	d := usage{Bytes: int64(len(value) - len(was.Data))}
+	if was.Revision == 0 {
+		d = usage{Bytes: int64(len(key) + len(value)), Keys: 1}
+	}
+	if d.grows() {
+		if err := b.book(ctx, bucket, a, d); err != nil {
+			return err
+		}
+	}
+	writing, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	_, err = bucket.Update(writing, b.prefix+key, value, was.Revision)
+	switch {
+	case errors.Is(err, engine.ErrConflict) && d.grows():
+		return errors.Join(err, b.book(ctx, bucket, a, d.negative()))
+	case err != nil || d.grows():
+		return err
+	}
+	b.giveBack(ctx, bucket, a, d)
 	return nil
+}
+
+// remove deletes a key that is still as it was found.
+func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, key string) error {
+	was, err := find(ctx, bucket, b.prefix+key)
+	if err != nil || was.Revision == 0 {
+		return err
+	}
+	if err := bucket.DeleteAt(ctx, b.prefix+key, was.Revision); err != nil {
+		return err
+	}
+	b.giveBack(ctx, bucket, a, usage{Bytes: -int64(len(key) + len(was.Data)), Keys: -1})
+	return nil
+}
+
+// giveBack books room that is free again. Where that fails, what was asked for is done all the same: the record is too high
+// until a refusal has everything counted, and the engine's failure is met by the next call.
+func (b Bucket) giveBack(ctx context.Context, bucket engine.Bucket, a *account, d usage) {
+	_ = b.book(ctx, bucket, a, d)
+}
+
+// find is the value of a key; one that is not there has no revision.
+func find(ctx context.Context, bucket engine.Bucket, key string) (engine.Value, error) {
+	v, err := bucket.Get(ctx, key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return engine.Value{}, nil
+	}
+	return v, err
 }
 
 // List is the keys that start with prefix, sorted.

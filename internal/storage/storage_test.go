@@ -36,7 +36,7 @@ func open(t *testing.T) *Store {
 func TestAnEngineThatDoesNotOpen(t *testing.T) {
 	broken := errors.New("no disk")
 	tries := 0
-	b := New(func(context.Context) (engine.Store, error) { tries++; return nil, broken }).Plugin("notes")
+	b := New(func(context.Context) (engine.Store, error) { tries++; return nil, broken }).Plugin("notes", Quota{})
 	if err := b.Put(t.Context(), "a", json.RawMessage("1")); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
@@ -46,7 +46,7 @@ func TestAnEngineThatDoesNotOpen(t *testing.T) {
 }
 
 func TestBucketKeepsWhatItIsGiven(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	for name, key := range map[string]string{
 		"plain":                 "a",
 		"path":                  "a/b",
@@ -84,7 +84,7 @@ func TestBucketKeepsWhatItIsGiven(t *testing.T) {
 }
 
 func TestBucketTellsKeysApart(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	keys := []string{"Key", "key", "KEY", "key.", "key ", "é", "e\u0301", "k/ey", "k%2fey"}
 	for _, key := range keys {
 		put(t, b, key, fmt.Sprintf("%q", key))
@@ -97,7 +97,7 @@ func TestBucketTellsKeysApart(t *testing.T) {
 }
 
 func TestBucketOverwritesAndDeletes(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	put(t, b, "a", "1")
 	put(t, b, "a", "2")
 	if v, ok, _ := b.Get(t.Context(), "a"); !ok || string(v) != "2" {
@@ -117,7 +117,7 @@ func TestBucketOverwritesAndDeletes(t *testing.T) {
 }
 
 func TestListIsSortedAndNarrowed(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	long := "b/" + strings.Repeat("x", 300)
 	for _, key := range []string{"b/2", "a", long, "B", "b/10", "b"} {
 		put(t, b, key, "null")
@@ -133,19 +133,19 @@ func TestListIsSortedAndNarrowed(t *testing.T) {
 func TestPluginsDoNotSeeEachOther(t *testing.T) {
 	s := open(t)
 	for i, name := range []string{"a", "A", "../a", "a.", strings.Repeat("a", 300)} {
-		b := s.Plugin(name)
+		b := s.Plugin(name, Quota{})
 		if keys := list(t, b, ""); len(keys) != 0 {
 			t.Errorf("%.20q sees %q", name, keys)
 		}
 		put(t, b, "k", fmt.Sprint(i))
 	}
-	if v, _, _ := s.Plugin("a").Get(t.Context(), "k"); string(v) != "0" {
+	if v, _, _ := s.Plugin("a", Quota{}).Get(t.Context(), "k"); string(v) != "0" {
 		t.Errorf("got %s", v)
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	for _, c := range []struct {
 		rule, key, value string
 		want             error
@@ -181,7 +181,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestCancelledCallsDoNothing(t *testing.T) {
-	b := open(t).Plugin("notes")
+	b := open(t).Plugin("notes", Quota{})
 	put(t, b, "a", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -33,8 +33,9 @@
 // owner to log, and never an error of somebody else's call. A plugin that does not read cannot hold up its callers longer
 // than their contexts, nor make us keep more than a bounded amount of bytes for it.
 //
-// A message is validated once, here, as far as JSON goes: results and params handed out are valid JSON, compact and valid
-// UTF-8. What is in them is not looked at.
+// A message is validated once, here, as far as JSON goes: results and params handed out are valid JSON, at most
+// [rawjson.MaxForeign] levels deep, compact and valid UTF-8. A deeper result fails its call, a deeper request is answered with
+// an error, a deeper notification is a noise. What is in them is not looked at.
 //
 // On systems where pipes have no deadlines (Windows), a call cannot be interrupted while it waits: it ends when the plugin
 // answers or when its process does.

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -15,13 +17,30 @@ type message struct {
 	line                              []byte // borrowed from the reader
 	start, end                        int    // of the envelope in the line; a line may hold several
 	id, method, params, result, fault rawjson.Span
+	deep                              bool // a part of it is nested deeper than a plugin may send: nothing of it is passed on
 }
 
-// scanMessage scans the envelope that starts at line[i]. Keys come in any order, unknown ones are ignored, of repeated
-// ones the last counts. The whole object is validated on the way.
+// scanMessage scans the envelope that a plugin sent and that starts at line[i]. One that is too deep is scanned all the
+// same, however deep it is, so that its id is known: the scanner needs a bit for each level, and the line has an end.
 func scanMessage(line []byte, i int) (message, error) {
+	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
+	if deep := (*rawjson.DepthError)(nil); errors.As(err, &deep) {
+		m, err = scanEnvelope(line, i, len(line))
+		m.deep = true
+	}
+	return m, err
+}
+
+// envelope is the levels of a message around what is in it.
+const envelope = 1
+
+var errDeep = fmt.Errorf("nested deeper than the limit of %d levels", rawjson.MaxForeign)
+
+// scanEnvelope scans the envelope that starts at line[i] and has at most so many levels. Keys come in any order, unknown
+// ones are ignored, of repeated ones the last counts. The whole object is validated on the way.
+func scanEnvelope(line []byte, i, depth int) (message, error) {
 	m := message{line: line, start: i}
-	c := rawjson.Fields(line, i)
+	c := rawjson.FieldsWithin(line, i, depth)
 	for c.Next() {
 		switch c.Name {
 		case "id":
@@ -130,6 +149,8 @@ func decimal(text []byte) (n uint64, ok bool) {
 // outcome is what a reply says. The result is compact, valid UTF-8, and the caller's to keep.
 func (m *message) outcome(in *Reader) (json.RawMessage, error) {
 	switch {
+	case m.deep:
+		return nil, &MalformedError{Line: cut(m.text(), messageCut), Why: errDeep.Error()}
 	case m.has(m.fault):
 		return nil, m.rpcError()
 	case m.result.End > 0:

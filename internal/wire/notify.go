@@ -58,8 +58,9 @@ func (n *notifier) add(m *message, in *Reader) {
 		return
 	}
 	method, _ := rawjson.Unquote(m.raw(m.method))
-	n.bytes.Add(size)
-	n.queue <- notification{method, m.own(in, m.params)} // has room: nobody else adds
+	params := m.own(in, m.params)
+	n.bytes.Add(int64(len(params)))         // what hand subtracts: cleaning may have changed the size
+	n.queue <- notification{method, params} // has room: nobody else adds
 }
 
 // end says that no more will be added: what is queued is still handed out.

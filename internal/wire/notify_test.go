@@ -103,6 +103,37 @@ func TestASlowOnNotifyCostsABoundedQueue(t *testing.T) {
 	})
 }
 
+// A notification waits without the white space it was written with, and gives back what it took.
+func TestSpacedNotificationsGiveTheirRoomBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handed, dropped := 0, 0
+		n := newNotifier(PeerOptions{
+			Options:   Options{MaxReceive: 100},
+			OnNotify:  func(string, json.RawMessage) { handed++ },
+			OnDropped: func(n int) { dropped += n },
+		})
+		go n.run()
+		in := NewReader(nil, 1)
+		m, err := scanMessage([]byte("{\"method\":\"n\",\"params\":{ \"a\" : [ 1 , 2 ] ,\t\"b\": \"\xff\" }}"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many = 1000
+		for range many {
+			n.add(&m, in)
+			synctest.Wait() // until it is handed out
+		}
+		if waiting := n.bytes.Load(); waiting != 0 {
+			t.Errorf("%d bytes are said to wait, and nothing waits", waiting)
+		}
+		n.end()
+		synctest.Wait()
+		if handed != many || dropped != 0 {
+			t.Errorf("%d handed out, %d dropped", handed, dropped)
+		}
+	})
+}
+
 func TestLargeNotificationsCostBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -58,6 +58,10 @@ func (p *Peer) message(m *message) {
 	case isRequest:
 		p.request(m)
 	case isNotification:
+		if m.deep {
+			p.opts.garbage(m.text(), errDeep)
+			return
+		}
 		if p.notes == nil {
 			p.opts.noise(NoiseUnasked, m.text(), nil)
 			return
@@ -129,6 +133,10 @@ func (p *Peer) oversized(id uint64, ok bool) {
 
 // request answers a request of the plugin.
 func (p *Peer) request(m *message) {
+	if m.deep {
+		p.answer(m.raw(m.id), nil, &RPCError{Code: codeInvalid, Message: errDeep.Error()})
+		return
+	}
 	method, _ := rawjson.Unquote(m.raw(m.method))
 	if p.opts.OnRequest == nil {
 		p.answer(m.raw(m.id), nil, &RPCError{Code: codeNoMethod, Message: noMethodText})

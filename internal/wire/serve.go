@@ -74,10 +74,14 @@ func (s *server) refill() error {
 	return s.in.fill(s.in.src)
 }
 
+// mostNested is how deep a host's message may be: as deep as encoding/json reads. A host may put what other plugins sent
+// into its own.
+const mostNested = 10_000
+
 // lineOf answers every message on a line.
 func (s *server) lineOf(line []byte) error {
 	for i := rawjson.Space(line, 0); i < len(line); i = rawjson.Space(line, i) {
-		m, err := scanMessage(line, i)
+		m, err := scanEnvelope(line, i, mostNested)
 		if err != nil {
 			s.fault(nil, codeParse, err.Error())
 			return nil

@@ -12,9 +12,13 @@ import (
 	"time"
 )
 
-// maxConns is the default of Options.MaxConns: far more than a client library's pool keeps open, and at six descriptors
-// a connection (two sockets, two pipes for splice) still little for the host.
-const maxConns = 256
+const (
+	// perConn is how many descriptors a connection costs the host: two sockets, and two pipes for splice.
+	perConn = 6
+
+	// maxConns is the default of Options.MaxConns: far more than a client library's pool keeps open.
+	maxConns = 256
+)
 
 // A Grant is one destination a plugin may reach: a name or an address, and a port.
 type Grant struct {
@@ -41,7 +45,7 @@ func (d Denial) Error() string {
 type Options struct {
 	Grants []Grant
 
-	// Resolve finds the addresses of a granted name; nil: the system's resolver.
+	// Resolve finds the addresses of a granted name, which it is given with the dot at its end; nil: the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	// Dial connects to an address that has been checked; nil: a net.Dialer. A connection that can close its
@@ -52,6 +56,11 @@ type Options struct {
 	// called from a goroutine of its own: a connection waits for it no longer than a moment, but Close does. It must not
 	// call Close. May be nil.
 	OnDenied func(Denial)
+
+	// Take is asked for the descriptors of each connection before it is made, and may refuse it; Give is told when they are
+	// free again. Both may be nil.
+	Take func(n int) error
+	Give func(n int)
 
 	MaxConns int          // at once; further ones wait in the listener's queue. 0: 256
 	Log      *slog.Logger // connections that were allowed and could not be made; nil discards
@@ -68,6 +77,8 @@ type Broker struct {
 	log     *slog.Logger
 	logged  limiter // of the log: a plugin can make dials fail as fast as it likes
 
+	take   func(n int) error
+	give   func(n int)
 	slots  chan struct{} // one for each connection at once
 	closed context.Context
 	cancel context.CancelFunc
@@ -91,6 +102,12 @@ func New(o Options) *Broker {
 	}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.take = o.Take; b.take == nil {
+		b.take = func(int) error { return nil }
+	}
+	if b.give = o.Give; b.give == nil {
+		b.give = func(int) {}
 	}
 	if o.MaxConns <= 0 {
 		o.MaxConns = maxConns
@@ -133,7 +150,15 @@ func (b *Broker) start(c *net.TCPConn) {
 	}
 	go func() {
 		defer func() { <-b.slots }()
+		err := b.take(perConn)
+		if err == nil {
+			defer b.give(perConn)
+		}
 		defer b.leave(c)
+		if err != nil {
+			b.refuse(c, err)
+			return
+		}
 		b.serve(c)
 	}()
 }

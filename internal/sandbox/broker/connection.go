@@ -109,7 +109,7 @@ func (p *policy) checkName(hello []byte, t target) error {
 	if err != nil {
 		return err
 	}
-	name = lower(name)
+	name = cleanName(name)
 	if name == t.name {
 		return nil
 	}

@@ -50,7 +50,9 @@ func (b *Broker) addresses(ctx context.Context, t target) ([]netip.AddrPort, err
 	if t.name == "" {
 		return b.policy.siblings(t), nil
 	}
-	found, err := b.resolve(ctx, t.name)
+	// With the dot at its end it is that name alone: without, the system's resolver also tries the names below the search
+	// domains of resolv.conf, which were not granted.
+	found, err := b.resolve(ctx, t.name+".")
 	if err == nil && len(found) == 0 {
 		err = errNoAddress
 	}

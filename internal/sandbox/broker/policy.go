@@ -159,8 +159,19 @@ func printName(name, port string) (printed, capability string) {
 	return name, "net:" + name + ":" + port
 }
 
-// isHostName reports whether name consists of what host names are made of.
+// isHostName reports whether name is one that a grant can hold: an address, or a DNS name as package capability takes it,
+// which this package does not know.
 func isHostName(name string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_."
-	return name != "" && len(name) <= 253 && strings.Trim(name, letters) == "" && !strings.Contains(name, "..")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return !strings.Contains(name, ":") // a name of a plugin's with colons in it is no IPv6 address in brackets
+	}
+	labels := strings.Split(name, ".")
+	digits := strings.Trim(labels[len(labels)-1], "0123456789") == "" // RFC 1123: the last label of a name is not all digits
+	return len(name) <= 253 && !digits && !slices.ContainsFunc(labels, func(l string) bool { return !isLabel(l) })
+}
+
+// isLabel reports whether s is one part of a DNS name.
+func isLabel(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+	return s != "" && len(s) <= 63 && s[0] != '-' && s[len(s)-1] != '-' && strings.Trim(s, letters) == ""
 }

@@ -93,8 +93,8 @@ class Call:
         if isinstance(error, HookTimeout):
             self._desk.refuse(self._ident, wire.WireError(wire.HOOK_TIMED_OUT, str(error)))
         elif error is not None:
-            raised = bodies.raised(error.__cause__)
-            self._desk.refuse(self._ident, wire.WireError(wire.HOOK_FAILED, str(error), raised))
+            code = wire.TOO_DEEP if isinstance(error.__cause__, wire.TooDeepError) else wire.HOOK_FAILED
+            self._desk.refuse(self._ident, wire.WireError(code, str(error), bodies.raised(error.__cause__)))
         self._desk.ended(self._plugin, isinstance(error, HookTimeout))
 
     def _answer(self, value: Any) -> HookError | None:
@@ -105,6 +105,8 @@ class Call:
                 answer = {**(answer or {}), "note": self._note}
             self._desk.reply(self._ident, answer)
             return None
+        except RecursionError:  # it is deeper than the limit by so much that Python cannot encode it
+            failed = failure(self._plugin, self._hook, wire.TooDeepError())
         except Exception as error:  # objects of a plugin's own may raise anything as they are looked at
             failed = failure(self._plugin, self._hook, error)
         report(self._plugin, failed)

@@ -42,6 +42,10 @@ _WATCH = 1.0
 # So many stuck threads are not waited with.
 _TOO_MANY = MOST_THREADS // 2
 
+# Payloads may be twice as deep as an answer, and a little more: what other plugins sent is put into something. Before
+# Python 3.12 the limit of recursion also bounds how deep JSON may be.
+_RECURSION = 4 * wire.MOST_LEVELS
+
 # What is still at work when the host has gone has this long to clean up.
 _LAST_WORDS = 0.5
 
@@ -254,6 +258,7 @@ def main() -> None:
     os.close(null)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=partial(_let_go, source, sink))
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
     if hasattr(faulthandler, "register"):
         # The host ends an interpreter that is blocked with SIGTERM: its last words are where.
         faulthandler.register(signal.SIGTERM, file=2, all_threads=True, chain=True)

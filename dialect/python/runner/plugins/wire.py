@@ -18,6 +18,10 @@ HOOK_FAILED = -32000
 HOOK_TIMED_OUT = -32001
 NOT_LOADED = -32002
 LOAD_FAILED = -32003
+TOO_DEEP = -32004
+
+# How deep a value may be that goes to the host; it refuses a deeper one.
+MOST_LEVELS = 1000
 
 _compact = {"separators": (",", ":"), "allow_nan": False}
 _encode = json.JSONEncoder(ensure_ascii=False, **_compact).encode
@@ -35,6 +39,13 @@ class WireError(Exception):
         super().__init__(message)
         self.code = code
         self.data = data
+
+
+class TooDeepError(ValueError):
+    """A value that is nested deeper than the host takes."""
+
+    def __init__(self) -> None:
+        super().__init__(f"its answer is nested deeper than the limit of {MOST_LEVELS} levels")
 
 
 def encode(value: Any) -> bytes:

@@ -1,0 +1,74 @@
+package dialect
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// The budget of one plugin's unexpected output in the log: enough to see what is wrong, too little to fill a disk. A
+// plugin that prints to its stdout prints a lot.
+const (
+	noiseWindow = 10 * time.Second
+	noiseLines  = 20
+)
+
+// A NoiseLog logs what a plugin sent that belongs to no call, alike in every dialect. What is over the budget is counted,
+// and told with the next line that is logged. It is safe for concurrent use. Make it with [NewNoiseLog]; a
+// nil one logs nothing.
+type NoiseLog struct {
+	log func() *slog.Logger
+
+	mu      sync.Mutex // protects the fields below
+	began   time.Time  // the present window
+	logged  int        // in it
+	dropped int        // since one was last logged
+}
+
+// NewNoiseLog makes the log of one plugin's unexpected output. Which logger it goes to is asked for each line.
+func NewNoiseLog(log func() *slog.Logger) *NoiseLog { return &NoiseLog{log: log} }
+
+// Take logs one noise, where the budget allows it. A late reply is a detail: that its call had no answer in time was
+// reported.
+func (n *NoiseLog) Take(one wire.Noise) {
+	if n == nil {
+		return
+	}
+	last, dropped, ok := n.spend(time.Now())
+	if !ok {
+		return
+	}
+	level := slog.LevelWarn
+	if one.Kind == wire.NoiseLate {
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line), slog.String("why", one.Why)}
+	if dropped > 0 {
+		attrs = append(attrs, slog.Int("dropped", dropped))
+	}
+	message := "unexpected output"
+	if last {
+		level, message = slog.LevelWarn, "unexpected output; more of it is counted, and not logged for a while"
+	}
+	n.log().LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// spend takes a line out of the budget, or counts it as dropped. last is the last line of the window, dropped is how
+// many were not logged before it.
+func (n *NoiseLog) spend(now time.Time) (last bool, dropped int, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now.Sub(n.began) >= noiseWindow {
+		n.began, n.logged = now, 0
+	}
+	if n.logged == noiseLines {
+		n.dropped++
+		return false, 0, false
+	}
+	n.logged++
+	dropped, n.dropped = n.dropped, 0
+	return n.logged == noiseLines, dropped, true
+}

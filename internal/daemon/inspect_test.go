@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Health, metrics and lists are answered without a plugin being asked; plugin info and doctor ask, within one deadline.
+func TestWhoWatchesStartsNoProcess(t *testing.T) {
+	h := newHouse(t)
+	record := filepath.Join(h.home, "asked")
+	names := []string{"one", "two", "three"}
+	for _, name := range names {
+		dir := ".local/share/mine/plugins/" + name
+		h.write(dir+"/mine-plugin.toml", `[plugin]
+name = "`+name+`"
+version = "1.0.0"
+description = "d"
+author = "a"
+protocol_version = "1.0.0"
+`)
+		program := h.write(dir+"/mine-plugin-"+name, `#!/bin/sh
+read -r line
+case "$line" in *'"event":"health"'*) echo "`+name+`" >> '`+record+`'; exec sleep 600 ;; esac
+echo '{"status":"ok"}'
+`)
+		if err := os.Chmod(program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := h.open("")
+	asked := func() int {
+		data, _ := os.ReadFile(record) // not there: nobody was asked
+		return strings.Count(string(data), "\n")
+	}
+	i := inspect{c}
+	if list, err := i.Plugins(t.Context()); err != nil || list == nil {
+		t.Fatal(err)
+	}
+	i.Health(t.Context())
+	w := httptest.NewRecorder()
+	c.count.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if !strings.Contains(w.Body.String(), `patchbay_plugins{dialect="mine",state="ready"} 3`) {
+		t.Errorf("metrics:\n%s", w.Body)
+	}
+	if n := asked(); n != 0 {
+		t.Errorf("%d plugins were asked for their health", n)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := i.Doctor(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := asked(); n != len(names) {
+		t.Errorf("doctor asked %d plugins, want %d", n, len(names))
+	}
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// An event that is not kept is counted, wherever it is lost, and whoever looks at health or metrics sees it.
+func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
+	h := newHouse(t)
+	log := &plugtest.Log{}
+	o := h.options()
+	o.Host.Logger = slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close(c)
+	c.record(chat.Event{Type: chat.ToolStarted, Tool: &chat.ToolUse{Name: "deep", Arguments: levels(10_001)}}) // cannot be written
+	if n := c.Journal.Dropped(); n != 1 {
+		t.Errorf("%d events are said to be lost, and 1 is", n)
+	}
+	c.post("deep", "", map[string]any{"value": levels(9_999)}) // can, and the journal's record around it cannot be read
+	for deadline := time.Now().Add(10 * time.Second); c.Journal.Dropped() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events are said to be lost, and 2 are", c.Journal.Dropped())
+		}
+	}
+	if !strings.Contains(log.String(), "event dropped") || !strings.Contains(log.String(), "kind=tool.started") {
+		t.Errorf("log:\n%s", log.String())
+	}
+	report, _ := inspect{c}.Health(t.Context())
+	if text, err := json.Marshal(report); err != nil || !strings.Contains(string(text), `"events_dropped":2`) {
+		t.Errorf("health: %s, %v", text, err)
+	}
+	w := httptest.NewRecorder()
+	c.count.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if body, _ := io.ReadAll(w.Body); !strings.Contains(string(body), "patchbay_events_dropped_total 2") {
+		t.Errorf("metrics:\n%s", body)
+	}
+}
+
+func levels(n int) json.RawMessage {
+	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
+}

@@ -1,0 +1,126 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// bounded is a group whose processes may cost the host so many descriptors.
+func bounded(t *testing.T, limit int) *Group {
+	g := newGroup(t)
+	g.descriptors.limit = func() int { return limit }
+	return g
+}
+
+func TestPluginsHaveAQuarterOfTheDescriptors(t *testing.T) {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		t.Fatal(err)
+	}
+	if got := NewGroup(nil).descriptors.limit(); got != int(own.Cur)/4 {
+		t.Errorf("%d of %d", got, own.Cur)
+	}
+}
+
+func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
+	g := bounded(t, 3*perProcess+1)
+	var running []*Process
+	for range 3 {
+		running = append(running, hanging(t, g))
+	}
+	for range 2 { // a refusal costs nothing
+		_, err := g.Start(t.Context(), fake(t, "speaks-then-hangs"))
+		start, ok := errors.AsType[*StartError](err)
+		if !ok || !strings.Contains(err.Error(), "more than 16 file descriptors") || !strings.Contains(err.Error(), "ulimit -n") || !strings.Contains(start.Fix, "ulimit -n ") {
+			t.Fatalf("err = %v", err)
+		}
+	}
+	if _, err := g.Run(t.Context(), fake(t, "echo"), Call{}); err == nil {
+		t.Error("a call was let through")
+	}
+	running[0].Stop(t.Context(), Ladder{})
+	running = append(running[1:], hanging(t, g))
+	for _, p := range running {
+		p.Stop(t.Context(), Ladder{})
+	}
+	if n := g.descriptors.Used(); n != 0 {
+		t.Errorf("%d descriptors are said to be in use, and none is", n)
+	}
+}
+
+func TestDescriptorsAreGivenBack(t *testing.T) {
+	g := bounded(t, 100*perProcess)
+	for range 20 {
+		if _, err := g.Run(t.Context(), fake(t, "echo"), Call{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := g.Start(t.Context(), Spec{Path: "/no/such/program"}); err == nil {
+		t.Error("it was started")
+	}
+	if _, err := g.Start(t.Context(), Spec{Path: t.TempDir()}); err == nil {
+		t.Error("it was started")
+	}
+	if n := g.descriptors.Used(); n != 0 {
+		t.Errorf("%d descriptors are said to be in use, and none is", n)
+	}
+}
+
+// What a process is said to cost is what it costs.
+func TestAProcessCostsTheDescriptorsThatAreCounted(t *testing.T) {
+	g := newGroup(t)
+	hanging(t, g) // the guardian's own come with the first
+	settled(t)
+	before := openDescriptors(t)
+	const more = 5
+	for range more {
+		hanging(t, g)
+	}
+	got := 0
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if got = openDescriptors(t) - before; got == more*perProcess { // the goroutines that watch may have theirs later
+			return
+		}
+	}
+	t.Errorf("%d processes cost %d descriptors, %d are counted", more, got, more*perProcess)
+}
+
+// settled waits until the first process and the guardian have all their descriptors: the number stays the same for a while.
+func settled(t *testing.T) {
+	t.Helper()
+	last, same := 0, 0
+	for deadline := time.Now().Add(patience); same < 50; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the number of descriptors does not settle")
+		}
+		if now := openDescriptors(t); now == last {
+			same++
+		} else {
+			last, same = now, 0
+		}
+	}
+}
+
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// hanging is a process that waits to be ended.
+func hanging(t *testing.T, g *Group) *Process {
+	t.Helper()
+	p, err := g.Start(t.Context(), fake(t, "hang"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
