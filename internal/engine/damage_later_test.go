@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"encoding/binary"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+)
+
+// TestUnchangedBlocksAreNotRead harms a block and gives the file the time that it had at the clean stop. The start does not
+// notice, so it has not read the block. The server does when it first reads it: then the block is kept aside, and what is whole
+// is recovered while the engine runs.
+func TestUnchangedBlocksAreNotRead(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	path := blockPath(dir, k.stream, 1)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, path)
+	size := len(data) / wrote
+	binary.LittleEndian.PutUint32(data[9*size:], 7) // the length of the tenth record
+	writeFile(t, path, data)
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+
+	e := open(t, Options{Dir: dir})
+	if reports, err := e.Damage(); err != nil || len(reports) > 0 && !reports[0].Running {
+		t.Fatalf("the start has read a block whose size and time are as they were: %+v, %v", reports, err)
+	}
+	s := openStream(t, e, "transcripts")
+	eventually(t, "the whole messages are back", func() bool {
+		records, err := s.Read(t.Context(), "session", 0, 0)
+		return err == nil && len(records) == wrote-1
+	})
+	wantMessages(t, k.read(t, e), []int{10})
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	f := reports[0].Findings[0]
+	if f.Kind != blocks.Damaged || f.Whole != wrote-1 || f.Cut != wrote-10 || f.Lost != 1 || f.Back != wrote-10 || reports[0].Pending {
+		t.Errorf("found %s, pending %t", f, reports[0].Pending)
+	}
+	if !slices.Equal(readFile(t, f.Kept), data) {
+		t.Error("the block is not kept aside as it was found")
+	}
+}
+
+// TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is no seal.
+func TestDamageAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, "append", dir)
+	c.awaitAcks(40)
+	c.kill()
+	path := blockPath(dir, "patchbay_stream_records", 1)
+	data := readFile(t, path)
+	for i := range 8 {
+		data[len(data)/10+i] ^= 0xff
+	}
+	writeFile(t, path, data)
+
+	e := open(t, Options{Dir: dir})
+	records, err := openStream(t, e, "records").Read(t.Context(), "t", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := make(map[string]bool)
+	for _, r := range records {
+		there[string(r.Data)] = true
+	}
+	missing := 0
+	for data := range c.acked {
+		if !there[data] {
+			missing++
+		}
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	_, lost, _ := reports[0].Totals()
+	if missing != lost || lost < 1 || lost > 2 {
+		t.Errorf("%d acknowledged records are not there, %d are told to be lost; eight bytes belong to one or two", missing, lost)
+	}
+}
+
+// TestTornTailIsNoDamage: a write that was cut short by the end of the process was never acknowledged.
+func TestTornTailIsNoDamage(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	if err := blocks.Unseal(dir); err != nil { // as after kill -9
+		t.Fatal(err)
+	}
+	path := blockPath(dir, k.stream, 1)
+	data := readFile(t, path)
+	writeFile(t, path, append(data, data[:len(data)/wrote/2]...))
+	e := open(t, Options{Dir: dir})
+	wantMessages(t, k.read(t, e), nil)
+	if reports, err := e.Damage(); err != nil || len(reports) != 0 {
+		t.Errorf("reports: %+v, %v", reports, err)
+	}
+}
+
+// TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay deleted.
+func TestMissingMiddleBlock(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 { // eight or so fill a block of 8 MB
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Append(t.Context(), Append{Topic: "deleted", Data: []byte("y")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Purge(t.Context(), "deleted"); err != nil {
+		t.Fatal(err)
+	}
+	closeEngine(t, e)
+	if err := os.Remove(blockPath(dir, "patchbay_stream_large", 2)); err != nil {
+		t.Fatal(err)
+	}
+
+	e = open(t, Options{Dir: dir})
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	f := reports[0].Findings[0]
+	records, err := openStream(t, e, "large").Read(t.Context(), "t", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Kind != blocks.Missing || f.Block != 2 || f.Lost < 5 || len(records) != 20-f.Lost {
+		t.Errorf("%s; %d records can be read", f, len(records))
+	}
+	if gone, err := openStream(t, e, "large").Read(t.Context(), "deleted", 0, 0); err != nil || len(gone) != 0 {
+		t.Errorf("a deleted message is back: %d, %v", len(gone), err)
+	}
+}
