@@ -18,7 +18,7 @@ type Finding = blocks.Finding
 
 // prepare makes the directory ready for a server: see [blocks.Open]. It has the lock.
 func (n *node) prepare() error {
-	r, err := blocks.Open(n.dir, time.Now(), n.log)
+	r, err := blocks.Open(n.dir, blocks.Options{Now: time.Now(), Logger: n.log})
 	if err != nil {
 		return fmt.Errorf("engine on %s: %w", n.dir, err)
 	}
@@ -100,3 +100,10 @@ func (e *Engine) Damage() ([]Report, error) {
 	}
 	return blocks.Unsettled(e.node.dir)
 }
+
+// errReplacing is of an answer that may leave out messages which the next server has again. It passes.
+var errReplacing = errors.New("the server is being replaced")
+
+// replacing tells whether this process is about to replace its server. In a guest it is not known: there the connection is
+// lost.
+func (e *Engine) replacing() bool { return e.node != nil && e.node.faults.isPending() }

@@ -53,6 +53,44 @@ func TestUnchangedBlocksAreNotRead(t *testing.T) {
 	}
 }
 
+// TestDamageWhileRunning harms a block under a running engine. Whoever reads it gets everything that is whole, and nobody
+// less than that.
+func TestDamageWhileRunning(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 { // eight or so fill a block of 8 MB
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeEngine(t, e) // so that nothing of it is in memory
+	e = open(t, Options{Dir: dir})
+	path := blockPath(dir, "patchbay_stream_large", 1)
+	data := readFile(t, path)
+	second := int(binary.LittleEndian.Uint32(data) &^ (1 << 31))
+	binary.LittleEndian.PutUint32(data[second:], 7)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(data[second:second+4], int64(second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	records, err := openStream(t, e, "large").Read(t.Context(), "t", 0, 0)
+	if err != nil || len(records) != 19 {
+		t.Errorf("the read that met the damage: %d records, %v; 19 are whole", len(records), err)
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || reports[0].Findings[0].Lost != 1 || !slices.Equal(readFile(t, reports[0].Findings[0].Kept), data) {
+		t.Errorf("reports: %+v, %v", reports, err)
+	}
+}
+
 // TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is no seal.
 func TestDamageAfterACrash(t *testing.T) {
 	dir := t.TempDir()

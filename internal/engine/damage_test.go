@@ -244,4 +244,3 @@ func wantMessages(t *testing.T, got map[int]bool, lost []int) {
 		t.Errorf("%d messages, want %d", len(got), wrote-len(lost))
 	}
 }
-

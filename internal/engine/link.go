@@ -149,7 +149,7 @@ func (l *link) attempt(ctx context.Context, f func(context.Context) error) error
 func passing(err error) bool {
 	for _, e := range []error{
 		context.Canceled, context.DeadlineExceeded, // of the attempt; do looks at the caller's own
-		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
+		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, errReplacing,
 		nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
 	} {
 		if errors.Is(err, e) {

@@ -86,7 +86,7 @@ func (m *mender) putBack() ([]string, error) {
 		if err := r.write(); err != nil {
 			return nil, err
 		}
-		m.log.Warn("engine: what the server had cut off is back", "findings", texts(r.Findings))
+		m.Logger.Warn("engine: what the server had cut off is back", "findings", texts(r.Findings))
 	}
 	return changed, nil
 }

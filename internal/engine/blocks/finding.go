@@ -115,7 +115,7 @@ func newCount(s *stream) *count {
 
 // live tells whether a record is a message that is not known to be deleted.
 func (s *stream) live(n uint32, r record) bool {
-	if r.kind != message {
+	if r.kind != message || s.marked[r.sequence] {
 		return false
 	}
 	if s.index == nil {

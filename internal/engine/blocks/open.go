@@ -10,16 +10,23 @@ import (
 	"time"
 )
 
+// Options say how a data directory is opened.
+type Options struct {
+	Now    time.Time
+	Logger *slog.Logger
+	All    bool // read every block, whatever its size and time
+}
+
 // Open makes a data directory ready for the server: what the server would cut off is copied aside, and blocks that are
 // not whole are replaced by blocks with all of their whole records. It returns what it found, or nil, and removes the seal.
 //
 // It must have the lock of the directory. An error means that something could not be kept aside, or not be read: the server
 // must not start.
-func Open(dir string, now time.Time, log *slog.Logger) (*Report, error) {
+func Open(dir string, o Options) (*Report, error) {
 	if err := interrupted(dir); err != nil {
 		return nil, err
 	}
-	m := mender{dir: dir, now: now, log: log}
+	m := mender{Options: o, dir: dir}
 	back, err := m.putBack()
 	if err != nil {
 		return nil, err
@@ -62,26 +69,35 @@ type Checked struct {
 	Streams  int       `json:"streams"`
 	Blocks   int       `json:"blocks"`
 	Messages int       `json:"messages"` // that are whole and not deleted
+	Counts   []Count   `json:"counts"`
 	Findings []Finding `json:"findings"`
 	Skipped  []string  `json:"skipped,omitempty"` // streams that this engine did not write
 	Gone     []string  `json:"gone,omitempty"`    // streams that were there at the last clean stop
 }
 
+// A Count is how many messages a stream has.
+type Count struct {
+	Stream    string `json:"stream"`
+	Messages  int    `json:"messages"`
+	Unlimited bool   `json:"unlimited"` // the server removes none by itself
+}
+
 func (c *Checked) add(s *stream) {
 	c.Streams++
 	c.Blocks += len(s.blocks)
-	counting := newCount(s)
+	counting, n := newCount(s), 0
 	for i := range s.blocks {
-		c.Messages += counting.whole(&s.blocks[i])
+		n += counting.whole(&s.blocks[i])
 	}
+	c.Messages += n
+	c.Counts = append(c.Counts, Count{s.name, n, s.unlimited()})
 	c.Findings = append(c.Findings, s.findings()...)
 }
 
 // A mender puts a data directory in order.
 type mender struct {
+	Options
 	dir    string
-	now    time.Time
-	log    *slog.Logger
 	report *Report // nil: nothing was found yet
 }
 
@@ -97,12 +113,12 @@ func (m *mender) mendAll(kept *seal, written []string) error {
 		if err != nil {
 			return err
 		}
-		if before.same(now) && !slices.Contains(written, p.name) {
+		if !m.All && before.same(now) && !slices.Contains(written, p.name) {
 			continue
 		}
 		s, err := p.read(before)
 		if errors.Is(err, errForeign) {
-			m.log.Warn("engine: a stream cannot be checked", "err", err)
+			m.Logger.Warn("engine: a stream cannot be checked", "err", err)
 			continue
 		}
 		if err != nil {
@@ -132,7 +148,7 @@ func (m *mender) goneStreams(kept *seal) error {
 // begin makes the report, if there is none yet.
 func (m *mender) begin() (err error) {
 	if m.report == nil {
-		m.report, err = newReport(m.dir, m.now)
+		m.report, err = newReport(m.dir, m.Now)
 	}
 	return err
 }

@@ -84,6 +84,7 @@ type stream struct {
 	index  *index  // nil: there is none that is whole
 	exact  bool    // the index has every change but those of records that are there
 	sealed map[uint32]bool
+	marked map[uint64]bool // messages that marks say are deleted
 }
 
 // A block is one file of a stream.
@@ -94,7 +95,7 @@ type block struct {
 
 // read reads every block of a stream.
 func (p place) read(seal *sealedStream) (*stream, error) {
-	s := &stream{place: p, sealed: make(map[uint32]bool)}
+	s := &stream{place: p}
 	if err := p.readable(); err != nil {
 		return nil, err
 	}
@@ -115,8 +116,20 @@ func (p place) read(seal *sealedStream) (*stream, error) {
 		return nil, err
 	}
 	s.exact = seal != nil || p.unlimited()
-	s.sealed = seal.blocks()
+	s.sealed, s.marked = seal.blocks(), marks(s.blocks)
 	return s, nil
+}
+
+func marks(blocks []block) map[uint64]bool {
+	out := make(map[uint64]bool)
+	for _, b := range blocks {
+		for _, r := range b.records {
+			if r.kind == mark {
+				out[r.sequence] = true
+			}
+		}
+	}
+	return out
 }
 
 // readable refuses what this package does not understand. The engine's own settings lead to none of it.
