@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
@@ -307,7 +306,7 @@ type Diagnosis struct {
 }
 
 func (i inspect) Doctor(context.Context) (any, error) {
-	d := Diagnosis{OK: true, Findings: i.Host.Doctor()}
+	d := Diagnosis{OK: true, Findings: append(i.Host.Doctor(), engineFindings(i.Engine)...)}
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != patchbay.SeverityError
 	}
@@ -336,40 +335,6 @@ func turnOf(event json.RawMessage) string {
 		return "" // not an event of ours: of no turn
 	}
 	return e.Turn
-}
-
-// A health is how the daemon is doing.
-type health struct {
-	Status  string         `json:"status"` // ok | degraded
-	Version string         `json:"version"`
-	Uptime  int64          `json:"uptime_seconds"`
-	Model   string         `json:"model"`
-	Offline bool           `json:"offline"`
-	Plugins map[string]int `json:"plugins"` // how many, by state
-	Engine  engineHealth   `json:"engine"`
-}
-
-type engineHealth struct {
-	Mode      string `json:"mode"`
-	Connected bool   `json:"connected"`
-	Error     string `json:"error,omitempty"`
-}
-
-func (i inspect) Health(context.Context) (any, bool) {
-	m, e := i.Model.Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
-		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
-		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}}
-	if e.Err != nil {
-		h.Engine.Error = e.Err.Error()
-	}
-	if !e.Connected {
-		h.Status = "degraded"
-	}
-	for _, p := range i.Host.Plugins() {
-		h.Plugins[string(p.State)]++
-	}
-	return h, e.Connected
 }
 
 // calls are what can be done by hand.

@@ -80,6 +80,15 @@ func (f *faults) since(t time.Time) error {
 	return f.last
 }
 
+// wrote notes that a write which began at a moment has succeeded: what failed before that is over.
+func (f *faults) wrote(begin time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last != nil && f.at.Before(begin) {
+		f.last = nil
+	}
+}
+
 func (f *faults) isPending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -59,7 +59,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{link: newLink(), log: log, replicas: o.Replicas, remember: cmp.Or(o.Remember, dedupWindow)}
-	e.link.trouble = e.trouble
+	e.link.trouble, e.link.explain = e.trouble, e.explain
 	e.closing = sync.OnceValue(e.close)
 	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
 	defer cancel()
@@ -177,17 +177,6 @@ func (e *Engine) trouble() error {
 	}
 	_, err := e.node.status()
 	return err
-}
-
-// fault is what kept the server from writing since a moment; nil where nothing did, or where another process would know.
-func (e *Engine) fault(since time.Time) error {
-	if e.node == nil {
-		return nil
-	}
-	if err := e.node.faults.since(since); err != nil {
-		return fmt.Errorf("data directory %s: %w: %w", e.node.dir, ErrDisk, err)
-	}
-	return nil
 }
 
 // mend has the connection dial anew, which replaces a server that can not write any more. It does not wait.
