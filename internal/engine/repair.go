@@ -57,13 +57,13 @@ func (r *CheckResult) OK() bool {
 }
 
 // Check reads every block of a data directory and changes nothing. While an engine runs on it, it only tells what that
-// engine has found.
-func Check(dir string, log *slog.Logger) (*CheckResult, error) {
-	r := &CheckResult{Dir: dir}
-	var err error
-	if r.Reports, err = blocks.Unsettled(dir); err != nil {
+// engine has found. A brief check leaves out the streams whose files are as they were at the last clean stop.
+func Check(dir string, brief bool, log *slog.Logger) (*CheckResult, error) {
+	reports, err := blocks.Unsettled(dir)
+	if err != nil {
 		return nil, err
 	}
+	r := &CheckResult{Dir: dir, Reports: append([]Report{}, reports...)}
 	lock, err := holdStopped(dir)
 	if used, ok := errors.AsType[*InUseError](err); ok {
 		r.Running = used.PID
@@ -76,7 +76,7 @@ func Check(dir string, log *slog.Logger) (*CheckResult, error) {
 		r.Read = &blocks.Checked{}
 		return r, nil
 	}
-	read, err := blocks.Check(dir, log)
+	read, err := blocks.Check(dir, brief, log)
 	r.Read = &read
 	return r, errors.Join(err, lock.release())
 }
@@ -92,7 +92,7 @@ type RepairResult struct {
 // Repair recovers what is whole in damaged blocks, has a server open the result and compares the counts, and acknowledges
 // all reports. No engine may run on the directory.
 func Repair(ctx context.Context, dir string, log *slog.Logger) (*RepairResult, error) {
-	r := &RepairResult{Dir: dir, Read: &blocks.Checked{}}
+	r := &RepairResult{Dir: dir, Settled: []Report{}, Read: &blocks.Checked{}}
 	lock, err := holdStopped(dir)
 	if err != nil || lock == nil {
 		return r, err
@@ -104,7 +104,7 @@ func (r *RepairResult) run(ctx context.Context, log *slog.Logger) (err error) {
 	if r.Found, err = blocks.Open(r.Dir, blocks.Options{Now: time.Now(), Logger: log, All: true}); err != nil {
 		return err
 	}
-	read, err := blocks.Check(r.Dir, log)
+	read, err := blocks.Check(r.Dir, false, log)
 	if err != nil {
 		return err
 	}

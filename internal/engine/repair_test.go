@@ -24,7 +24,7 @@ func TestRepair(t *testing.T) {
 				if r.Found == nil || len(r.Settled) != 1 || r.Read.Messages != wrote-len(lost) {
 					t.Errorf("repair: %+v, %+v", r, r.Read)
 				}
-				if c, err := Check(dir, slog.New(slog.DiscardHandler)); err != nil || !c.OK() {
+				if c, err := Check(dir, false, slog.New(slog.DiscardHandler)); err != nil || !c.OK() {
 					t.Errorf("a check after the repair: %+v, %v", c, err)
 				}
 				e := open(t, Options{Dir: dir})
@@ -39,7 +39,7 @@ func TestRepair(t *testing.T) {
 
 func wantCheck(t *testing.T, dir string, whole, lost int) {
 	t.Helper()
-	c, err := Check(dir, slog.New(slog.DiscardHandler))
+	c, err := Check(dir, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRepairAcknowledges(t *testing.T) {
 	lost, _ := flipAt(10).do(t, blockPath(dir, k.stream, 1))
 	e := open(t, Options{Dir: dir})
 
-	if c, err := Check(dir, slog.New(slog.DiscardHandler)); err != nil || c.Running == 0 || len(c.Reports) != 1 || c.OK() {
+	if c, err := Check(dir, false, slog.New(slog.DiscardHandler)); err != nil || c.Running == 0 || len(c.Reports) != 1 || c.OK() {
 		t.Errorf("a check while the engine runs: %+v, %v", c, err)
 	}
 	_, err := Repair(t.Context(), dir, slog.New(slog.DiscardHandler))

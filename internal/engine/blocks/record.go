@@ -141,3 +141,15 @@ func appendMark(b []byte, sequence uint64, at int64, h hash.Hash64) []byte {
 	h.Write(b[begin+4 : begin+20])
 	return h.Sum(b)
 }
+
+// Messages counts the messages of a block, and what the marks in it say is deleted is not left out. damage are the bytes
+// that are no record.
+func Messages(stream string, number uint32, data []byte) (n int, damage []Span) {
+	s := scan(data, newHash(stream, number))
+	for _, r := range s.records {
+		if r.kind == message {
+			n++
+		}
+	}
+	return n, s.damage
+}
