@@ -61,15 +61,19 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{link: newLink(), log: log, replicas: o.Replicas, remember: cmp.Or(o.Remember, dedupWindow)}
 	e.link.trouble, e.link.explain = e.trouble, e.explain
 	e.closing = sync.OnceValue(e.close)
-	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
-	defer cancel()
-	if err := e.connect(ctx, o); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	if err := e.check(ctx); err != nil {
-		return nil, errors.Join(err, e.Close())
+	for _, step := range []func(context.Context) error{func(ctx context.Context) error { return e.connect(ctx, o) }, e.check} {
+		if err := bounded(ctx, step); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
 	}
 	return e, nil
+}
+
+// bounded gives each step of Open its own time: a server that has to read a large store first uses up that of the first.
+func bounded(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
+	defer cancel()
+	return step(ctx)
 }
 
 // Close leaves the engine. If this process runs it, another one that uses it takes over.

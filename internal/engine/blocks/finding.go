@@ -97,20 +97,25 @@ func (s *stream) kindOf(b *block, lost int) Kind {
 	return Damaged
 }
 
-// A count knows which messages a stream has, to tell how many are lost.
+// A count tells how many messages of a stream are whole, and how many are lost.
 type count struct {
 	stream *stream
-	there  map[uint64]bool // messages, deleted ones, and those that marks speak of
+	seen   map[uint64]bool // made when it is first asked: a store without damage does without
 }
 
-func newCount(s *stream) *count {
-	c := &count{stream: s, there: make(map[uint64]bool)}
-	for _, b := range s.blocks {
-		for _, r := range b.records {
-			c.there[r.sequence] = true
+func newCount(s *stream) *count { return &count{stream: s} }
+
+// there tells whether any whole record speaks of a sequence number: as a message, a deleted one, or a mark.
+func (c *count) there(sequence uint64) bool {
+	if c.seen == nil {
+		c.seen = make(map[uint64]bool)
+		for _, b := range c.stream.blocks {
+			for _, r := range b.records {
+				c.seen[r.sequence] = true
+			}
 		}
 	}
-	return c
+	return c.seen[sequence]
 }
 
 // live tells whether a record is a message that is not known to be deleted.
@@ -158,10 +163,14 @@ func (c *count) behind(b *block) int {
 func (c *count) lost(n uint32) int {
 	lost := make(map[uint64]bool)
 	s := c.stream
-	if x, ok := s.expected(n); ok {
+	x, ok := s.expected(n)
+	b := s.find(n)
+	if b != nil && len(b.damage) == 0 && b.size > 0 && (!ok || c.whole(b) >= x.live()) {
+		return 0 // as nearly always
+	}
+	if ok {
 		c.add(lost, n, x.first, x.last)
 	}
-	b := s.find(n)
 	switch {
 	case b == nil || b.size == 0:
 		if s.sealed[n] && s.index == nil {
@@ -191,7 +200,7 @@ func (c *count) add(lost map[uint64]bool, n uint32, from, to uint64) {
 		x, known = c.stream.index.blocks[n]
 	}
 	for seq := from; seq <= to && to != 0; seq++ {
-		if !c.there[seq] && (!known || seq > x.last || x.has(seq)) {
+		if !c.there(seq) && (!known || seq > x.last || x.has(seq)) {
 			lost[seq] = true
 		}
 	}
