@@ -2,7 +2,10 @@ package engine
 
 import (
 	"encoding/binary"
+	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -183,5 +186,42 @@ func TestMissingMiddleBlock(t *testing.T) {
 	}
 	if gone, err := openStream(t, e, "large").Read(t.Context(), "deleted", 0, 0); err != nil || len(gone) != 0 {
 		t.Errorf("a deleted message is back: %d, %v", len(gone), err)
+	}
+}
+
+// TestDamagedSettings: a stream whose settings are damaged loses no message, and it is told and can be repaired.
+func TestDamagedSettings(t *testing.T) {
+	for _, name := range []string{"meta.inf", "meta.sum"} {
+		for _, repair := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, repair %t", name, repair), func(t *testing.T) {
+				k := keptKinds()[0]
+				dir := t.TempDir()
+				fill(t, dir, k)
+				path := filepath.Join(filepath.Dir(filepath.Dir(blockPath(dir, k.stream, 1))), name)
+				data := readFile(t, path)
+				data[5] ^= 0xff
+				writeFile(t, path, data)
+				log := slog.New(slog.DiscardHandler)
+				if c, err := Check(dir, true, log); err != nil || c.OK() || c.Read.Findings[0].Kind != blocks.Settings {
+					t.Errorf("check: %+v, %v", c, err)
+				}
+				if repair {
+					if _, err := Repair(t.Context(), dir, log); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					e := open(t, Options{Dir: dir})
+					wantMessages(t, k.read(t, e), nil)
+					if reports, err := e.Damage(); err != nil || (len(reports) == 0) != repair {
+						t.Errorf("reports: %+v, %v", reports, err)
+					}
+					closeEngine(t, e)
+				}
+				if _, err := Backup(t.Context(), dir, filepath.Join(t.TempDir(), "b")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,11 +37,15 @@ func Keep(dir, path string, now time.Time) (*Report, error) {
 	}
 	c := newCount(s)
 	f := Finding{Stream: p.name, Block: number, Kind: Damaged, Whole: c.whole(b), Cut: c.behind(b), Lost: c.lost(number), Damage: b.damage}
-	if f.Kept, err = r.keep(p.name, path); err != nil {
-		return nil, err
+	f.Kept, err = r.keep(p.name, path)
+	if err == nil {
+		r.Findings, r.Running, r.Pending = []Finding{f}, true, true
+		err = r.write()
 	}
-	r.Findings, r.Running, r.Pending = []Finding{f}, true, true
-	return r, r.write()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(r.Dir))
+	}
+	return r, nil
 }
 
 // blockAt makes sure that a path is that of a block of a data directory.

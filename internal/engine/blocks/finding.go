@@ -11,6 +11,7 @@ const (
 	Truncated Kind = "truncated" // its end is gone
 	Emptied   Kind = "emptied"   // it has no bytes any more
 	Missing   Kind = "missing"   // its file is gone
+	Settings  Kind = "settings"  // not a block: meta.inf and meta.sum of the stream do not fit together
 )
 
 // A Finding says what is wrong with one block.
@@ -29,6 +30,9 @@ type Finding struct {
 
 // String is the finding in one line.
 func (f Finding) String() string {
+	if f.Kind == Settings {
+		return fmt.Sprintf("stream %s: its settings are damaged; the engine writes them anew, and loses no message", f.Stream)
+	}
 	text := fmt.Sprintf("stream %s, block %d is %s: %d messages whole", f.Stream, f.Block, f.Kind, f.Whole)
 	if f.Cut > 0 {
 		text += fmt.Sprintf(" (%d of them behind the damage)", f.Cut)
@@ -49,6 +53,9 @@ func (f Finding) String() string {
 // findings lists what is wrong with a stream, by block.
 func (s *stream) findings() []Finding {
 	var out []Finding
+	if s.badSettings() {
+		out = append(out, Finding{Stream: s.name, Kind: Settings})
+	}
 	c := newCount(s)
 	for _, n := range s.known() {
 		if f, bad := s.finding(n, c); bad {

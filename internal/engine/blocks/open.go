@@ -32,9 +32,17 @@ func Open(dir string, o Options) (*Report, error) {
 		return nil, err
 	}
 	if err := m.mendAll(readSeal(dir), back); err != nil {
-		return nil, err
+		return nil, errors.Join(err, m.giveUp())
 	}
 	return m.report, Unseal(dir)
+}
+
+// giveUp removes the copies of a report after which nothing was changed: the next start makes them again.
+func (m *mender) giveUp() error {
+	if m.report == nil || m.changed {
+		return nil
+	}
+	return os.RemoveAll(m.report.Dir)
 }
 
 // Check reads every block of a data directory and changes nothing. With changed it leaves out the streams that are as they
@@ -86,7 +94,8 @@ type Checked struct {
 type Count struct {
 	Stream    string `json:"stream"`
 	Messages  int    `json:"messages"`
-	Unlimited bool   `json:"unlimited"` // the server removes none by itself
+	Unlimited bool   `json:"unlimited"`          // the server removes none by itself
+	Unopened  bool   `json:"unopened,omitempty"` // it has no settings until the engine next uses it
 }
 
 func (c *Checked) add(s *stream) {
@@ -97,15 +106,16 @@ func (c *Checked) add(s *stream) {
 		n += counting.whole(&s.blocks[i])
 	}
 	c.Messages += n
-	c.Counts = append(c.Counts, Count{s.name, n, s.unlimited()})
+	c.Counts = append(c.Counts, Count{s.name, n, s.unlimited(), s.noSettings()})
 	c.Findings = append(c.Findings, s.findings()...)
 }
 
 // A mender puts a data directory in order.
 type mender struct {
 	Options
-	dir    string
-	report *Report // nil: nothing was found yet
+	dir     string
+	report  *Report // nil: nothing was found yet
+	changed bool    // a file of the store may have been changed
 }
 
 // mendAll looks at the streams whose files are not as they were at the last clean stop, and at those that were just written.
@@ -181,8 +191,15 @@ func (m *mender) mend(s *stream) error {
 	if err := m.report.write(); err != nil { // before the first byte changes
 		return err
 	}
+	m.changed = true
 	for _, f := range found {
-		if err := s.rewrite(f.Block); err != nil {
+		var err error
+		if f.Kind == Settings {
+			err = m.dropSettings(s)
+		} else {
+			err = s.rewrite(f.Block)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -65,6 +65,11 @@ func (p place) look() (*sealedStream, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	for _, name := range settingsFiles() {
+		if info, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
+			s.Files[name] = sealedFile{info.Size(), info.ModTime().UnixNano()}
+		}
+	}
 	for _, e := range entries {
 		if e.Name() != indexFile && filepath.Ext(e.Name()) != blockExt {
 			continue
