@@ -54,7 +54,7 @@ func (a *app) runEngineBackup(ctx context.Context, file string) error {
 		return a.printJSON(backupJSON{file, s})
 	}
 	a.printf("%s\n  %s, %s, %s; read back, and all of it is whole\n", render.Line(file), render.Count(s.Streams, "stream"),
-		render.Count(s.Blocks, "block"), render.Count(s.Messages, "message"))
+		render.Count(s.Blocks, "block"), render.Count(s.Records, "record"))
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (a *app) runEngineRestore(ctx context.Context, file string) error {
 		return a.printJSON(r)
 	}
 	a.printf("%s\n  %s, %s, from %s\n", render.Line(r.Dir), render.Count(r.Summary.Streams, "stream"),
-		render.Count(r.Summary.Messages, "message"), r.Summary.Created.Local().Format("2006-01-02 15:04:05"))
+		render.Count(r.Summary.Records, "record"), r.Summary.Created.Local().Format("2006-01-02 15:04:05"))
 	if r.Before != "" {
 		a.printf("  what was there before is %s\n", render.Line(r.Before))
 	}

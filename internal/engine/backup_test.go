@@ -28,7 +28,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Streams != 5 || s.Messages < 2*wrote+1 {
+	if s.Streams != 5 || s.Records < 2*wrote+1 {
 		t.Errorf("summary: %+v", s)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -50,11 +50,11 @@ type File struct {
 
 // A Summary counts what an archive has.
 type Summary struct {
-	Created  time.Time `json:"created"`
-	Streams  int       `json:"streams"`
-	Blocks   int       `json:"blocks"`
-	Messages int       `json:"messages"` // deleted ones among them, until the server has removed them for good
-	Bytes    int64     `json:"bytes"`    // of all entries
+	Created time.Time `json:"created"`
+	Streams int       `json:"streams"`
+	Blocks  int       `json:"blocks"`
+	Records int       `json:"records"` // messages, deleted ones among them until the server has removed them for good
+	Bytes   int64     `json:"bytes"`   // of all entries
 }
 
 // A Writer makes an archive.
@@ -171,7 +171,7 @@ func (r *reading) file(name string, data []byte) error {
 				stream, n, damage[0].From, damage[0].To)
 		}
 		r.summary.Blocks++
-		r.summary.Messages += messages
+		r.summary.Records += messages
 	}
 	if !r.streams[stream] {
 		r.streams[stream] = true

@@ -121,7 +121,7 @@ func FuzzRead(f *testing.F) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s2, err := Read(&again, ignore); err != nil || s2.Bytes != s.Bytes || s2.Messages != s.Messages {
+		if s2, err := Read(&again, ignore); err != nil || s2.Bytes != s.Bytes || s2.Records != s.Records {
 			t.Fatalf("written again: %+v, %v; was %+v", s2, err, s)
 		}
 	})
