@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
@@ -44,6 +45,22 @@ type rebuildWatch struct {
 	dir   string
 	log   *slog.Logger
 	again func() // has a new server take the place of this one, without waiting
+
+	mu     sync.Mutex      // protects missed
+	missed map[string]bool // streams of which a block was found missing: the server says so at every read
+}
+
+func (w *rebuildWatch) first(stream string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.missed[stream] {
+		return false
+	}
+	if w.missed == nil {
+		w.missed = make(map[string]bool)
+	}
+	w.missed[stream] = true
+	return true
 }
 
 // heard looks at one warning. The server may hold locks of its own meanwhile: nothing here may call it.
@@ -75,6 +92,13 @@ func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) 
 			return nil, err
 		}
 		return []*Report{r}, err
+	}
+	if strings.HasPrefix(what, "loadBlock error") && w.first(stream) {
+		r, err := blocks.Note(w.dir, stream, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return []*Report{r}, nil
 	}
 	for _, begin := range []string{"Detected skew", "checkMsgs", "Stream state encountered internal inconsistency on write"} {
 		if strings.HasPrefix(what, begin) {

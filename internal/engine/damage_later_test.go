@@ -94,6 +94,38 @@ func TestDamageWhileRunning(t *testing.T) {
 	}
 }
 
+// TestBlockVanishesWhileRunning removes a block under a running engine: it is told, and other blocks can be read.
+func TestBlockVanishesWhileRunning(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 {
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeEngine(t, e) // so that nothing of it is in memory
+	e = open(t, Options{Dir: dir})
+	if err := os.Remove(blockPath(dir, "patchbay_stream_large", 1)); err != nil {
+		t.Fatal(err)
+	}
+	s = openStream(t, e, "large")
+	left := 0
+	eventually(t, "the other blocks can be read", func() bool {
+		records, err := s.Read(t.Context(), "t", 0, 0)
+		left = len(records)
+		return err == nil && left > 0 && left < 20
+	})
+	// One report when the server met it, and one of the check before the next server, with the count.
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 2 || reports[0].Findings[0].Kind != blocks.Missing {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	if f := reports[1].Findings[0]; f.Kind != blocks.Missing || f.Block != 1 || f.Lost != 20-left {
+		t.Errorf("%s; %d of 20 messages can be read", f, left)
+	}
+}
+
 // TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is no seal.
 func TestDamageAfterACrash(t *testing.T) {
 	dir := t.TempDir()

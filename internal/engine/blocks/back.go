@@ -48,6 +48,16 @@ func Keep(dir, path string, now time.Time) (*Report, error) {
 	return r, nil
 }
 
+// Note reports that a running server found a block of a stream missing. There is nothing to be kept.
+func Note(dir, stream string, now time.Time) (*Report, error) {
+	r, err := newReport(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	r.Findings, r.Running = []Finding{{Stream: stream, Kind: Missing}}, true
+	return r, r.write()
+}
+
 // blockAt makes sure that a path is that of a block of a data directory.
 func blockAt(dir, path string) (place, uint32, error) {
 	text, ok := strings.CutSuffix(filepath.Base(path), blockExt)

@@ -33,6 +33,9 @@ func (f Finding) String() string {
 	if f.Kind == Settings {
 		return fmt.Sprintf("stream %s: its settings are damaged; the engine writes them anew, and loses no message", f.Stream)
 	}
+	if f.Block == 0 {
+		return fmt.Sprintf("stream %s: all of it, or a block of it, is %s; how many messages are lost is not known", f.Stream, f.Kind)
+	}
 	text := fmt.Sprintf("stream %s, block %d is %s: %d messages whole", f.Stream, f.Block, f.Kind, f.Whole)
 	if f.Cut > 0 {
 		text += fmt.Sprintf(" (%d of them behind the damage)", f.Cut)
