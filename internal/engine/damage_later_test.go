@@ -182,6 +182,32 @@ func TestTornTailIsNoDamage(t *testing.T) {
 	}
 }
 
+// TestDamagedBlockWithoutIndex: where the server's index is gone too, damage is still told, and what is whole is recovered. How
+// much is lost is then a lower bound.
+func TestDamagedBlockWithoutIndex(t *testing.T) {
+	k := keptKinds()[0]
+	for _, h := range harms() {
+		t.Run(h.name, func(t *testing.T) {
+			dir := t.TempDir()
+			fill(t, dir, k)
+			path := blockPath(dir, k.stream, 1)
+			lost, _ := h.do(t, path)
+			if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil {
+				t.Fatal(err)
+			}
+			e := open(t, Options{Dir: dir})
+			wantMessages(t, k.read(t, e), lost)
+			reports, err := e.Damage()
+			if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+				t.Fatalf("reports: %+v, %v", reports, err)
+			}
+			if f := reports[0].Findings[0]; f.Lost < 1 || f.Lost > len(lost) || f.Whole != wrote-len(lost) {
+				t.Errorf("%s; %d are lost", f, len(lost))
+			}
+		})
+	}
+}
+
 // TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay deleted.
 func TestMissingMiddleBlock(t *testing.T) {
 	dir := t.TempDir()

@@ -85,12 +85,15 @@ func (s *stream) finding(n uint32, c *count) (Finding, bool) {
 	switch {
 	case b == nil:
 		f.Kind = Missing
-		return f, f.Lost > 0 || s.sealed[n]
+		return f, f.Lost > 0 || s.sealed[n] > 0
 	case b.size == 0:
 		f.Kind = Emptied
-		return f, f.Lost > 0 || s.sealed[n]
+		return f, f.Lost > 0 || s.sealed[n] > 0
 	}
 	f.Whole, f.Cut, f.Damage = c.whole(b), c.behind(b), b.damage
+	if s.index == nil && int64(b.size) < s.sealed[n] {
+		f.Lost = max(f.Lost, 1) // at least; the index would know
+	}
 	f.Kind = s.kindOf(b, f.Lost)
 	if len(b.damage) == 0 {
 		return f, f.Lost > 0
@@ -183,23 +186,37 @@ func (c *count) lost(n uint32) int {
 	}
 	switch {
 	case b == nil || b.size == 0:
-		if s.sealed[n] && s.index == nil {
-			before, after := s.around(n, 0)
-			c.add(lost, n, before+1, after-1)
+		if s.sealed[n] > 0 && s.index == nil {
+			c.gap(lost, n, 0)
 		}
 		return len(lost)
 	case len(b.damage) == 0:
 		return len(lost)
 	}
 	for _, d := range b.damage {
-		before, after := s.around(n, d.From)
-		if after != 0 {
-			c.add(lost, n, before+1, after-1)
-		} else if !b.torn && len(lost) == 0 && (s.index == nil || !s.exact) {
-			lost[s.top()+1] = true // at least one; how many is not known
-		}
+		c.gap(lost, n, d.From)
 	}
 	return len(lost)
+}
+
+// gap notes which messages are missing around a place. Where no number stands before or behind it, how many there were is not
+// known, and at least one is noted, unless the index has every message or the place is the end of a write that was cut short.
+func (c *count) gap(lost map[uint64]bool, n uint32, offset int64) {
+	s := c.stream
+	before, after := s.around(n, offset)
+	if before == 0 && s.index != nil && s.index.first > 0 {
+		before = s.index.first - 1
+	} else if before == 0 && after > 1 {
+		before = after - 2
+	}
+	if after != 0 {
+		c.add(lost, n, before+1, after-1)
+		return
+	}
+	b := s.find(n)
+	if torn := b != nil && b.torn; !torn && len(lost) == 0 && (s.index == nil || !s.exact) {
+		lost[s.top()+1] = true
+	}
 }
 
 // add notes which messages from one sequence number to another are not there, without those known to be deleted.

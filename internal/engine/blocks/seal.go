@@ -29,9 +29,9 @@ type sealedFile struct {
 	Time int64 `json:"mtime"` // in nanoseconds since 1970
 }
 
-// blocks are the blocks that had bytes.
-func (s *sealedStream) blocks() map[uint32]bool {
-	out := make(map[uint32]bool)
+// blocks are the sizes of the blocks that had bytes.
+func (s *sealedStream) blocks() map[uint32]int64 {
+	out := make(map[uint32]int64)
 	if s == nil {
 		return out
 	}
@@ -39,7 +39,7 @@ func (s *sealedStream) blocks() map[uint32]bool {
 		text, ok := strings.CutSuffix(name, blockExt)
 		n, err := strconv.ParseUint(text, 10, 32)
 		if ok && err == nil && f.Size > 0 {
-			out[uint32(n)] = true
+			out[uint32(n)] = f.Size
 		}
 	}
 	return out

@@ -80,11 +80,11 @@ func (p place) numbers() ([]uint32, error) {
 // A stream is all that its files say.
 type stream struct {
 	place
-	blocks []block // by number
-	index  *index  // nil: there is none that is whole
-	exact  bool    // the index has every change but those of records that are there
-	sealed map[uint32]bool
-	marked map[uint64]bool // messages that marks say are deleted
+	blocks []block          // by number
+	index  *index           // nil: there is none that is whole
+	exact  bool             // the index has every change but those of records that are there
+	sealed map[uint32]int64 // sizes of blocks at the last clean stop; empty: it was not clean
+	marked map[uint64]bool  // messages that marks say are deleted
 }
 
 // A block is one file of a stream.
