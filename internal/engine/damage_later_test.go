@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -205,6 +206,46 @@ func TestDamagedBlockWithoutIndex(t *testing.T) {
 				t.Errorf("%s; %d are lost", f, len(lost))
 			}
 		})
+	}
+}
+
+// TestNoOldValueComesBack: where the last value of a key is lost, an older one that was written over is not taken for it.
+func TestNoOldValueComesBack(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	b := openBucket(t, e, BucketConfig{Name: "sessions"})
+	put := func(key string, i int) {
+		if _, err := b.Put(t.Context(), key, storedData(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("other", 0)
+	for i := range 4 {
+		put("again", i)
+	}
+	put("third", 0)
+	closeEngine(t, e)
+	path := blockPath(dir, "patchbay_bucket_sessions", 1)
+	data := readFile(t, path)
+	data[len(data)*9/12] ^= 0xff // in the fifth of six records, the last value of the key
+	writeFile(t, path, data)
+
+	e = open(t, Options{Dir: dir})
+	b = openBucket(t, e, BucketConfig{Name: "sessions"})
+	if v, err := b.Get(t.Context(), "again"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an old value is back: %.20q, revision %d, %v", v.Data, v.Revision, err)
+	}
+	for _, key := range []string{"other", "third"} {
+		if _, err := b.Get(t.Context(), key); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	if f := reports[0].Findings[0]; f.Whole != 2 || f.Lost != 1 {
+		t.Errorf("%s; want 2 whole, 1 lost", f)
 	}
 }
 
