@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -100,6 +101,8 @@ func classify(err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return http.StatusNotFound, detailNoSession
+	case errors.Is(err, engine.ErrDisk):
+		return http.StatusInsufficientStorage, err.Error() // names the data directory and what mends it
 	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, context.Canceled):

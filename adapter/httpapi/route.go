@@ -27,7 +27,7 @@ type route struct {
 }
 
 // everyError are the problems that any request can end in; see gate.check and front.takeBody.
-var everyError = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError}
+var everyError = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError, http.StatusInsufficientStorage}
 
 // bodyErrors are those of a request that may have a body.
 var bodyErrors = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,

@@ -11,6 +11,8 @@ import (
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -53,7 +55,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = append(host.Doctor(), findings...)
+		d.Findings = append(append(host.Doctor(), findings...), a.examineEngine()...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
@@ -108,4 +110,21 @@ func countFindings(n int, s patchbay.Severity) string {
 		return render.Count(n, "remark")
 	}
 	return render.Count(n, string(s))
+}
+
+// examineEngine tells of damage to an embedded engine's store, and of a disk that cannot be written. Blocks are read only where
+// the engine does not run and their files have changed since it last stopped.
+func (a *app) examineEngine() []patchbay.Finding {
+	dir, err := a.engineDir("")
+	if err != nil {
+		return nil // it is elsewhere, or the configuration is at fault, which is told already
+	}
+	r, err := engine.Check(dir, true, a.logger())
+	if err != nil {
+		return daemon.EngineFindings(nil, nil, err)
+	}
+	if r.Read != nil && len(r.Read.Findings) > 0 {
+		r.Reports = append(r.Reports, engine.Report{Dir: dir, Findings: r.Read.Findings})
+	}
+	return daemon.EngineFindings(r.Reports, engine.Disk(dir), nil)
 }

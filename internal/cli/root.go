@@ -40,7 +40,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(
 		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
 		newFireCommand(a), newRunCommand(a), newChatCommand(a), newJobCommand(a), newServeCommand(a),
-		newDoctorCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
+		newDoctorCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
 	root.SetVersionTemplate("patchbay {{.Version}}\n")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
@@ -41,7 +40,7 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	d := Diagnosis{OK: true, Findings: i.Host.Doctor()}
+	d := Diagnosis{OK: true, Findings: append(i.Host.Doctor(), engineFindings(i.Engine)...)}
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != patchbay.SeverityError
 	}
@@ -70,40 +69,4 @@ func turnOf(event json.RawMessage) string {
 		return "" // not an event of ours: of no turn
 	}
 	return e.Turn
-}
-
-// A health is how the daemon is doing.
-type health struct {
-	Status  string         `json:"status"` // ok | degraded
-	Version string         `json:"version"`
-	Uptime  int64          `json:"uptime_seconds"`
-	Model   string         `json:"model"`
-	Offline bool           `json:"offline"`
-	Plugins map[string]int `json:"plugins"` // how many, by state
-	Engine  engineHealth   `json:"engine"`
-	Dropped uint64         `json:"events_dropped"` // that the journal could not keep
-}
-
-type engineHealth struct {
-	Mode      string `json:"mode"`
-	Connected bool   `json:"connected"`
-	Error     string `json:"error,omitempty"`
-}
-
-// Health is answered from memory: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
-func (i inspect) Health(context.Context) (any, bool) {
-	m, e := i.Model.Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
-		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
-		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
-	if e.Err != nil {
-		h.Engine.Error = e.Err.Error()
-	}
-	if !e.Connected {
-		h.Status = "degraded"
-	}
-	for _, p := range i.Host.Plugins() {
-		h.Plugins[string(p.State)]++
-	}
-	return h, e.Connected
 }

@@ -11,7 +11,7 @@
 //	├─ dial ─► node.Dial      whoever answers, now and whenever the connection is lost:
 //	│         ├─ InProcessConn         this process runs the server
 //	│         ├─ localsock.Dial        another one does: its share copies to and from the server (share.go)
-//	│         └─ tryLock ─► rise       nobody does: start it, and share it
+//	│         └─ tryLock ─► rise       nobody does: check the store (blocks.Open), start it, and share it
 //	└─ check                  is there a store?
 //
 //	Bucket.Put, Stream.Append, Queue.Put ─► backing.publish ─► link.do ─► attempt, until there is an answer
@@ -42,7 +42,13 @@
 // # A full disk
 //
 // A server whose write failed takes no more writes, and tells its log alone. The owner listens there: the call that
-// was under way gets [ErrDisk], a new server takes the place of the old one, and what is stored can be read meanwhile.
+// was under way gets [ErrDisk], a new server takes the place of the old one, and what is stored can be read meanwhile. A guest
+// has no such log: when it gets no answer, it tries to write into the directory itself (disk.go).
+//
+// # Damage
+//
+// The server cuts off what is behind damage. Package blocks recovers it before a server starts; while one runs, its log says
+// when it is about to rebuild a block (damage.go). [Check], [Repair], [Backup] and [Restore] work on the files of a directory.
 //
 // # Names
 //

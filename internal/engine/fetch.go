@@ -52,6 +52,9 @@ func (b *backing) lastDirect(ctx context.Context, subject string) (stored, error
 	if err != nil {
 		return stored{}, err
 	}
+	if b.engine.replacing() {
+		return stored{}, errReplacing
+	}
 	if status := msg.Header.Get(headerStatus); status != "" {
 		return stored{}, statusError(status)
 	}
@@ -193,6 +196,9 @@ func (r *batch) run(ctx context.Context) error {
 
 // take looks at one message of the answer.
 func (r *batch) take(msg *nats.Msg) (done bool, err error) {
+	if r.engine.replacing() {
+		return true, errReplacing
+	}
 	switch status := msg.Header.Get(headerStatus); status {
 	case "":
 	case "204": // the end of the batch

@@ -24,7 +24,8 @@ const (
 
 // A link knows whether the connection to the server stands, and makes requests outlive its loss.
 type link struct {
-	trouble func() error // asked after a request without an answer: what is known about why; nil: nothing
+	trouble func() error      // asked after a request without an answer: what is known about why; nil: nothing
+	explain func(error) error // adds to the error of a request what is known about its cause; nil: nothing
 
 	mu     sync.Mutex         // protects the fields below
 	up     chan struct{}      // closed while the connection stands
@@ -94,6 +95,14 @@ func (l *link) wait(ctx context.Context) (context.Context, error) {
 // do makes a request, again while it fails for reasons that pass: the connection was lost, nobody is there to answer, the
 // cluster is between two leaders. So f must be safe to repeat. It gives up with ctx, and in any case after a while.
 func (l *link) do(ctx context.Context, f func(context.Context) error) error {
+	err := l.persist(ctx, f)
+	if err != nil && l.explain != nil {
+		return l.explain(err)
+	}
+	return err
+}
+
+func (l *link) persist(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrUnavailable)
 	defer cancel()
 	var last error
@@ -149,7 +158,7 @@ func (l *link) attempt(ctx context.Context, f func(context.Context) error) error
 func passing(err error) bool {
 	for _, e := range []error{
 		context.Canceled, context.DeadlineExceeded, // of the attempt; do looks at the caller's own
-		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
+		nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, errReplacing,
 		nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
 	} {
 		if errors.Is(err, e) {
@@ -167,6 +176,15 @@ func passing(err error) bool {
 		return true
 	}
 	return api.Code == 503
+}
+
+// unanswered tells whether an error says that the server did not, or could not, do what it was asked.
+func unanswered(err error) bool {
+	if errors.Is(err, ErrUnavailable) || passing(err) {
+		return true
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.Code >= 500
 }
 
 // pause waits a while, or until ctx ends.

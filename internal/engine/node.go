@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
@@ -56,6 +57,19 @@ func (f *faults) tell(err error) {
 	}
 }
 
+// again has the server replaced although it can write.
+func (f *faults) again() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pending {
+		return
+	}
+	f.pending = true
+	if f.mend != nil {
+		f.mend()
+	}
+}
+
 // since is a fault that came after a moment; nil: none did.
 func (f *faults) since(t time.Time) error {
 	f.mu.Lock()
@@ -64,6 +78,15 @@ func (f *faults) since(t time.Time) error {
 		return nil
 	}
 	return f.last
+}
+
+// wrote notes that a write which began at a moment has succeeded: what failed before that is over.
+func (f *faults) wrote(begin time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last != nil && f.at.Before(begin) {
+		f.last = nil
+	}
 }
 
 func (f *faults) isPending() bool {
@@ -105,9 +128,19 @@ func (n *node) Dial(string, string) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	conn, err := n.dial()
+	for range restarts { // a server can find damage, or a full disk, while it starts
+		if err != nil || n.server == nil || !n.faults.isPending() {
+			break
+		}
+		_ = conn.Close() // its server is replaced
+		conn, err = n.dial()
+	}
 	n.err = err
 	return conn, err
 }
+
+// restarts is how often a server that is at fault as soon as it has started is replaced at once.
+const restarts = 2
 
 func (n *node) dial() (net.Conn, error) {
 	if n.closed {
@@ -117,8 +150,9 @@ func (n *node) dial() (net.Conn, error) {
 		if n.server.JetStreamEnabled() && !n.faults.isPending() {
 			return n.server.InProcessConn()
 		}
-		// The server gives its store up when the disk is full. A new one can tell whether it still is.
-		n.log.Warn("engine: the server gave up its store, starting it anew")
+		// The server gives its store up when the disk is full. A new one can tell whether it still is. Or it has cut a block,
+		// of which a new one gets the whole records back.
+		n.log.Warn("engine: the server has to be replaced, starting it anew")
 		if err := n.stop(); err != nil {
 			return nil, err
 		}
@@ -142,7 +176,11 @@ func (n *node) dial() (net.Conn, error) {
 
 // rise makes this process the owner.
 func (n *node) rise(lock *fileLock) error {
-	srv, err := startServer(n.dir, n.log, n.faults.tell)
+	if err := n.prepare(); err != nil {
+		return errors.Join(err, lock.release())
+	}
+	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again}
+	srv, err := startServer(n.dir, n.log, n.faults.tell, watch.heard)
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
@@ -164,12 +202,23 @@ func (n *node) stop() error {
 	if n.share != nil {
 		n.share.close()
 	}
+	clean := n.server.JetStreamEnabled() && !n.faults.isPending()
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
+	if clean = clean && !n.faults.isPending(); clean {
+		n.seal()
+	}
 	n.faults.settle()
 	err := n.lock.release()
 	n.share, n.server, n.lock = nil, nil, nil
 	return err
+}
+
+// seal notes how the files are, so that the next start need not read them. Without it the next start reads them all.
+func (n *node) seal() {
+	if err := blocks.Seal(n.dir); err != nil {
+		n.log.Warn("engine: the clean stop could not be noted; the next start reads all blocks", "err", err)
+	}
 }
 
 // close ends the node for good.

@@ -59,17 +59,21 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{link: newLink(), log: log, replicas: o.Replicas, remember: cmp.Or(o.Remember, dedupWindow)}
-	e.link.trouble = e.trouble
+	e.link.trouble, e.link.explain = e.trouble, e.explain
 	e.closing = sync.OnceValue(e.close)
-	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
-	defer cancel()
-	if err := e.connect(ctx, o); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	if err := e.check(ctx); err != nil {
-		return nil, errors.Join(err, e.Close())
+	for _, step := range []func(context.Context) error{func(ctx context.Context) error { return e.connect(ctx, o) }, e.check} {
+		if err := bounded(ctx, step); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
 	}
 	return e, nil
+}
+
+// bounded gives each step of Open its own time: a server that has to read a large store first uses up that of the first.
+func bounded(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, openWait, ErrUnavailable)
+	defer cancel()
+	return step(ctx)
 }
 
 // Close leaves the engine. If this process runs it, another one that uses it takes over.
@@ -177,17 +181,6 @@ func (e *Engine) trouble() error {
 	}
 	_, err := e.node.status()
 	return err
-}
-
-// fault is what kept the server from writing since a moment; nil where nothing did, or where another process would know.
-func (e *Engine) fault(since time.Time) error {
-	if e.node == nil {
-		return nil
-	}
-	if err := e.node.faults.since(since); err != nil {
-		return fmt.Errorf("data directory %s: %w: %w", e.node.dir, ErrDisk, err)
-	}
-	return nil
 }
 
 // mend has the connection dial anew, which replaces a server that can not write any more. It does not wait.

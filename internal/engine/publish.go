@@ -46,13 +46,16 @@ func (b *backing) publish(ctx context.Context, w write) (uint64, error) {
 	err := b.link.do(ctx, func(ctx context.Context) error {
 		a, err := b.engine.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
 		ack, unsure = a, unsure || mayHaveArrived(err)
-		if fault := b.engine.fault(begin); err != nil && fault != nil {
-			return fault // a full disk does not mend itself while we wait
+		if err != nil && unanswered(err) {
+			if fault := b.engine.fault(begin, len(w.data)); fault != nil {
+				return fault // a full disk does not mend itself while we wait
+			}
 		}
 		return err
 	})
 	switch {
 	case err == nil:
+		b.engine.wrote(begin)
 		return ack.Sequence, nil
 	case wrongSequence(err) && (unsure || w.id != ""):
 		return b.settle(ctx, w, msg.Header.Get(nats.MsgIdHdr), unsure)

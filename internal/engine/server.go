@@ -26,8 +26,8 @@ const (
 )
 
 // startServer starts a server on a directory. It listens nowhere; InProcessConn is the way in. It calls fault when it can not
-// write any more.
-func startServer(dir string, log *slog.Logger, fault func(error)) (*server.Server, error) {
+// write any more, and warned with every warning of the server.
+func startServer(dir string, log *slog.Logger, fault func(error), warned func(format string, args []any)) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName:             "patchbay",
 		DontListen:             true,
@@ -45,7 +45,7 @@ func startServer(dir string, log *slog.Logger, fault func(error)) (*server.Serve
 	if err != nil {
 		return nil, fmt.Errorf("engine on %s: %w", dir, err)
 	}
-	slogger := &serverLog{log: log, fault: fault}
+	slogger := &serverLog{log: log, fault: fault, warned: warned}
 	srv.SetLoggerV2(slogger, false, false, false)
 	srv.Start()
 	if fatal := slogger.fatalError(); fatal != nil || !srv.ReadyForConnections(startWait) || !srv.JetStreamEnabled() {
@@ -62,8 +62,9 @@ func startServer(dir string, log *slog.Logger, fault func(error)) (*server.Serve
 // A serverLog passes the server's log on. The server has much to say that matters to those who run clusters of it; for an
 // embedded one only warnings and errors do.
 type serverLog struct {
-	log   *slog.Logger
-	fault func(error)
+	log    *slog.Logger
+	fault  func(error)
+	warned func(format string, args []any) // nil: nobody listens
 
 	mu    sync.Mutex // protects fatal
 	fatal error      // the first fatal message: why the server did not start
@@ -88,6 +89,9 @@ func (l *serverLog) Noticef(format string, args ...any) {
 
 // Warnf drops the warning of our own choice of the largest payload.
 func (l *serverLog) Warnf(format string, args ...any) {
+	if l.warned != nil {
+		l.warned(format, args)
+	}
 	if !strings.HasPrefix(format, "Maximum payloads over") {
 		l.log.Info("engine: server warning", text(format, args)) // such as that it had to look through its files after a crash, which it mends
 	}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+func newEngineCommand(a *app) *cobra.Command {
+	cmd := newGroupCommand("engine", "Check, repair, back up and restore what is kept",
+		newEngineCheckCommand(a), newEngineRepairCommand(a), newEngineBackupCommand(a), newEngineRestoreCommand(a))
+	cmd.GroupID = groupMore
+	cmd.Long = `The engine keeps sessions, transcripts, events and what plugins store, in
+~/.local/share/patchbay/engine. These commands look after its files. Where [engine] url names
+a server or a cluster, the files are there, and its own tools look after them.`
+	return cmd
+}
+
+// engineDir is the data directory of the embedded engine. instead says what to use where the engine is elsewhere.
+func (a *app) engineDir(instead string) (string, error) {
+	if err := a.checkPlaces(); err != nil {
+		return "", err
+	}
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return "", err
+	}
+	if a.flags.config != "" {
+		dirs.ConfigFile = a.path(a.flags.config)
+	}
+	c, err := config.Load(dirs.ConfigFile)
+	if err != nil {
+		return "", err
+	}
+	o, err := engine.Configured(dirs, c.Engine)
+	if err != nil {
+		return "", err
+	}
+	if o.URL != "" {
+		return "", &problem{kind: kindFailed, fix: instead,
+			err: errors.New("the engine is a server elsewhere, as [engine] url says: its files are not here")}
+	}
+	return o.Dir, nil
+}
+
+// stopFirst says how to end the process that keeps a command from working on the files.
+func stopFirst(err error) error {
+	used, ok := errors.AsType[*engine.InUseError](err)
+	if !ok {
+		return err
+	}
+	fix := "end the daemon and every chat first, then run the command again"
+	if used.PID != 0 {
+		fix = fmt.Sprintf("end it first (process %d: `patchbay serve`, a chat or a job; Ctrl-C, or kill %d), then run the command again", used.PID, used.PID)
+	}
+	return &problem{kind: kindFailed, err: err, fix: fix}
+}

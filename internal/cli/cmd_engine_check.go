@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// natsCheck is what a server elsewhere has in place of check and repair.
+const natsCheck = "on a cluster every server has a copy; `nats stream report` tells how they are"
+
+func newEngineCheckCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Read everything that is kept, and tell what is damaged",
+		Long: `Read every block of the store and tell which messages are whole and which are lost. Nothing is
+changed. While the engine runs no block is read: then it tells what the engine has
+found so far.`,
+		Example: `  patchbay engine check
+  patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
+		Annotations: exits(exit{exitOK, "nothing is damaged, and no damage waits for a repair"},
+			exit{exitFailed, "something is damaged, or was and nobody has acknowledged it"}),
+		Args: arguments(),
+		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
+	}
+}
+
+func (a *app) runEngineCheck() error {
+	dir, err := a.engineDir(natsCheck)
+	if err != nil {
+		return err
+	}
+	r, err := engine.Check(dir, false, a.logger())
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		err = a.printJSON(checkJSON{OK: r.OK(), CheckResult: r})
+	} else {
+		a.showCheck(r)
+	}
+	if err != nil || r.OK() {
+		return err
+	}
+	return told(kindFailed, "`patchbay engine repair` recovers what is whole", "the store is damaged, or was")
+}
+
+type checkJSON struct {
+	OK bool `json:"ok"`
+	*engine.CheckResult
+}
+
+func (a *app) showCheck(r *engine.CheckResult) {
+	o := a.screen()
+	a.printf("%s\n", render.Line(r.Dir))
+	switch {
+	case r.Running != 0:
+		a.printf("  process %d runs the engine: no block was read; end it to have them all read\n", r.Running)
+	case r.Read != nil:
+		a.printf("  %s, %s, %s\n", render.Count(r.Read.Streams, "stream"), render.Count(r.Read.Blocks, "block"), render.Count(r.Read.Messages, "message"))
+		for _, f := range r.Read.Findings {
+			a.printf("  %s %s\n", o.Paint(render.StyleRed, "damaged:"), render.Line(f.String()))
+		}
+		for _, name := range r.Read.Gone {
+			a.printf("  %s stream %s was there at the last clean stop\n", o.Paint(render.StyleRed, "missing:"), render.Line(name))
+		}
+		for _, name := range r.Read.Skipped {
+			a.printf("  %s stream %s is compressed or encrypted, which this engine does not do\n", o.Paint(render.StyleYellow, "not checked:"), render.Line(name))
+		}
+	}
+	a.showReports(r.Reports)
+	if r.OK() {
+		a.printf("  %s\n", o.Paint(render.StyleGreen, "nothing is damaged"))
+	} else {
+		a.printf("  %s patchbay engine repair\n", o.Paint(render.StyleGreen, "fix:"))
+	}
+}
+
+// showReports lists what engines have found before.
+func (a *app) showReports(reports []engine.Report) {
+	for _, r := range reports {
+		a.printf("  found on %s, kept in %s\n", r.Time.Local().Format("2006-01-02 15:04:05"), render.Line(r.Dir))
+		for _, f := range r.Findings {
+			a.printf("    %s\n", render.Line(f.String()))
+		}
+	}
+}
+
+func newEngineRepairCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Recover what is whole, and acknowledge what is lost",
+		Long: `Copy damaged blocks aside, write them anew with every message that is whole, have the engine's
+server open the result, and compare the counts. After that the health is well again: the
+damage found so far counts as known. The copies stay in the directory ` + "`damaged`" + `.
+
+The engine must not run.`,
+		Example: `  patchbay engine repair
+  patchbay engine repair --json | jq '.settled[].findings[]'`,
+		Annotations: exits(exit{exitOK, "everything that is whole is in its place; there may be messages that are lost"},
+			exit{exitFailed, "the engine runs, or the store could not be repaired"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEngineRepair(cmd.Context()) },
+	}
+}
+
+func (a *app) runEngineRepair(ctx context.Context) error {
+	dir, err := a.engineDir(natsCheck)
+	if err != nil {
+		return err
+	}
+	r, err := engine.Repair(ctx, dir, a.logger())
+	if err != nil {
+		return stopFirst(err)
+	}
+	if a.flags.json {
+		return a.printJSON(r)
+	}
+	a.printf("%s\n", render.Line(r.Dir))
+	if len(r.Settled) == 0 {
+		a.printf("  %s\n", a.screen().Paint(render.StyleGreen, "nothing is damaged"))
+		return nil
+	}
+	a.showReports(r.Settled)
+	lost := 0
+	for _, s := range r.Settled {
+		_, n, _ := s.Totals()
+		lost += n
+	}
+	a.printf("  %s in place, %d lost; the server opens all of it\n", render.Count(r.Read.Messages, "message"), lost)
+	return nil
+}

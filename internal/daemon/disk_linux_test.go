@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that needs to write says so and names the
+// directory, the health is not well, what is stored can still be read, and with room again everything goes on. It is the same
+// for an engine that another process runs.
+func TestFullDiskIsToldByEveryRequest(t *testing.T) {
+	for _, guest := range []bool{false, true} {
+		name := map[bool]string{false: "the daemon runs the engine", true: "another process runs it"}[guest]
+		t.Run(name, func(t *testing.T) { testFullDisk(t, guest) })
+	}
+}
+
+func testFullDisk(t *testing.T, guest bool) {
+	h := house{t, smallDisk(t, "40m")}
+	if guest {
+		e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(h.home, ".local", "share", "patchbay", "engine")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s := h.serve("", Limits{})
+	if got := string(s.Engine.Status().Mode); (got == "guest") != guest {
+		t.Fatalf("the daemon is the engine's %s", got)
+	}
+	id := s.session()
+	if got := s.do("POST", "/session/"+id+"/message", `{"text":"before"}`); got.status != http.StatusOK {
+		t.Fatalf("before: %d %s", got.status, got.body)
+	}
+	s.works("the first message")
+
+	filling := filepath.Join(h.home, "filling")
+	if err := os.WriteFile(filling, make([]byte, 1<<30), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk does not fill: %v", err)
+	}
+	said := func(what string, got reply, status int) {
+		t.Helper()
+		if got.status != status || !strings.Contains(got.body, "no space left") || !strings.Contains(got.body, h.home) {
+			t.Errorf("%s: %d %s", what, got.status, got.body)
+		}
+	}
+	for range 3 { // the first failure, and those after it
+		made := s.do("POST", "/session", "{}")
+		for range 200 { // the last page of a file has room for some more
+			if made.status != http.StatusOK {
+				break
+			}
+			made = s.do("POST", "/session", "{}")
+		}
+		said("a new session", made, http.StatusInsufficientStorage)
+		// A turn that failed is an answer, which says why.
+		turn := s.do("POST", "/session/"+id+"/message", `{"text":"`+strings.Repeat("x", 4096)+`"}`)
+		if turn.status == http.StatusOK && strings.Contains(turn.body, `"status":"failed"`) {
+			turn.status = http.StatusInsufficientStorage
+		}
+		said("a message", turn, http.StatusInsufficientStorage)
+	}
+	if got := s.do("GET", "/v1/health", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "no space left") {
+		t.Errorf("health: %d %s", got.status, got.body)
+	}
+	if got := s.do("GET", "/v1/doctor", ""); !strings.Contains(got.body, "no space left") {
+		t.Errorf("doctor: %d %s", got.status, got.body)
+	}
+	if got := s.do("GET", "/session/"+id, ""); got.status != http.StatusOK || !strings.Contains(got.body, "before") {
+		t.Errorf("what is stored: %d %s", got.status, got.body)
+	}
+
+	if err := os.Remove(filling); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		got := s.do("POST", "/session/"+id+"/message", `{"text":"after"}`)
+		if got.status == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("with room again: %d %s", got.status, got.body)
+		}
+	}
+	s.works("there is room again")
+}
+
+// smallDisk is a directory with little room, which ends with the test.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	switch err := syscall.Mount("none", dir, "tmpfs", syscall.MS_NODEV, "size="+size+",mode=0700"); {
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		t.Skipf("no right to mount a small disk: %v; as root this test runs", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil { // not MNT_DETACH: what is still open there is a leak
+			t.Errorf("something of the small disk is still in use: %v", err)
+		}
+	})
+	return dir
+}

@@ -1,0 +1,109 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// A health is how the daemon is doing.
+type health struct {
+	Status  string         `json:"status"` // ok | degraded
+	Version string         `json:"version"`
+	Uptime  int64          `json:"uptime_seconds"`
+	Model   string         `json:"model"`
+	Offline bool           `json:"offline"`
+	Plugins map[string]int `json:"plugins"` // how many, by state
+	Engine  engineHealth   `json:"engine"`
+	Dropped uint64         `json:"events_dropped"` // that the journal could not keep
+}
+
+type engineHealth struct {
+	Mode      string         `json:"mode"`
+	Connected bool           `json:"connected"`
+	Error     string         `json:"error,omitempty"`  // why it is not connected, or its health cannot be told
+	Disk      string         `json:"disk,omitempty"`   // why nothing can be written
+	Damage    []damageHealth `json:"damage,omitempty"` // what was found damaged, and nobody has acknowledged
+}
+
+// A damageHealth is one report of damaged blocks.
+type damageHealth struct {
+	Time   time.Time `json:"time"`
+	Blocks int       `json:"blocks"`
+	Whole  int       `json:"whole"` // messages in those blocks that are recovered
+	Lost   int       `json:"lost"`  // messages that are not
+	Kept   string    `json:"kept"`  // where the blocks are as they were found
+	Fix    string    `json:"fix"`
+}
+
+// repairFix acknowledges reports of damaged blocks, and recovers what is still to be recovered.
+const repairFix = "stop the daemon, then run `patchbay engine repair`"
+
+// Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
+func (i inspect) Health(context.Context) (any, bool) {
+	m, e := i.Model.Info(), i.Engine.Status()
+	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
+		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
+		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
+	if e.Err != nil {
+		h.Engine.Error = e.Err.Error()
+	}
+	h.Engine.examine(i.Engine)
+	ok := e.Connected && h.Engine.well()
+	if !ok {
+		h.Status = "degraded"
+	}
+	for _, p := range i.Host.Plugins() {
+		h.Plugins[string(p.State)]++
+	}
+	return h, ok
+}
+
+// examine looks at the disk and for damage.
+func (h *engineHealth) examine(e *engine.Engine) {
+	if err := e.Disk(); err != nil {
+		h.Disk = err.Error()
+	}
+	reports, err := e.Damage()
+	if err != nil {
+		h.Error = err.Error()
+	}
+	for _, r := range reports {
+		whole, lost, _ := r.Totals()
+		h.Damage = append(h.Damage, damageHealth{r.Time, len(r.Findings), whole, lost, r.Dir, repairFix})
+	}
+}
+
+func (h *engineHealth) well() bool { return h.Error == "" && h.Disk == "" && len(h.Damage) == 0 }
+
+// engineFindings are what a doctor says about an engine that runs.
+func engineFindings(e *engine.Engine) []patchbay.Finding {
+	reports, err := e.Damage()
+	return EngineFindings(reports, e.Disk(), err)
+}
+
+// EngineFindings are what a doctor says about damaged blocks, a disk that cannot be written, and an error that kept it from
+// looking.
+func EngineFindings(reports []engine.Report, disk, err error) []patchbay.Finding {
+	var out []patchbay.Finding
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: r.Dir,
+				Problem: "the engine's store was damaged: " + f.String(), Fix: repairFix})
+		}
+		if len(r.Findings) == 0 {
+			out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: r.Dir,
+				Problem: "blocks of the engine's store were kept aside here, and the report of what was found is missing", Fix: repairFix})
+		}
+	}
+	if disk != nil {
+		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Problem: disk.Error(), Fix: "free some room on that disk"})
+	}
+	if err != nil {
+		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Problem: fmt.Sprintf("looking for damage of the engine's store: %v", err)})
+	}
+	return out
+}

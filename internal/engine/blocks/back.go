@@ -1,0 +1,256 @@
+package blocks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Keep copies a block aside that the server is about to rebuild, and thereby to cut. It returns nil where every record of
+// the block is whole, or where this very damage is known.
+//
+// The server waits meanwhile, with the block locked. So the file does not change while it is read.
+func Keep(dir, path string, now time.Time) (*Report, error) {
+	p, number, err := blockAt(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readBlock(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{place: p, blocks: []block{{number, scan(data, newHash(p.name, number))}}}
+	b := &s.blocks[0]
+	if len(b.damage) == 0 {
+		return nil, nil
+	}
+	r, err := newReport(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	c := newCount(s)
+	f := Finding{Stream: p.name, Block: number, Kind: Damaged, Whole: c.whole(b), Cut: c.behind(b), Lost: c.lost(number), Damage: b.damage}
+	f.Kept, err = r.keep(p.name, path)
+	if err == nil {
+		r.Findings, r.Running, r.Pending = []Finding{f}, true, true
+		err = r.write()
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(r.Dir))
+	}
+	return r, nil
+}
+
+// Note reports that a running server found a block of a stream missing. There is nothing to be kept.
+func Note(dir, stream string, now time.Time) (*Report, error) {
+	r, err := newReport(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	r.Findings, r.Running = []Finding{{Stream: stream, Kind: Missing}}, true
+	return r, r.write()
+}
+
+// blockAt makes sure that a path is that of a block of a data directory.
+func blockAt(dir, path string) (place, uint32, error) {
+	text, ok := strings.CutSuffix(filepath.Base(path), blockExt)
+	n, err := strconv.ParseUint(text, 10, 32)
+	p := filepath.Dir(filepath.Dir(path))
+	rel, relErr := filepath.Rel(filepath.Join(dir, storeDir), path)
+	if !ok || err != nil || relErr != nil || !filepath.IsLocal(rel) {
+		return place{}, 0, fmt.Errorf("%s is no block of %s", path, dir)
+	}
+	return place{filepath.Base(p), p}, uint32(n), nil
+}
+
+// putBack returns messages to their blocks that a running server cut off after Keep had copied them, and names the streams
+// that have changed.
+func (m *mender) putBack() ([]string, error) {
+	open, err := Unsettled(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := places(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	for _, r := range open {
+		if !r.Pending {
+			continue
+		}
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			at := slices.IndexFunc(all, func(p place) bool { return p.name == f.Stream })
+			if at < 0 || f.Kept == "" {
+				continue
+			}
+			if err := all[at].merge(f, filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))); err != nil {
+				return nil, fmt.Errorf("putting back what %s has: %w", f.Kept, err)
+			}
+			changed = append(changed, f.Stream)
+		}
+		r.Pending = false
+		if err := r.write(); err != nil {
+			return nil, err
+		}
+		m.Logger.Warn("engine: what the server had cut off is back", "findings", texts(r.Findings))
+	}
+	return changed, nil
+}
+
+// merge adds the whole records of a kept block to the block as it is now.
+func (p place) merge(f *Finding, kept string) error {
+	s, err := p.read(nil)
+	if err != nil {
+		return err
+	}
+	old, err := p.part(kept, f.Block)
+	if err != nil {
+		return err
+	}
+	now, err := p.part(p.block(f.Block), f.Block)
+	if err != nil {
+		return err
+	}
+	taken := make(map[uint64]bool)
+	for _, b := range s.blocks {
+		for _, r := range b.records {
+			taken[r.sequence] = taken[r.sequence] || r.kind != mark
+		}
+	}
+	f.Back, f.InUse = now.take(old, taken)
+	if f.Back == 0 {
+		return nil
+	}
+	return s.replace(f.Block, now.bytes())
+}
+
+// A part is the records of one block, with their bytes.
+type part struct {
+	records []record
+	raw     [][]byte
+}
+
+// part reads a block; one that is not there has no records.
+func (p place) part(path string, number uint32) (*part, error) {
+	data, err := readBlock(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	out := &part{}
+	for _, r := range scan(data, newHash(p.name, number)).records {
+		out.records, out.raw = append(out.records, r), append(out.raw, data[r.offset:r.end()])
+	}
+	return out, nil
+}
+
+// take adds the records of another part that are not there. It counts the messages it took, and those it could not
+// take because another message has their number.
+func (t *part) take(other *part, taken map[uint64]bool) (took, inUse int) {
+	same := make(map[string]bool)
+	for _, raw := range t.raw {
+		same[string(raw)] = true
+	}
+	for i, r := range other.records {
+		switch {
+		case same[string(other.raw[i])]:
+		case r.kind != mark && taken[r.sequence]:
+			if r.kind == message {
+				inUse++
+			}
+		default:
+			t.records, t.raw = append(t.records, r), append(t.raw, other.raw[i])
+			if r.kind == message {
+				took++
+			}
+		}
+	}
+	return took, inUse
+}
+
+// bytes is the part as a block: by sequence number, and the marks, whose place does not matter, at the end.
+func (t *part) bytes() []byte {
+	order := make([]int, len(t.records))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := t.records[a], t.records[b]
+		if (x.kind == mark) != (y.kind == mark) {
+			return cmp.Compare(boolInt(x.kind == mark), boolInt(y.kind == mark))
+		}
+		if x.kind == mark {
+			return 0
+		}
+		return cmp.Compare(x.sequence, y.sequence)
+	})
+	var out []byte
+	for _, i := range order {
+		out = append(out, t.raw[i]...)
+	}
+	return out
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func texts(findings []Finding) []string {
+	out := make([]string, len(findings))
+	for i, f := range findings {
+		out[i] = f.String()
+	}
+	return out
+}
+
+// KeepAll is Keep for every block of a stream, where the server does not say which one it is about to rebuild. A write
+// may be under way at the end of the last block.
+func KeepAll(dir, name string, now time.Time) ([]*Report, error) {
+	all, err := places(dir)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(p place) bool { return p.name == name })
+	if at < 0 {
+		return nil, fmt.Errorf("there is no stream %s in %s", name, dir)
+	}
+	numbers, err := all[at].numbers()
+	if err != nil {
+		return nil, err
+	}
+	var out []*Report
+	for i, n := range numbers {
+		if i == len(numbers)-1 && all[at].onlyTorn(n) {
+			continue
+		}
+		r, err := Keep(dir, all[at].block(n), now)
+		if err != nil {
+			return out, err
+		}
+		if r != nil {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// onlyTorn tells whether all that is wrong with a block is that its last record is not complete.
+func (p place) onlyTorn(number uint32) bool {
+	data, err := readBlock(p.block(number))
+	if err != nil {
+		return false
+	}
+	s := scan(data, newHash(p.name, number))
+	return len(s.damage) == 1 && s.torn
+}

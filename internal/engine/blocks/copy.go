@@ -1,0 +1,193 @@
+package blocks
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// copyTries is how often a stream is read anew because the server replaced files of it meanwhile.
+const copyTries = 10
+
+// Copy reads the files of all streams, also while a server is at work on them, and calls each with those that a store needs.
+//
+// Blocks are read in the order of their numbers. The server only ever appends to a block or replaces it as a whole, and a deletion is
+// a record in a later block. So what was read is the stream as it was at one moment. A record at the end of the last block
+// that is still being written is left out. index.db is left out too: the server makes it from the blocks.
+func Copy(dir string, each func(stream, file string, data []byte) error) error {
+	if err := interrupted(dir); err != nil {
+		return err
+	}
+	all, err := places(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if err := p.readable(); err != nil {
+			return err
+		}
+		if err := p.copyTo(each); err != nil {
+			return fmt.Errorf("stream %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (p place) copyTo(each func(stream, file string, data []byte) error) error {
+	files, err := p.copy()
+	if err != nil {
+		return err
+	}
+	defer closeAll(files)
+	for _, f := range files {
+		data, err := f.data()
+		if err != nil {
+			return err
+		}
+		if err := each(p.name, f.name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeAll closes what was opened for reading; where that was done before, it changes nothing.
+func closeAll(files []copied) {
+	for _, f := range files {
+		f.close()
+	}
+}
+
+// A copied is one file of a stream. Blocks are held open, and read when it is their turn: a file that is replaced or
+// removed meanwhile can still be read through its handle.
+type copied struct {
+	name string
+	text []byte   // nil: it is in file
+	file *os.File // to be closed when it was read
+	last bool     // a record may be under way at its end
+	from place
+	num  uint32
+}
+
+// copy opens all files of a stream as they belong together.
+func (p place) copy() ([]copied, error) {
+	var err error
+	for range copyTries {
+		var files []copied
+		if files, err = p.tryCopy(); err == nil {
+			return files, nil
+		}
+		closeAll(files)
+		if !errors.Is(err, errMoving) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+var errMoving = errors.New("its files change all the time: try again later")
+
+func (p place) tryCopy() ([]copied, error) {
+	files, err := p.copyMeta()
+	if err != nil {
+		return files, err
+	}
+	numbers, err := p.numbers()
+	if err != nil {
+		return files, err
+	}
+	for i, n := range numbers {
+		f, err := os.Open(p.block(n))
+		if err != nil {
+			return files, err
+		}
+		files = append(files, copied{name: messages + "/" + blockName(n), file: f, last: i == len(numbers)-1, from: p, num: n})
+	}
+	after, err := p.numbers()
+	if err == nil && !slices.Equal(numbers, after) { // blocks came or went while the others were opened
+		err = errMoving
+	}
+	return files, err
+}
+
+// copyMeta reads what says how a stream and its consumers are kept.
+func (p place) copyMeta() ([]copied, error) {
+	files, err := readMeta(p.dir, "", p.name)
+	if err != nil {
+		return nil, err
+	}
+	consumers, err := os.ReadDir(filepath.Join(p.dir, "obs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, c := range consumers {
+		dir := filepath.Join(p.dir, "obs", c.Name())
+		meta, err := readMeta(dir, "obs/"+c.Name()+"/", p.name+"/"+c.Name())
+		if err != nil {
+			return nil, err
+		}
+		state, err := os.ReadFile(filepath.Join(dir, "o.dat"))
+		if err == nil {
+			meta = append(meta, copied{name: "obs/" + c.Name() + "/o.dat", text: state})
+		} else if !errors.Is(err, fs.ErrNotExist) { // one that has done nothing yet
+			return nil, err
+		}
+		files = append(files, meta...)
+	}
+	return files, nil
+}
+
+// readMeta reads meta.inf and meta.sum, which must fit together.
+func readMeta(dir, below, key string) ([]copied, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "meta.inf"))
+	if err != nil {
+		return nil, err
+	}
+	sum, err := os.ReadFile(filepath.Join(dir, "meta.sum"))
+	if err != nil {
+		return nil, err
+	}
+	h := keyed(sha256.Sum256([]byte(key)))
+	h.Write(text)
+	if hex.EncodeToString(h.Sum(nil)) != strings.TrimSpace(string(sum)) {
+		return nil, fmt.Errorf("%w: %s and meta.sum do not fit together", errMoving, filepath.Join(dir, "meta.inf"))
+	}
+	return []copied{{name: below + "meta.inf", text: text}, {name: below + "meta.sum", text: sum}}, nil
+}
+
+func (c copied) close() {
+	if c.file != nil {
+		_ = c.file.Close() // it was opened for reading
+	}
+}
+
+// data reads the file.
+func (c copied) data() ([]byte, error) {
+	if c.file == nil {
+		return c.text, nil
+	}
+	defer c.close()
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(c.file, maxBlock+1))
+	if err != nil {
+		return nil, err
+	}
+	if n > maxBlock {
+		return nil, fmt.Errorf("%s has more bytes than a block can have", c.name)
+	}
+	data := b.Bytes()
+	if c.last {
+		if s := scan(data, newHash(c.from.name, c.num)); s.torn && len(s.damage) == 1 {
+			data = data[:s.damage[0].From]
+		}
+	}
+	return data, nil
+}

@@ -1,0 +1,159 @@
+package blocks
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+
+	"github.com/nats-io/nats-server/v2/server/avl"
+)
+
+// An index is what msgs/index.db says of a stream.
+type index struct {
+	first, last uint64 // sequence numbers of the stream
+	lastTime    int64
+	blocks      map[uint32]indexed
+}
+
+// An indexed is what the index says of one block.
+type indexed struct {
+	first, last uint64
+	deleted     *avl.SequenceSet // nil: none
+}
+
+// live counts the messages of a block.
+func (x indexed) live() int {
+	if x.last < x.first {
+		return 0
+	}
+	n := int(x.last - x.first + 1)
+	if x.deleted != nil {
+		n -= x.deleted.Size()
+	}
+	return max(n, 0)
+}
+
+// has tells whether the block has, or had, a message that is not deleted.
+func (x indexed) has(sequence uint64) bool {
+	return sequence >= x.first && sequence <= x.last && (x.deleted == nil || !x.deleted.Exists(sequence))
+}
+
+var errIndex = errors.New("index.db is not whole")
+
+const (
+	indexMagic = 11
+	// The fields grew: 2 brought the count of times to live, 3 that of schedules, 4 the last block of every subject.
+	indexOldest, indexNewest = 1, 4
+)
+
+// parseIndex reads an index.db. One that is not whole is an error, and no loss: the server makes it from the blocks.
+func parseIndex(data []byte, stream string) (*index, error) {
+	if len(data) < 2+hashSize {
+		return nil, errIndex
+	}
+	text, sum := data[:len(data)-hashSize], data[len(data)-hashSize:]
+	h := keyed(sha256.Sum256([]byte(stream)))
+	h.Write(text)
+	if !bytes.Equal(h.Sum(nil), sum) || text[0] != indexMagic || text[1] < indexOldest || text[1] > indexNewest {
+		return nil, errIndex
+	}
+	f := fields{rest: text[2:], version: text[1]}
+	x := f.index()
+	if f.bad {
+		return nil, errIndex
+	}
+	return x, nil
+}
+
+// fields reads one number after another; bad is set at the first that is not there.
+type fields struct {
+	rest    []byte
+	version byte
+	bad     bool
+}
+
+func (f *fields) index() *index {
+	x := &index{blocks: make(map[uint32]indexed)}
+	f.uint() // messages
+	f.uint() // bytes
+	x.first = f.uint()
+	f.int() // time of the first
+	x.last, x.lastTime = f.uint(), f.int()
+	for n := f.uint(); n > 0 && !f.bad; n-- {
+		f.subject()
+	}
+	for n := f.uint(); n > 0 && !f.bad; n-- {
+		number, b := f.block()
+		x.blocks[number] = b
+	}
+	return x
+}
+
+func (f *fields) subject() {
+	length := f.uint()
+	if length == 0 {
+		return
+	}
+	f.skip(length)
+	total := f.uint()
+	f.uint() // its first block
+	if total > 1 || f.version >= 4 {
+		f.uint() // its last
+	}
+}
+
+func (f *fields) block() (uint32, indexed) {
+	number := uint32(f.uint())
+	f.uint() // bytes
+	var b indexed
+	b.first = f.uint()
+	f.int()
+	b.last = f.uint()
+	f.int()
+	removed := f.uint()
+	if f.version >= 2 {
+		f.uint()
+	}
+	if f.version >= 3 {
+		f.uint()
+	}
+	if removed > 0 && !f.bad {
+		set, n, err := avl.Decode(f.rest)
+		if err != nil || n < 0 || n > len(f.rest) {
+			f.bad = true
+			return number, b
+		}
+		b.deleted, f.rest = set, f.rest[n:]
+	}
+	return number, b
+}
+
+func (f *fields) uint() uint64 {
+	v, n := binary.Uvarint(f.rest)
+	f.advance(n)
+	return v
+}
+
+func (f *fields) int() int64 {
+	v, n := binary.Varint(f.rest)
+	f.advance(n)
+	return v
+}
+
+func (f *fields) skip(n uint64) {
+	if n > uint64(len(f.rest)) {
+		f.bad = true
+		return
+	}
+	f.rest = f.rest[n:]
+}
+
+// advance goes past a number of n bytes; the decoders return 0 or less where there is none.
+func (f *fields) advance(n int) {
+	if n <= 0 {
+		f.bad, f.rest = true, nil
+		return
+	}
+	f.rest = f.rest[n:]
+}

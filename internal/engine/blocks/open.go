@@ -1,0 +1,238 @@
+package blocks
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Options say how a data directory is opened.
+type Options struct {
+	Now    time.Time
+	Logger *slog.Logger
+	All    bool // read every block, whatever its size and time
+}
+
+// Open makes a data directory ready for the server: what the server would cut off is copied aside, and blocks that are
+// not whole are replaced by blocks with all of their whole records. It returns what it found, or nil, and removes the seal.
+//
+// It must have the lock of the directory. An error means that something could not be kept aside, or not be read: the server
+// must not start.
+func Open(dir string, o Options) (*Report, error) {
+	if err := interrupted(dir); err != nil {
+		return nil, err
+	}
+	m := mender{Options: o, dir: dir}
+	back, err := m.putBack()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.mendAll(readSeal(dir), back); err != nil {
+		return nil, errors.Join(err, m.giveUp())
+	}
+	return m.report, Unseal(dir)
+}
+
+// giveUp removes the copies of a report after which nothing was changed: the next start makes them again.
+func (m *mender) giveUp() error {
+	if m.report == nil || m.changed {
+		return nil
+	}
+	return os.RemoveAll(m.report.Dir)
+}
+
+// Check reads every block of a data directory and changes nothing. With changed it leaves out the streams that are as they
+// were at the last clean stop.
+func Check(dir string, changed bool, log *slog.Logger) (Checked, error) {
+	if err := interrupted(dir); err != nil {
+		return Checked{}, err
+	}
+	c := Checked{Counts: []Count{}, Findings: []Finding{}}
+	all, err := places(dir)
+	if err != nil {
+		return c, err
+	}
+	kept := readSeal(dir)
+	for _, p := range all {
+		before := kept.of(dir, p)
+		if now, err := p.look(); err != nil {
+			return c, err
+		} else if changed && before.same(now) {
+			continue
+		}
+		s, err := p.read(before)
+		if errors.Is(err, errForeign) {
+			log.Warn("engine: a stream cannot be checked", "err", err)
+			c.Skipped = append(c.Skipped, p.name)
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		c.add(s)
+	}
+	c.Gone = kept.gone(dir)
+	return c, nil
+}
+
+// Checked is what a check found.
+type Checked struct {
+	Streams  int       `json:"streams"`
+	Blocks   int       `json:"blocks"`
+	Messages int       `json:"messages"` // that are whole and not deleted
+	Counts   []Count   `json:"counts"`
+	Findings []Finding `json:"findings"`
+	Skipped  []string  `json:"skipped,omitempty"` // streams that this engine did not write
+	Gone     []string  `json:"gone,omitempty"`    // streams that were there at the last clean stop
+}
+
+// A Count is how many messages a stream has.
+type Count struct {
+	Stream    string `json:"stream"`
+	Messages  int    `json:"messages"`
+	Unlimited bool   `json:"unlimited"`          // the server removes none by itself
+	Unopened  bool   `json:"unopened,omitempty"` // it has no settings until the engine next uses it
+}
+
+func (c *Checked) add(s *stream) {
+	c.Streams++
+	c.Blocks += len(s.blocks)
+	counting, n := newCount(s), 0
+	for i := range s.blocks {
+		n += counting.whole(&s.blocks[i])
+	}
+	c.Messages += n
+	c.Counts = append(c.Counts, Count{s.name, n, s.unlimited(), s.noSettings()})
+	c.Findings = append(c.Findings, s.findings()...)
+}
+
+// A mender puts a data directory in order.
+type mender struct {
+	Options
+	dir     string
+	report  *Report // nil: nothing was found yet
+	changed bool    // a file of the store may have been changed
+}
+
+// mendAll looks at the streams whose files are not as they were at the last clean stop, and at those that were just written.
+func (m *mender) mendAll(kept *seal, written []string) error {
+	all, err := places(m.dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		before := kept.of(m.dir, p)
+		now, err := p.look()
+		if err != nil {
+			return err
+		}
+		if !m.All && before.same(now) && !slices.Contains(written, p.name) {
+			continue
+		}
+		s, err := p.read(before)
+		if errors.Is(err, errForeign) {
+			m.Logger.Warn("engine: a stream cannot be checked", "err", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("checking stream %s: %w", p.name, err)
+		}
+		if err := m.mend(s); err != nil {
+			return fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
+		}
+	}
+	return m.goneStreams(kept)
+}
+
+// goneStreams tells of streams whose directories have vanished since the last clean stop.
+func (m *mender) goneStreams(kept *seal) error {
+	for _, name := range kept.gone(m.dir) {
+		if err := m.begin(); err != nil {
+			return err
+		}
+		m.report.Findings = append(m.report.Findings, Finding{Stream: name, Kind: Missing})
+	}
+	if m.report == nil {
+		return nil
+	}
+	return m.report.write()
+}
+
+// begin makes the report, if there is none yet.
+func (m *mender) begin() (err error) {
+	if m.report == nil {
+		m.report, err = newReport(m.dir, m.Now)
+	}
+	return err
+}
+
+// mend keeps the damaged blocks of a stream aside and writes them anew.
+func (m *mender) mend(s *stream) error {
+	found := s.findings()
+	if len(found) == 0 {
+		return nil
+	}
+	if err := m.begin(); err != nil {
+		return err
+	}
+	for i := range found {
+		if err := m.keep(s, &found[i]); err != nil {
+			return err
+		}
+	}
+	if err := m.keepIndex(s); err != nil {
+		return err
+	}
+	m.report.Findings = append(m.report.Findings, found...)
+	if err := m.report.write(); err != nil { // before the first byte changes
+		return err
+	}
+	m.changed = true
+	for _, f := range found {
+		var err error
+		if f.Kind == Settings {
+			err = m.dropSettings(s)
+		} else {
+			err = s.rewrite(f.Block)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.holdLast()
+}
+
+func (m *mender) keep(s *stream, f *Finding) (err error) {
+	if b := s.find(f.Block); b != nil && b.size > 0 {
+		f.Kept, err = m.report.keep(s.name, s.block(f.Block))
+	}
+	return err
+}
+
+func (m *mender) keepIndex(s *stream) error {
+	if s.index == nil {
+		return nil
+	}
+	_, err := m.report.keep(s.name, s.place.index())
+	return err
+}
+
+// interrupted refuses a directory in which a restore stopped half-way: a server would begin with an empty store.
+func interrupted(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, storeDir)); err == nil {
+		return nil
+	}
+	old, err := filepath.Glob(filepath.Join(dir, storeDir+beforeRestore+"*"))
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	return fmt.Errorf("a restore stopped half-way: %s is missing: run `patchbay engine restore` again, or rename %s to it",
+		filepath.Join(dir, storeDir), old[len(old)-1])
+}
+
+// beforeRestore is in the name under which a restore keeps the store that it replaced.
+const beforeRestore = ".before-restore-"

@@ -1,0 +1,167 @@
+package blocks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	asideDir   = "damaged" // below the data directory
+	reportFile = "report.json"
+	// stampLayout names the directory of a report: the time it was found, in UTC.
+	stampLayout = "2006-01-02T15-04-05.000000000Z"
+)
+
+// A Report is what was found at one time, in a directory of its own beside copies of the blocks.
+type Report struct {
+	Dir      string    `json:"dir"`
+	Time     time.Time `json:"time"`
+	Findings []Finding `json:"findings"`
+
+	// Running is set where the server was at work, and has cut the blocks since. Pending is set until what it cut off was put back.
+	Running bool `json:"running,omitempty"`
+	Pending bool `json:"pending,omitempty"`
+
+	// Settled is when a person acknowledged the report with `patchbay engine repair`; zero: nobody did.
+	Settled time.Time `json:"settled,omitzero"`
+}
+
+// Totals adds the findings up.
+func (r Report) Totals() (whole, lost, back int) {
+	for _, f := range r.Findings {
+		whole, lost, back = whole+f.Whole, lost+f.Lost, back+f.Back
+	}
+	return whole, lost, back
+}
+
+// newReport makes the directory of a report.
+func newReport(dir string, now time.Time) (*Report, error) {
+	at := now.UTC()
+	for range 100 {
+		r := &Report{Time: at, Dir: filepath.Join(dir, asideDir, at.Format(stampLayout))}
+		if err := os.MkdirAll(filepath.Dir(r.Dir), 0o700); err != nil {
+			return nil, err
+		}
+		err := os.Mkdir(r.Dir, 0o700)
+		if err == nil {
+			return r, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		at = at.Add(1)
+	}
+	return nil, fmt.Errorf("%s: no name is free", filepath.Join(dir, asideDir))
+}
+
+// write stores the report beside the copies, through to the disk.
+func (r *Report) write() error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(r.Dir, reportFile), append(text, '\n'))
+}
+
+// keep copies a file into the directory of the report, through to the disk, and returns where it is.
+func (r *Report) keep(stream, path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(r.Dir, stream, filepath.Base(path))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	if err := writeFile(to, text); err != nil {
+		return "", err
+	}
+	return to, syncDir(r.Dir)
+}
+
+// Reports lists the reports of a data directory, oldest first. A directory without a report that can be read is one too, so
+// that nothing kept aside is forgotten.
+func Reports(dir string) ([]Report, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, asideDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Report
+	for _, e := range entries {
+		at, err := time.Parse(stampLayout, e.Name())
+		if err != nil || !e.IsDir() {
+			continue // not ours
+		}
+		r := Report{Time: at}
+		place := filepath.Join(dir, asideDir, e.Name())
+		text, err := os.ReadFile(filepath.Join(place, reportFile))
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", place, err)
+		}
+		r.Dir = place // the data directory may have moved
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b Report) int { return strings.Compare(a.Dir, b.Dir) })
+	return out, nil
+}
+
+// Unsettled are the reports that nobody has acknowledged.
+func Unsettled(dir string) ([]Report, error) {
+	all, err := Reports(dir)
+	return slices.DeleteFunc(all, func(r Report) bool { return !r.Settled.IsZero() }), err
+}
+
+// Settle acknowledges all reports. The copies stay.
+func Settle(dir string, now time.Time) ([]Report, error) {
+	open, err := Unsettled(dir)
+	for i := range open {
+		open[i].Settled = now.UTC()
+		err = errors.Join(err, open[i].write())
+	}
+	return open, err
+}
+
+// writeFile replaces a file as a whole, through to the disk.
+func writeFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory survive the loss of power. Systems that cannot sync a directory need not.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}

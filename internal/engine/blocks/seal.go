@@ -1,0 +1,155 @@
+package blocks
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// sealFile says how the files were at the last clean stop. It is there only while no server runs.
+const sealFile = "clean.json"
+
+// A seal is the sizes and times of all files that hold messages.
+type seal struct {
+	Version int                      `json:"version"`
+	Streams map[string]*sealedStream `json:"streams"` // by directory, relative to the data directory
+}
+
+// A sealedStream is one stream of a seal: files by name.
+type sealedStream struct {
+	Files map[string]sealedFile `json:"files"`
+}
+
+type sealedFile struct {
+	Size int64 `json:"size"`
+	Time int64 `json:"mtime"` // in nanoseconds since 1970
+}
+
+// blocks are the sizes of the blocks that had bytes.
+func (s *sealedStream) blocks() map[uint32]int64 {
+	out := make(map[uint32]int64)
+	if s == nil {
+		return out
+	}
+	for name, f := range s.Files {
+		text, ok := strings.CutSuffix(name, blockExt)
+		n, err := strconv.ParseUint(text, 10, 32)
+		if ok && err == nil && f.Size > 0 {
+			out[uint32(n)] = f.Size
+		}
+	}
+	return out
+}
+
+// same compares with the files as they are.
+func (s *sealedStream) same(other *sealedStream) bool {
+	if s == nil || len(s.Files) != len(other.Files) {
+		return false
+	}
+	for name, f := range s.Files {
+		if other.Files[name] != f {
+			return false
+		}
+	}
+	return true
+}
+
+// look takes down the files of a stream. It reads none of them.
+func (p place) look() (*sealedStream, error) {
+	s := &sealedStream{Files: make(map[string]sealedFile)}
+	entries, err := os.ReadDir(p.messages())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, name := range settingsFiles() {
+		if info, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
+			s.Files[name] = sealedFile{info.Size(), info.ModTime().UnixNano()}
+		}
+	}
+	for _, e := range entries {
+		if e.Name() != indexFile && filepath.Ext(e.Name()) != blockExt {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		s.Files[e.Name()] = sealedFile{info.Size(), info.ModTime().UnixNano()}
+	}
+	return s, nil
+}
+
+// Seal notes sizes and times after the server has stopped. Where they are the same at the next start, nothing is read.
+func Seal(dir string) error {
+	all, err := places(dir)
+	if err != nil {
+		return err
+	}
+	s := seal{Version: 1, Streams: make(map[string]*sealedStream)}
+	for _, p := range all {
+		rel, err := filepath.Rel(dir, p.dir)
+		if err != nil {
+			return err
+		}
+		if s.Streams[rel], err = p.look(); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, sealFile), text)
+}
+
+// readSeal returns nil where there is no seal, or none that can be read: then everything is read.
+func readSeal(dir string) *seal {
+	text, err := os.ReadFile(filepath.Join(dir, sealFile))
+	if err != nil {
+		return nil
+	}
+	var s seal
+	if json.Unmarshal(text, &s) != nil || s.Version != 1 {
+		return nil
+	}
+	return &s
+}
+
+// of returns what a seal has of a stream; nil: nothing.
+func (s *seal) of(dir string, p place) *sealedStream {
+	if s == nil {
+		return nil
+	}
+	rel, err := filepath.Rel(dir, p.dir)
+	if err != nil {
+		return nil
+	}
+	return s.Streams[rel]
+}
+
+// gone are the streams of a seal whose directories are not there any more.
+func (s *seal) gone(dir string) []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for rel := range s.Streams {
+		if _, err := os.Stat(filepath.Join(dir, rel)); errors.Is(err, fs.ErrNotExist) {
+			out = append(out, filepath.Base(rel))
+		}
+	}
+	return out
+}
+
+// Unseal removes the seal. It must be gone before a server starts.
+func Unseal(dir string) error {
+	err := os.Remove(filepath.Join(dir, sealFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,326 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+)
+
+// TestUnchangedBlocksAreNotRead harms a block and gives the file the time that it had at the clean stop. The start does not
+// notice, so it has not read the block. The server does when it first reads it: then the block is kept aside, and what is whole
+// is recovered while the engine runs.
+func TestUnchangedBlocksAreNotRead(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	path := blockPath(dir, k.stream, 1)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, path)
+	size := len(data) / wrote
+	binary.LittleEndian.PutUint32(data[9*size:], 7) // the length of the tenth record
+	writeFile(t, path, data)
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+
+	e := open(t, Options{Dir: dir})
+	if reports, err := e.Damage(); err != nil || len(reports) > 0 && !reports[0].Running {
+		t.Fatalf("the start has read a block whose size and time are as they were: %+v, %v", reports, err)
+	}
+	s := openStream(t, e, "transcripts")
+	eventually(t, "the whole messages are back", func() bool {
+		records, err := s.Read(t.Context(), "session", 0, 0)
+		return err == nil && len(records) == wrote-1
+	})
+	wantMessages(t, k.read(t, e), []int{10})
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	f := reports[0].Findings[0]
+	if f.Kind != blocks.Damaged || f.Whole != wrote-1 || f.Cut != wrote-10 || f.Lost != 1 || f.Back != wrote-10 || reports[0].Pending {
+		t.Errorf("found %s, pending %t", f, reports[0].Pending)
+	}
+	if !slices.Equal(readFile(t, f.Kept), data) {
+		t.Error("the block is not kept aside as it was found")
+	}
+}
+
+// TestDamageWhileRunning harms a block under a running engine. Whoever reads it gets everything that is whole, and nobody
+// less than that.
+func TestDamageWhileRunning(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 { // eight or so fill a block of 8 MB
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeEngine(t, e) // so that nothing of it is in memory
+	e = open(t, Options{Dir: dir})
+	path := blockPath(dir, "patchbay_stream_large", 1)
+	data := readFile(t, path)
+	second := int(binary.LittleEndian.Uint32(data) &^ (1 << 31))
+	binary.LittleEndian.PutUint32(data[second:], 7)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(data[second:second+4], int64(second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	records, err := openStream(t, e, "large").Read(t.Context(), "t", 0, 0)
+	if err != nil || len(records) != 19 {
+		t.Errorf("the read that met the damage: %d records, %v; 19 are whole", len(records), err)
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || reports[0].Findings[0].Lost != 1 || !slices.Equal(readFile(t, reports[0].Findings[0].Kept), data) {
+		t.Errorf("reports: %+v, %v", reports, err)
+	}
+}
+
+// TestBlockVanishesWhileRunning removes a block under a running engine: it is told, and other blocks can be read.
+func TestBlockVanishesWhileRunning(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 {
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeEngine(t, e) // so that nothing of it is in memory
+	e = open(t, Options{Dir: dir})
+	if err := os.Remove(blockPath(dir, "patchbay_stream_large", 1)); err != nil {
+		t.Fatal(err)
+	}
+	s = openStream(t, e, "large")
+	left := 0
+	eventually(t, "the other blocks can be read", func() bool {
+		records, err := s.Read(t.Context(), "t", 0, 0)
+		left = len(records)
+		return err == nil && left > 0 && left < 20
+	})
+	// One report when the server met it, and one of the check before the next server, with the count.
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 2 || reports[0].Findings[0].Kind != blocks.Missing {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	if f := reports[1].Findings[0]; f.Kind != blocks.Missing || f.Block != 1 || f.Lost != 20-left {
+		t.Errorf("%s; %d of 20 messages can be read", f, left)
+	}
+}
+
+// TestDamageAfterACrash harms a block after kill -9, when the index is not up to date and there is no seal.
+func TestDamageAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, "append", dir)
+	c.awaitAcks(40)
+	c.kill()
+	path := blockPath(dir, "patchbay_stream_records", 1)
+	data := readFile(t, path)
+	for i := range 8 {
+		data[len(data)/10+i] ^= 0xff
+	}
+	writeFile(t, path, data)
+
+	e := open(t, Options{Dir: dir})
+	records, err := openStream(t, e, "records").Read(t.Context(), "t", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := make(map[string]bool)
+	for _, r := range records {
+		there[string(r.Data)] = true
+	}
+	missing := 0
+	for data := range c.acked {
+		if !there[data] {
+			missing++
+		}
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	_, lost, _ := reports[0].Totals()
+	if missing != lost || lost < 1 || lost > 2 {
+		t.Errorf("%d acknowledged records are not there, %d are told to be lost; eight bytes belong to one or two", missing, lost)
+	}
+}
+
+// TestTornTailIsNoDamage: a write that was cut short by the end of the process was never acknowledged.
+func TestTornTailIsNoDamage(t *testing.T) {
+	k := keptKinds()[0]
+	dir := t.TempDir()
+	fill(t, dir, k)
+	if err := blocks.Unseal(dir); err != nil { // as after kill -9
+		t.Fatal(err)
+	}
+	path := blockPath(dir, k.stream, 1)
+	data := readFile(t, path)
+	writeFile(t, path, append(data, data[:len(data)/wrote/2]...))
+	e := open(t, Options{Dir: dir})
+	wantMessages(t, k.read(t, e), nil)
+	if reports, err := e.Damage(); err != nil || len(reports) != 0 {
+		t.Errorf("reports: %+v, %v", reports, err)
+	}
+}
+
+// TestDamagedBlockWithoutIndex: where the server's index is gone too, damage is still told, and what is whole is recovered. How
+// much is lost is then a lower bound.
+func TestDamagedBlockWithoutIndex(t *testing.T) {
+	k := keptKinds()[0]
+	for _, h := range harms() {
+		t.Run(h.name, func(t *testing.T) {
+			dir := t.TempDir()
+			fill(t, dir, k)
+			path := blockPath(dir, k.stream, 1)
+			lost, _ := h.do(t, path)
+			if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil {
+				t.Fatal(err)
+			}
+			e := open(t, Options{Dir: dir})
+			wantMessages(t, k.read(t, e), lost)
+			reports, err := e.Damage()
+			if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+				t.Fatalf("reports: %+v, %v", reports, err)
+			}
+			if f := reports[0].Findings[0]; f.Lost < 1 || f.Lost > len(lost) || f.Whole != wrote-len(lost) {
+				t.Errorf("%s; %d are lost", f, len(lost))
+			}
+		})
+	}
+}
+
+// TestNoOldValueComesBack: where the last value of a key is lost, an older one that was written over is not taken for it.
+func TestNoOldValueComesBack(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	b := openBucket(t, e, BucketConfig{Name: "sessions"})
+	put := func(key string, i int) {
+		if _, err := b.Put(t.Context(), key, storedData(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("other", 0)
+	for i := range 4 {
+		put("again", i)
+	}
+	put("third", 0)
+	closeEngine(t, e)
+	path := blockPath(dir, "patchbay_bucket_sessions", 1)
+	data := readFile(t, path)
+	data[len(data)*9/12] ^= 0xff // in the fifth of six records, the last value of the key
+	writeFile(t, path, data)
+
+	e = open(t, Options{Dir: dir})
+	b = openBucket(t, e, BucketConfig{Name: "sessions"})
+	if v, err := b.Get(t.Context(), "again"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an old value is back: %.20q, revision %d, %v", v.Data, v.Revision, err)
+	}
+	for _, key := range []string{"other", "third"} {
+		if _, err := b.Get(t.Context(), key); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	if f := reports[0].Findings[0]; f.Whole != 2 || f.Lost != 1 {
+		t.Errorf("%s; want 2 whole, 1 lost", f)
+	}
+}
+
+// TestMissingMiddleBlock: what stands in other blocks is not touched, and deleted messages stay deleted.
+func TestMissingMiddleBlock(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for range 20 { // eight or so fill a block of 8 MB
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: []byte(strings.Repeat("x", 1<<20))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Append(t.Context(), Append{Topic: "deleted", Data: []byte("y")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Purge(t.Context(), "deleted"); err != nil {
+		t.Fatal(err)
+	}
+	closeEngine(t, e)
+	if err := os.Remove(blockPath(dir, "patchbay_stream_large", 2)); err != nil {
+		t.Fatal(err)
+	}
+
+	e = open(t, Options{Dir: dir})
+	reports, err := e.Damage()
+	if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+		t.Fatalf("reports: %+v, %v", reports, err)
+	}
+	f := reports[0].Findings[0]
+	records, err := openStream(t, e, "large").Read(t.Context(), "t", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Kind != blocks.Missing || f.Block != 2 || f.Lost < 5 || len(records) != 20-f.Lost {
+		t.Errorf("%s; %d records can be read", f, len(records))
+	}
+	if gone, err := openStream(t, e, "large").Read(t.Context(), "deleted", 0, 0); err != nil || len(gone) != 0 {
+		t.Errorf("a deleted message is back: %d, %v", len(gone), err)
+	}
+}
+
+// TestDamagedSettings: a stream whose settings are damaged loses no message, and it is told and can be repaired.
+func TestDamagedSettings(t *testing.T) {
+	for _, name := range []string{"meta.inf", "meta.sum"} {
+		for _, repair := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, repair %t", name, repair), func(t *testing.T) {
+				k := keptKinds()[0]
+				dir := t.TempDir()
+				fill(t, dir, k)
+				path := filepath.Join(filepath.Dir(filepath.Dir(blockPath(dir, k.stream, 1))), name)
+				data := readFile(t, path)
+				data[5] ^= 0xff
+				writeFile(t, path, data)
+				log := slog.New(slog.DiscardHandler)
+				if c, err := Check(dir, true, log); err != nil || c.OK() || c.Read.Findings[0].Kind != blocks.Settings {
+					t.Errorf("check: %+v, %v", c, err)
+				}
+				if repair {
+					if _, err := Repair(t.Context(), dir, log); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					e := open(t, Options{Dir: dir})
+					wantMessages(t, k.read(t, e), nil)
+					if reports, err := e.Damage(); err != nil || (len(reports) == 0) != repair {
+						t.Errorf("reports: %+v, %v", reports, err)
+					}
+					closeEngine(t, e)
+				}
+				if _, err := Backup(t.Context(), dir, filepath.Join(t.TempDir(), "b")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine/archive"
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+)
+
+// A RestoreResult is what a restore did.
+type RestoreResult struct {
+	Dir     string           `json:"dir"`
+	Summary *archive.Summary `json:"backup"`
+	Before  string           `json:"before,omitempty"` // the store that was there before; "": there was none
+}
+
+// Restore puts the store of a backup in the place of the one that a data directory has, which is kept beside it. The backup is
+// unpacked, checked and opened by a server first: before that nothing changes. No engine may run on the directory.
+func Restore(ctx context.Context, dir, path string, log *slog.Logger) (*RestoreResult, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := holdStopped(dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := restore(ctx, dir, f, log)
+	return r, errors.Join(err, lock.release())
+}
+
+func restore(ctx context.Context, dir string, f *os.File, log *slog.Logger) (*RestoreResult, error) {
+	place, err := os.MkdirTemp(dir, ".restore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(place) // what is left of it after the swap, or all of it
+	r := &RestoreResult{Dir: dir}
+	if r.Summary, err = archive.Read(f, func(stream, name string, data []byte) error {
+		return putFile(filepath.Join(place, "jetstream", "$G", "streams", stream, filepath.FromSlash(name)), data)
+	}); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	read, err := blocks.Check(place, false, log)
+	if err != nil {
+		return nil, err
+	}
+	if len(read.Findings) > 0 {
+		return nil, fmt.Errorf("%s: %s", f.Name(), read.Findings[0])
+	}
+	if err := verify(ctx, place, read.Counts, log); err != nil {
+		return nil, fmt.Errorf("%s: the server does not open it as it should: %w", f.Name(), err)
+	}
+	r.Before, err = blocks.Swap(dir, place, time.Now())
+	return r, err
+}
+
+// putFile writes a file of a new directory, through to the disk.
+func putFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// syncDir makes the names in a directory survive the loss of power, where the system can do that.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
