@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +45,7 @@ func FuzzBody(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	h.(*front).gate.caller = func(_, _ netip.AddrPort) error { return nil } // there is no connection
 	local := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}))
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		fake.features.on = map[string]bool{PluginsFeature: true} // each input finds the same

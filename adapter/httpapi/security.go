@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
 // CheckListen refuses an address that others can reach unless there is a token.
@@ -52,7 +53,7 @@ func isLoopback(host string) bool {
 //   - Host: against a foreign name that was made to point here (DNS rebinding);
 //   - Origin, Sec-Fetch-Site: against pages that do not hide that they are foreign;
 //   - Content-Type: against what a page may send without asking (forms, text, blobs);
-//   - the token, where one is set.
+//   - the token, where one is set; else the caller's process: a plugin in a sandbox could have its code run outside of it.
 //
 // No answer ever has Access-Control-Allow-Origin, so that no page of another
 // origin may read it.
@@ -60,10 +61,12 @@ type gate struct {
 	locked bool
 	token  [sha256.Size]byte // of the token: equal lengths, and nothing to leak
 	hosts  map[string]bool   // in lower case
+
+	caller func(local, remote netip.AddrPort) error // why the process at the other end is refused
 }
 
 func newGate(token config.Secret, hosts []string) *gate {
-	g := &gate{locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
+	g := &gate{caller: doors.Caller, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
 	for _, h := range hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}
@@ -83,7 +86,12 @@ func (g *gate) check(r *http.Request) *problem {
 		return &problem{http.StatusForbidden, "Cross-site request refused. Pages of other origins may not call this server."}
 	case !socket && g.locked && !g.authorized(r):
 		return &problem{http.StatusUnauthorized, "A token is needed: Authorization: Bearer TOKEN, as in [server] of the configuration."}
-	case !jsonOrNothing(r):
+	case !socket && !g.locked:
+		if p := g.checkCaller(r); p != nil {
+			return p
+		}
+	}
+	if !jsonOrNothing(r) {
 		return &problem{http.StatusUnsupportedMediaType, "Content-Type must be application/json."}
 	}
 	return nil

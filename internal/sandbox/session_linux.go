@@ -212,7 +212,7 @@ func filesOf(oob []byte) ([]*os.File, error) {
 // serve answers on the sockets that the jail made in its own network: the first is for names, the others for connections.
 func (s *session) serve(sockets []*os.File) error {
 	o := s.box.opts
-	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, OnDenied: o.OnDenied, Log: o.Log})
+	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, Refused: ownDoor, OnDenied: o.OnDenied, Log: o.Log})
 	for i, f := range sockets {
 		if err := s.serveOne(i, f); err != nil {
 			return err

@@ -1,0 +1,85 @@
+package doors
+
+import (
+	"fmt"
+	"os"
+)
+
+// tries is how often a process's ancestors are gone through where they change meanwhile.
+const tries = 5
+
+// Peer is nil where a process is in none of our sandboxes. The process is the one at the other end of a Unix socket; 0 is one that
+// this process cannot see.
+func Peer(pid int) error {
+	if pid <= 0 {
+		return unknown("its process is in another process namespace")
+	}
+	own, err := ancestorsOf(os.Getpid())
+	if err != nil {
+		return unknown(err.Error())
+	}
+	return outside(pid, own)
+}
+
+// outside is nil where none of a process's ancestors is a jail, those aside that are this process's own: who shares them is where we are.
+func outside(pid int, own map[int]bool) error {
+	var err error
+	for range tries {
+		var moved bool
+		if moved, err = climb(pid, own); !moved {
+			return err
+		}
+	}
+	return unknown("its ancestors change too fast")
+}
+
+// climb goes from a process up to the first. It reports whether a parent was lost on the way, so that what was read says nothing: a number may
+// have been given to another process.
+func climb(pid int, own map[int]bool) (moved bool, err error) {
+	for at, child := pid, 0; at != 0 && !own[at]; {
+		s, err := statusOf(at)
+		if isGone(err) && child == 0 {
+			return false, unknown("its process is gone")
+		}
+		if isGone(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, unknown(err.Error())
+		}
+		name, err := nameOf(at)
+		if err != nil && !isGone(err) {
+			return false, unknown(err.Error())
+		}
+		if child != 0 && !isChild(child, at) {
+			return true, nil
+		}
+		switch {
+		case isJail(name):
+			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
+		case name == "" && child != 0: // a jail that is ending has no name any more
+			return false, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
+		}
+		at, child = s.parent, at
+	}
+	return false, nil
+}
+
+func isChild(pid, parent int) bool {
+	s, err := statusOf(pid)
+	return err == nil && s.parent == parent
+}
+
+// ancestorsOf are a process and all above it.
+func ancestorsOf(pid int) (map[int]bool, error) {
+	all := make(map[int]bool)
+	for at := pid; at != 0; {
+		s, err := statusOf(at)
+		if err != nil {
+			return nil, err
+		}
+		all[at] = true
+		at = s.parent
+	}
+	return all, nil
+}

@@ -1,0 +1,82 @@
+package doors
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+)
+
+// Caller is nil where the process at the other end of a TCP connection of this machine is in none of our sandboxes. local is our end.
+//
+// Three things can be known for sure, and nothing else is built on. Who made a socket shows in the kernel's table, and a
+// plugin in a sandbox can be one user only. A socket that some process has shows a number there; a plugin cannot hand it to a process outside. So where no
+// sandbox of that user shares our network while the socket is there, nobody in one has it; and where one does, a process
+// outside has to be found that has it. A plugin can hide what it has, and pass it round faster than we look, but not into such a process.
+func Caller(local, remote netip.AddrPort) error {
+	before, err := held(local, remote)
+	if err != nil {
+		return err
+	}
+	if err := before.outside(); err != nil {
+		return err
+	}
+	after, err := held(local, remote)
+	if err == nil && after != before {
+		err = unknown("it closed its connection meanwhile")
+	}
+	return err
+}
+
+// held is the caller's socket, which a process has now.
+func held(local, remote netip.AddrPort) (socket, error) {
+	s, found, err := find(local, remote)
+	switch {
+	case err != nil:
+		return socket{}, unknown(err.Error())
+	case !found:
+		return socket{}, unknown("its connection is not one of this machine's, or is closed")
+	case s.inode == 0:
+		return socket{}, unknown("it has closed its connection")
+	}
+	return s, nil
+}
+
+// outside is nil where no process in our sandboxes can have the socket.
+func (s socket) outside() error {
+	own, err := ancestorsOf(os.Getpid())
+	if err != nil {
+		return unknown(err.Error())
+	}
+	pids, err := processes()
+	if err != nil {
+		return unknown(err.Error())
+	}
+	users, err := jails(pids, own)
+	if err != nil {
+		return unknown(err.Error())
+	}
+	if !slices.Contains(users, s.user) {
+		return nil
+	}
+	return s.holders(pids, own)
+}
+
+// holders is nil where processes have the socket and all of them are outside.
+func (s socket) holders(pids []int, own map[int]bool) error {
+	link := fmt.Sprintf("socket:[%d]", s.inode)
+	found := false
+	for _, pid := range pids {
+		if !holds(pid, link) {
+			continue
+		}
+		if err := outside(pid, own); err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return unknown("a plugin in a sandbox uses the same network as the same user, and no other process was seen to have the connection")
+	}
+	return nil
+}

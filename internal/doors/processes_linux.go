@@ -1,0 +1,143 @@
+package doors
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// processes lists the processes there are.
+func processes() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// nameOf is a process's argv[0]. It is empty for one that is about to end, and for threads of the kernel.
+func nameOf(pid int) (string, error) {
+	text, err := readStart(pid, "cmdline")
+	name, _, _ := bytes.Cut(text, []byte{0})
+	return string(name), err
+}
+
+// isJail reports whether a process of that name is one of package jail's. A plugin can call itself so, which changes nothing: what
+// it starts is inside already.
+func isJail(name string) bool { return name == jail.Outer || name == jail.Middle || name == jail.Inner }
+
+// A status is what /proc/PID/stat has of a process.
+type status struct {
+	state  byte
+	parent int
+	kernel bool // it is a thread of the kernel's
+}
+
+// statusOf reads "pid (name) state ppid pgrp session tty tpgid flags …", in which the name may hold anything, parentheses too.
+func statusOf(pid int) (status, error) {
+	const state, parent, flags, isKernel = 0, 1, 6, 0x00200000 // PF_KTHREAD of the kernel's sched.h
+	text, err := readStart(pid, "stat")
+	if err != nil {
+		return status{}, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) <= flags {
+		return status{}, fmt.Errorf("/proc/%d/stat: %d fields", pid, len(fields))
+	}
+	ppid, err := strconv.Atoi(string(fields[parent]))
+	if err != nil {
+		return status{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+	}
+	bits, err := strconv.ParseUint(string(fields[flags]), 10, 64)
+	return status{state: fields[state][0], parent: ppid, kernel: bits&isKernel != 0}, err
+}
+
+// readStart reads the beginning of a file of /proc/PID; what is asked for is within.
+func readStart(pid int, name string) ([]byte, error) {
+	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text := make([]byte, 512)
+	n, err := file.Read(text)
+	if n > 0 || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text[:n], err
+}
+
+// isGone tells the errors of a process that has ended.
+func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
+// jails returns the users of the sandboxes that share this process's network, or may. A sandbox that this process is in itself
+// is none of them: who is in there with it is not outside of anything.
+func jails(pids []int, own map[int]bool) (users []uint64, err error) {
+	network, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	for _, pid := range pids {
+		if own[pid] || !mayBeInit(pid) {
+			continue
+		}
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+		if isGone(err) || err == nil && theirs != network {
+			continue
+		}
+		info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+		if isGone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		users = append(users, uint64(info.Sys().(*syscall.Stat_t).Uid))
+	}
+	slices.Sort(users)
+	return slices.Compact(users), nil
+}
+
+// mayBeInit reports whether a process is the first one of a sandbox, or may be: one that is ending has lost its name, and what is
+// in there with it may live for a moment yet. Once it is a zombie, nothing does.
+func mayBeInit(pid int) bool {
+	name, err := nameOf(pid)
+	if err != nil || name != "" {
+		return name == jail.Inner || err != nil && !isGone(err)
+	}
+	s, err := statusOf(pid)
+	return err != nil && !isGone(err) || err == nil && !s.kernel && s.state != 'Z' && s.state != 'X'
+}
+
+// holds reports whether a process has a socket among its descriptors. A process into which we may not look does not say.
+func holds(pid int, link string) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	file, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	names, _ := file.Readdirnames(-1) // an error leaves the names read so far
+	return slices.ContainsFunc(names, func(name string) bool {
+		to, err := os.Readlink(dir + "/" + name)
+		return err == nil && to == link
+	})
+}
