@@ -44,7 +44,7 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
 		StateDir: filepath.Join(c.Dirs.State, "agents")}
 	if c.Config.Sandbox == config.SandboxDeclared {
-		j.Runner.Confine = confiner(c.procs, c.log)
+		j.Runner.Confine = confiner(c.procs, !c.Config.Server.Token.Empty(), c.log)
 	}
 	j.Reload()
 	c.Jobs = j

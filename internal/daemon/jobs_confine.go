@@ -12,9 +12,13 @@ import (
 )
 
 // confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
-// manifest lists. What this system cannot enforce is an error: the agent then does not run.
-func confiner(procs *proc.Group, log *slog.Logger) func(context.Context, []capability.Capability) (proc.Box, error) {
-	system := sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), procs) })
+// manifest lists. What this system cannot enforce is an error: the agent then does not run. token is whether the daemon asks its callers for one.
+func confiner(procs *proc.Group, token bool, log *slog.Logger) func(context.Context, []capability.Capability) (proc.Box, error) {
+	system := sync.OnceValue(func() *sandbox.System {
+		found := sandbox.Probe(context.Background(), procs)
+		found.Token = token
+		return found
+	})
 	return func(_ context.Context, grants []capability.Capability) (proc.Box, error) {
 		for _, v := range system().Judge(grants) {
 			if v.Status == sandbox.NotEnforced {
