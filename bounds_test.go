@@ -24,6 +24,7 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 		{"nothing can be had: refused", "", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Broken, "read:fs:"},
 		{"nothing can be had: allowed", "allow_unenforced = true\n", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Ready, ""},
 		{"no namespaces: hosts are refused", "capabilities = [\"net:api.example:443\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "net:api.example:443"},
+		{"no namespaces: the whole network is refused without a token", "capabilities = [\"net:*\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "set token in [server]"},
 		{"no redirection: all ports are refused", "capabilities = [\"net:api.example:*\"]\n", sandbox.System{Redirect: none}, dialect.Broken, "net:api.example:*"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
