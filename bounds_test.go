@@ -200,3 +200,17 @@ done
 		})
 	}
 }
+
+// TestTheWholeNetworkWithAToken: what Landlock alone cannot tell apart the token of the configuration does.
+func TestTheWholeNetworkWithAToken(t *testing.T) {
+	h := confinable(t)
+	h.lookers()
+	h.config("[server]\ntoken = \"0123456789abcdef\"\n[plugins.keeper]\ncapabilities = [\"net:*\"]\n")
+	o := h.options()
+	o.Dialects = []string{"kaged"}
+	o.SetSystem(&sandbox.System{Namespaces: errors.New("forbidden here")})
+	p, err := h.openWith(o).Plugin("keeper")
+	if err != nil || p.Error != nil && strings.Contains(*p.Error, "net:*") || len(p.Capabilities) != 1 || p.Capabilities[0].Status == string(sandbox.NotEnforced) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

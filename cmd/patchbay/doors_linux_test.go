@@ -146,6 +146,29 @@ func (s *street) test() {
 		})
 	}
 	s.t.Run("callers in other sandboxes are served", s.foreign)
+	s.t.Run("code that is validated does nothing outside", s.validate)
+}
+
+// validate has the daemon check code that would leave a file behind, and call the daemon.
+func (s *street) validate(t *testing.T) {
+	made := filepath.Join(s.home("four"), ".config/patchbay/made")
+	for deed, code := range map[string]string{
+		"make a file":     fmt.Sprintf("open(%q, 'w').close()", made),
+		"call the daemon": fmt.Sprintf("import urllib.request; urllib.request.urlopen('%s/v1/health', timeout=30).read()", s.four.url),
+	} {
+		body, err := json.Marshal(map[string]string{"name": "draft", "content": code + "\n@on_final\nasync def f(ctx, text): pass\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Detail string }
+		status := s.four.call("POST", "/plugin/validate", string(body), &answer)
+		if status != http.StatusBadRequest || !strings.HasPrefix(answer.Detail, "Invalid plugin code: ") || !strings.Contains(answer.Detail, "tried out in a sandbox") {
+			t.Errorf("%s: %d %s", deed, status, answer.Detail)
+		}
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the file was made")
+	}
 }
 
 func (s *street) home(name string) string { return filepath.Join(s.dir, name) }
