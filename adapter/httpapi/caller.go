@@ -26,6 +26,16 @@ func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, memoKey{}, new(memo))
 }
 
+// Announce makes a listener known as one of this API's, so that no plugin in a sandbox is led to it: a plugin that may connect to
+// some of this machine's ports does so through its host, whose connections [doors.Caller] cannot tell from honest ones.
+func Announce(l *net.TCPListener) (net.Listener, error) {
+	door, err := doors.Announce(l)
+	if err != nil {
+		return nil, err
+	}
+	return door, nil
+}
+
 // checkCaller refuses a plugin in one of our sandboxes, and who may be one. A request that has a token to show is not asked.
 func (g *gate) checkCaller(r *http.Request) *problem {
 	err := g.callerError(r)

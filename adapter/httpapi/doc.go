@@ -16,7 +16,7 @@
 //
 // What it is not: it knows no plugin and keeps no state; it does not listen. The
 // daemon owns the http.Server. It sets ReadHeaderTimeout and IdleTimeout and leaves ReadTimeout and WriteTimeout at
-// zero, since bodies and writes have deadlines of their own here. Its ConnContext is [ConnContext]. Streams and turns run
+// zero, since bodies and writes have deadlines of their own here. Its ConnContext is [ConnContext], and its listener has been through [Announce]. Streams and turns run
 // in the request's context: to shut down, cancel the server's BaseContext, then call Shutdown.
 //
 // A turn belongs to the request that asked for it. A client that goes away, or that

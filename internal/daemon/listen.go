@@ -10,21 +10,22 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/doors"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // listenTCP listens where plugins in sandboxes know not to connect to.
-func listenTCP(address string) (*doors.Door, error) {
+func listenTCP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, listenError(address, err)
 	}
-	door, err := doors.Announce(l.(*net.TCPListener))
+	known, err := httpapi.Announce(l.(*net.TCPListener))
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return door, nil
+	return known, nil
 }
 
 func listenError(address string, err error) error {

@@ -37,24 +37,16 @@ func outside(pid int, own map[int]bool) error {
 // have been given to another process.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
-		s, err := statusOf(at)
-		if isGone(err) && child == 0 {
-			return false, unknown("its process is gone")
-		}
-		if isGone(err) {
-			return true, nil
-		}
-		if err != nil {
-			return false, unknown(err.Error())
-		}
-		name, err := nameOf(at)
-		if err != nil && !isGone(err) {
-			return false, unknown(err.Error())
-		}
-		if child != 0 && !isChild(child, at) {
-			return true, nil
-		}
+		s, name, err := look(at)
 		switch {
+		case child != 0 && !isChild(child, at):
+			return true, nil
+		case isHidden(err) && child != 0:
+			return false, nil
+		case isGone(err):
+			return false, unknown("its process is gone")
+		case err != nil:
+			return false, unknown(err.Error())
 		case isJail(name):
 			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
 		case name == "" && child != 0: // a jail that is ending has no name any more
@@ -63,6 +55,16 @@ func climb(pid int, own map[int]bool) (moved bool, err error) {
 		at, child = s.parent, at
 	}
 	return false, nil
+}
+
+// look reads what a process is.
+func look(pid int) (status, string, error) {
+	s, err := statusOf(pid)
+	if err != nil {
+		return status{}, "", err
+	}
+	name, err := nameOf(pid)
+	return s, name, err
 }
 
 func isChild(pid, parent int) bool {
@@ -75,10 +77,13 @@ func ancestorsOf(pid int) (map[int]bool, error) {
 	all := make(map[int]bool)
 	for at := pid; at != 0; {
 		s, err := statusOf(at)
+		all[at] = true
+		if isHidden(err) && at != pid {
+			return all, nil
+		}
 		if err != nil {
 			return nil, err
 		}
-		all[at] = true
 		at = s.parent
 	}
 	return all, nil

@@ -20,8 +20,12 @@ import (
 // patience is how long a test waits for what must come; it is not a measure of anything.
 const patience = 30 * time.Second
 
-// nobody is an ordinary user, who sees less of other processes than root.
-const nobody = 65534
+const (
+	nobody = 65534 // whom the kernel takes a plugin for whose host is root
+
+	// ordinary is a user who sees less of other processes than root. It is not nobody: root's sandboxes that run at the same time are that one's, too.
+	ordinary = 64321
+)
 
 // TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as its name says.
 func TestMain(m *testing.M) {
@@ -35,36 +39,58 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestAsNobody runs every other test once more as an ordinary user.
-func TestAsNobody(t *testing.T) {
+// TestAsAnOrdinaryUser runs every other test once more as an ordinary user.
+func TestAsAnOrdinaryUser(t *testing.T) { runAsOrdinary(t, "0") }
+
+// TestWhereProcessesAreHidden runs them where an ordinary user cannot look at other users' processes, and where he does not even see them.
+func TestWhereProcessesAreHidden(t *testing.T) {
+	for _, level := range []string{"1", "2"} {
+		t.Run("hidepid="+level, func(t *testing.T) { runAsOrdinary(t, level) })
+	}
+}
+
+// runAsOrdinary runs this program's tests with a /proc that hides so much.
+func runAsOrdinary(t *testing.T, hidepid string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("all tests run as an ordinary user already")
 	}
-	dir, err := os.MkdirTemp("", "doors-test-")
-	if err != nil {
+	binary := program(t)
+	dir := filepath.Join(filepath.Dir(binary), "work")
+	if err := errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	binary := filepath.Join(dir, "tests")
-	self, err := os.ReadFile("/proc/self/exe")
-	if err := errors.Join(err, os.WriteFile(binary, self, 0o755), os.Chmod(dir, 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(binary, "-test.skip=^TestAsNobody$", "-test.v="+fmt.Sprint(testing.Verbose()), "-test.timeout=5m")
+	cmd := exec.Command("/proc/self/exe", "-fake", "ordinary", hidepid, binary, "-test.skip=^(TestAsAnOrdinaryUser|TestWhereProcessesAreHidden)$",
+		"-test.v="+fmt.Sprint(testing.Verbose()), "-test.timeout=5m")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
-	text := strings.ReplaceAll(string(out), "\n", "\n    as nobody: ")
+	text := strings.ReplaceAll(string(out), "\n", "\n    as a user: ")
 	if err != nil {
-		t.Fatalf("%v\n    as nobody: %s", err, text)
+		t.Fatalf("%v\n    as a user: %s", err, text)
 	}
-	t.Logf("\n    as nobody: %s", text)
+	t.Logf("\n    as a user: %s", text)
+}
+
+// becomeOrdinary runs a program as an ordinary user, in a mount namespace that is this process's own.
+func becomeOrdinary(args []string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, "hidepid="+args[0]); err != nil {
+		return err
+	}
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+	return cmd.Run()
 }
 
 // fakes are callers. Each connects to the address that is its argument, and says something there.
 func fakes() map[string]func([]string) error {
 	return map[string]func([]string) error{
+		"ordinary": becomeOrdinary,
 		"jail":     runJail,
 		"call":     call,
 		"fleeting": callAndEnd,

@@ -88,6 +88,10 @@ func readStart(pid int, name string) ([]byte, error) {
 // isGone tells the errors of a process that has ended.
 func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
+// isHidden tells the errors of a process that is there and that we may not look at, since /proc is mounted so that users see their own alone
+// (hidepid). One that is not there at all, though it is known to be, is hidden, too. The jails of our own user are never hidden from us.
+func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
+
 // jails returns the users of the sandboxes that share this process's network, or may. A sandbox that this process is in itself
 // is none of them: who is in there with it is not outside of anything.
 func jails(pids []int, own map[int]bool) (users []uint64, err error) {
@@ -96,35 +100,57 @@ func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 		return nil, err
 	}
 	for _, pid := range pids {
-		if own[pid] || !mayBeInit(pid) {
+		if own[pid] {
 			continue
 		}
-		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
-		if isGone(err) || err == nil && theirs != network {
-			continue
-		}
-		info, err := os.Stat("/proc/" + strconv.Itoa(pid))
-		if isGone(err) {
-			continue
-		}
+		user, ok, err := jailUser(pid, network)
 		if err != nil {
 			return nil, err
 		}
-		users = append(users, uint64(info.Sys().(*syscall.Stat_t).Uid))
+		if ok {
+			users = append(users, user)
+		}
 	}
 	slices.Sort(users)
 	return slices.Compact(users), nil
 }
 
-// mayBeInit reports whether a process is the first one of a sandbox, or may be: one that is ending has lost its name, and what is
-// in there with it may live for a moment yet. Once it is a zombie, nothing does.
-func mayBeInit(pid int) bool {
-	name, err := nameOf(pid)
-	if err != nil || name != "" {
-		return name == jail.Inner || err != nil && !isGone(err)
+// jailUser is who runs in the sandbox that begins with a process. ok is false where it begins none, or one with another network.
+func jailUser(pid int, network string) (user uint64, ok bool, err error) {
+	may, hidden := mayBeInit(pid)
+	if !may {
+		return 0, false, nil
 	}
-	s, err := statusOf(pid)
-	return err != nil && !isGone(err) || err == nil && !s.kernel && s.state != 'Z' && s.state != 'X'
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if isGone(err) || err == nil && theirs != network {
+		return 0, false, nil
+	}
+	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	if isGone(err) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	user = uint64(info.Sys().(*syscall.Stat_t).Uid)
+	return user, !hidden || user != uint64(os.Geteuid()), nil
+}
+
+// mayBeInit reports whether a process is the first one of a sandbox, or may be: one that is hidden, and one that is ending, which has lost its
+// name, while what is in there with it may live for a moment yet. Once it is a zombie, nothing does.
+func mayBeInit(pid int) (may, hidden bool) {
+	name, err := nameOf(pid)
+	if err == nil && name != "" {
+		return name == jail.Inner, false
+	}
+	var s status
+	if err == nil {
+		s, err = statusOf(pid)
+	}
+	if err != nil {
+		return !isGone(err), isHidden(err)
+	}
+	return !s.kernel && s.state != 'Z' && s.state != 'X', false
 }
 
 // holds reports whether a process has a socket among its descriptors. A process into which we may not look does not say.

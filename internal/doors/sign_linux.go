@@ -73,11 +73,11 @@ func turnAway(l *net.TCPListener) error {
 // machine. To be asked after the connection was made: a daemon that began to listen before that has its sign out by then, or turns the
 // connection away.
 func At(addr netip.AddrPort) (bool, error) {
-	addr = clean(addr)
 	here, err := isHere(addr)
 	if err != nil || !here {
 		return false, err
 	}
+	addr = clean(addr)
 	found := false
 	err = signs(func(door netip.AddrPort) {
 		same := door.Addr() == addr.Addr() || door.Addr().IsUnspecified() || addr.Addr().IsUnspecified()
@@ -110,17 +110,17 @@ func signs(f func(netip.AddrPort)) error {
 // isHere reports whether an address is one of this machine's, by asking the kernel for the way there: one's own addresses
 // are reached from themselves. Nothing is sent.
 func isHere(addr netip.AddrPort) (bool, error) {
-	if addr.Addr().IsLoopback() || addr.Addr().IsUnspecified() {
+	if a := clean(addr).Addr(); a.IsLoopback() || a.IsUnspecified() {
 		return true, nil
 	}
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(addr))
 	if errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EACCES) {
-		return false, nil // no way, one that needs a zone, or a broadcast address: one's own need none of these
+		return false, nil // no way, one that needs a zone and has none, or a broadcast address: one's own are not like that
 	}
 	if err != nil {
 		return false, err
 	}
 	defer conn.Close()
 	from, ok := conn.LocalAddr().(*net.UDPAddr)
-	return ok && clean(from.AddrPort()).Addr() == addr.Addr(), nil
+	return ok && clean(from.AddrPort()).Addr() == clean(addr).Addr(), nil
 }
