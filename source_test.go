@@ -1,6 +1,7 @@
 package patchbay_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -45,9 +47,27 @@ func isMade(h house) bool {
 // TestCheckedCodeHasNothing: code that is checked runs, and reaches nothing.
 func TestCheckedCodeHasNothing(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
+	t.Run("with namespaces", func(t *testing.T) { checkedCodeHasNothing(t, nil) })
+	t.Run("with Landlock alone", func(t *testing.T) {
+		if err := landlockAlone(); err != nil {
+			t.Skip(err)
+		}
+		checkedCodeHasNothing(t, &sandbox.System{Namespaces: errors.New("forbidden here")})
+	})
+}
+
+// landlockAlone is nil where there is a sandbox without namespaces.
+func landlockAlone() error {
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	return sandbox.Probe(context.Background(), g).Landlock
+}
+
+func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	h := confinable(t)
 	o := h.options()
 	o.Dir = t.TempDir() // which is not there for it
+	o.SetSystem(system)
 	host := h.openWith(o)
 	for deed, code := range deeds(t, h) {
 		t.Run("code that "+deed, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
@@ -56,8 +57,19 @@ func (g *gate) callerError(r *http.Request) error {
 	if known == nil {
 		known = new(memo)
 	}
-	known.ask.Do(func() { known.err = g.ask(r) })
+	known.ask.Do(func() {
+		if known.err = g.ask(r); known.err != nil {
+			g.tell(known.err)
+		}
+	})
 	return known.err
+}
+
+// tell logs a refusal, one a second: a plugin can call as fast as it likes.
+func (g *gate) tell(err error) {
+	if now := time.Now().Unix(); g.told.Swap(now) != now {
+		g.log.Warn("caller refused", "err", err)
+	}
 }
 
 // ask finds out who is at the other end of a request's connection.

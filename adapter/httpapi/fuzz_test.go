@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -71,7 +72,7 @@ func FuzzAuthorization(f *testing.F) {
 	for _, seed := range []string{"", "Bearer the-token", "bearer  the-token ", "Basic dXNlcjp0aGUtdG9rZW4=", "Basic OnRoZS10b2tlbg", "Bearer", "the-token", "Basic dGhlLXRva2Vu", "Bearer the-token2"} {
 		f.Add(seed)
 	}
-	g := newGate(config.NewSecret("the-token"), nil)
+	g := newGate(config.NewSecret("the-token"), nil, slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, header string) {
 		r := &http.Request{Header: http.Header{"Authorization": {header}}}
 		if !g.authorized(r) {

@@ -5,12 +5,14 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/doors"
@@ -63,10 +65,12 @@ type gate struct {
 	hosts  map[string]bool   // in lower case
 
 	caller func(local, remote netip.AddrPort) error // why the process at the other end is refused
+	told   atomic.Int64                             // the second in which that was last logged
+	log    *slog.Logger
 }
 
-func newGate(token config.Secret, hosts []string) *gate {
-	g := &gate{caller: doors.Caller, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
+func newGate(token config.Secret, hosts []string, log *slog.Logger) *gate {
+	g := &gate{caller: doors.Caller, log: log, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
 	for _, h := range hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}
