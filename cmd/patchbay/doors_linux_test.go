@@ -147,6 +147,17 @@ func (s *street) test() {
 	}
 	s.t.Run("callers in other sandboxes are served", s.foreign)
 	s.t.Run("code that is validated does nothing outside", s.validate)
+	s.t.Run("the operator is told", s.told)
+}
+
+// told ends the first daemon, and looks into its log.
+func (s *street) told(t *testing.T) {
+	s.four.stop()
+	for _, line := range []string{"where a Patchbay daemon listens, which no plugin in a sandbox may use", "caller refused", "the caller is in a sandbox of Patchbay's"} {
+		if log := s.four.log.String(); !strings.Contains(log, line) {
+			t.Errorf("the log has no %q:\n%s", line, log)
+		}
+	}
 }
 
 // validate has the daemon check code that would leave a file behind, and call the daemon.

@@ -1,6 +1,7 @@
 package doors
 
 import (
+	"io"
 	"net"
 	"net/netip"
 )
@@ -13,7 +14,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// unknown is the refusal of a caller of whom cannot be told where it runs.
+// unknown is the refusal of a caller that may be in a sandbox or not.
 func unknown(reason string) *Refusal {
 	return &Refusal{Reason: "cannot tell whether the caller is in a sandbox: " + reason}
 }
@@ -21,14 +22,14 @@ func unknown(reason string) *Refusal {
 // A Door is a listener that others know to be a daemon's.
 type Door struct {
 	*net.TCPListener
-	sign interface{ Close() error }
+	name io.Closer // the announcement
 }
 
-// Close stops listening, and only then takes the sign down.
+// Close stops listening, and only then takes the announcement back.
 func (d *Door) Close() error {
 	err := d.TCPListener.Close()
-	if signErr := d.sign.Close(); err == nil {
-		err = signErr
+	if nameErr := d.name.Close(); err == nil {
+		err = nameErr
 	}
 	return err
 }

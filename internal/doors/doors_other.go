@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Announce hangs out no sign: there is no sandbox here, and so nobody who would look for it.
+// Announce does nothing: there is no sandbox here, and so no broker that would look for daemons.
 func Announce(l *net.TCPListener) (*Door, error) {
-	return &Door{TCPListener: l, sign: io.NopCloser(strings.NewReader(""))}, nil
+	return &Door{TCPListener: l, name: io.NopCloser(strings.NewReader(""))}, nil
 }
 
-// At finds no daemon: nobody dials for a plugin here.
+// At finds no daemon: no broker asks here.
 func At(netip.AddrPort) (bool, error) { return false, nil }
 
-// Caller lets everybody in: nobody is in a sandbox here.
+// Caller refuses no caller: there is no sandbox here.
 func Caller(_, _ netip.AddrPort) error { return nil }
 
-// Peer lets everybody in: nobody is in a sandbox here.
+// Peer refuses no process: there is no sandbox here.
 func Peer(int) error { return nil }

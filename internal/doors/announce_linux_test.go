@@ -81,8 +81,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestWhoCameBeforeTheSign: between listening and the sign somebody may have connected, and seen no sign.
-func TestWhoCameBeforeTheSign(t *testing.T) {
+// TestConnectionsBeforeTheAnnouncement: between listening and the announcement a broker may have connected, and found no daemon.
+func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -118,16 +118,16 @@ func TestWhoCameBeforeTheSign(t *testing.T) {
 	conn.Close()
 }
 
-// TestStrangersSigns: what looks like a sign and is none is passed over.
-func TestStrangersSigns(t *testing.T) {
+// TestNamesOfOtherPrograms: a name that looks like an announcement and has no address is passed over.
+func TestNamesOfOtherPrograms(t *testing.T) {
 	for _, name := range []string{"", "x", "127.0.0.1", "127.0.0.1:99999/x", "/127.0.0.1:1"} {
-		f, err := hang(signPrefix + name + "/stranger")
+		f, err := bindName(namePrefix + name + "/stranger")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
 	}
-	err := signs(func(a netip.AddrPort) {
+	err := announced(func(a netip.AddrPort) {
 		if a.Port() == 1 || !a.Addr().IsValid() {
 			t.Errorf("%s was taken for a daemon", a)
 		}

@@ -14,30 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signPrefix is how the names of signs begin. The address follows, and then what makes the name unique: nobody can keep a daemon
-// from hanging out its sign by taking the name.
-const signPrefix = "patchbay-door/"
+// namePrefix is how the name of an announcement begins. The address follows, and then a random part: without it, another program could
+// take the name first and keep the daemon from announcing itself.
+const namePrefix = "patchbay-door/"
 
-// Announce makes a listener known as a daemon's to every process that can connect to it, by an abstract Unix socket whose name
-// has the address. /proc/net/unix lists those of the same network namespace, whoever's they are, and the kernel removes one with its process. Who
-// connected before the sign was out may not have seen it, and is turned away.
+// Announce makes a listener known as a daemon's to every process that can connect to it: it binds an abstract Unix socket whose name
+// contains the address. /proc/net/unix lists all such names of the network namespace, whichever user has them, and the kernel removes a name with
+// its process. Connections that were made before the announcement are closed, because a broker that made one could not have seen it.
 func Announce(l *net.TCPListener) (*Door, error) {
 	local, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
 		return nil, fmt.Errorf("the listener's address is a %T", l.Addr())
 	}
-	sign, err := hang(signPrefix + clean(local.AddrPort()).String() + "/" + rand.Text())
+	name, err := bindName(namePrefix + clean(local.AddrPort()).String() + "/" + rand.Text())
 	if err != nil {
 		return nil, fmt.Errorf("plugins in sandboxes could not be kept away from %s: %w", local, err)
 	}
-	if err := turnAway(l); err != nil {
-		return nil, errors.Join(err, sign.Close())
+	if err := closeWaiting(l); err != nil {
+		return nil, errors.Join(err, name.Close())
 	}
-	return &Door{TCPListener: l, sign: sign}, nil
+	return &Door{TCPListener: l, name: name}, nil
 }
 
-// hang binds an abstract socket to which nobody can connect.
-func hang(name string) (*os.File, error) {
+// bindName binds an abstract socket. It does not listen, so no process can connect to it.
+func bindName(name string) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -45,11 +45,11 @@ func hang(name string) (*os.File, error) {
 	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@" + name}); err != nil {
 		return nil, errors.Join(os.NewSyscallError("bind", err), unix.Close(fd))
 	}
-	return os.NewFile(uintptr(fd), "sign"), nil
+	return os.NewFile(uintptr(fd), "announcement"), nil
 }
 
-// turnAway closes the connections that wait for being accepted.
-func turnAway(l *net.TCPListener) error {
+// closeWaiting closes the connections that have not been accepted yet.
+func closeWaiting(l *net.TCPListener) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
 		return err
@@ -69,9 +69,8 @@ func turnAway(l *net.TCPListener) error {
 	return err
 }
 
-// At reports whether a daemon listens where a connection to this address ends: at the address itself, or at all addresses of this
-// machine. To be asked after the connection was made: a daemon that began to listen before that has its sign out by then, or turns the
-// connection away.
+// At reports whether a connection to this address ends at a daemon: one that listens at the address, or at all addresses of this
+// machine. Call it after the connection was made. A daemon that listened by then has announced itself, or will close the connection.
 func At(addr netip.AddrPort) (bool, error) {
 	here, err := isHere(addr)
 	if err != nil || !here {
@@ -79,15 +78,15 @@ func At(addr netip.AddrPort) (bool, error) {
 	}
 	addr = clean(addr)
 	found := false
-	err = signs(func(door netip.AddrPort) {
+	err = announced(func(door netip.AddrPort) {
 		same := door.Addr() == addr.Addr() || door.Addr().IsUnspecified() || addr.Addr().IsUnspecified()
 		found = found || same && door.Port() == addr.Port()
 	})
 	return found, err
 }
 
-// signs calls f for each sign that is out.
-func signs(f func(netip.AddrPort)) error {
+// announced calls f with the address of each daemon.
+func announced(f func(netip.AddrPort)) error {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return err
@@ -95,20 +94,20 @@ func signs(f func(netip.AddrPort)) error {
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		_, name, found := strings.Cut(lines.Text(), " @"+signPrefix)
+		_, name, found := strings.Cut(lines.Text(), " @"+namePrefix)
 		if !found {
 			continue
 		}
 		text, _, _ := strings.Cut(name, "/")
-		if door, err := netip.ParseAddrPort(text); err == nil { // else a stranger's, of a like name
+		if door, err := netip.ParseAddrPort(text); err == nil { // else some other program chose a similar name
 			f(clean(door))
 		}
 	}
 	return lines.Err()
 }
 
-// isHere reports whether an address is one of this machine's, by asking the kernel for the way there: one's own addresses
-// are reached from themselves. Nothing is sent.
+// isHere reports whether an address is one of this machine's. It asks the kernel from which address it would send to it: for an
+// address of this machine, that is the address itself. Nothing is sent.
 func isHere(addr netip.AddrPort) (bool, error) {
 	if a := clean(addr).Addr(); a.IsLoopback() || a.IsUnspecified() {
 		return true, nil
