@@ -8,7 +8,7 @@ import (
 // tries is how often a process's ancestors are gone through where they change meanwhile.
 const tries = 5
 
-// Peer is nil where a process is in none of our sandboxes. The process is the one at the other end of a Unix socket; 0 is one that
+// Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of a Unix socket; 0 stands for one that
 // this process cannot see.
 func Peer(pid int) error {
 	if pid <= 0 {
@@ -21,7 +21,7 @@ func Peer(pid int) error {
 	return outside(pid, own)
 }
 
-// outside is nil where none of a process's ancestors is a jail, those aside that are this process's own: who shares them is where we are.
+// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too, do not count.
 func outside(pid int, own map[int]bool) error {
 	var err error
 	for range tries {
@@ -33,8 +33,8 @@ func outside(pid int, own map[int]bool) error {
 	return unknown("its ancestors change too fast")
 }
 
-// climb goes from a process up to the first. It reports whether a parent was lost on the way, so that what was read says nothing: a number may
-// have been given to another process.
+// climb goes from a process up to the first. It reports whether a parent ended meanwhile. What was read then means nothing: its number may
+// belong to another process by now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := look(at)

@@ -7,12 +7,14 @@ import (
 	"slices"
 )
 
-// Caller is nil where the process at the other end of a TCP connection of this machine is in none of our sandboxes. local is our end.
+// Caller returns nil if the process at the other end of a TCP connection is in none of our sandboxes. local is our end of it.
 //
-// Three things can be known for sure, and nothing else is built on. Who made a socket shows in the kernel's table, and a
-// plugin in a sandbox can be one user only. A socket that some process has shows a number there; a plugin cannot hand it to a process outside. So where no
-// sandbox of that user shares our network while the socket is there, nobody in one has it; and where one does, a process
-// outside has to be found that has it. A plugin can hide what it has, and pass it round faster than we look, but not into such a process.
+// It relies on three facts. The kernel's table shows the user of a socket, and a plugin in a sandbox can be one user only. The table shows a
+// number for a socket as long as some process has it. A plugin cannot hand a socket to a process outside of its sandbox.
+//
+// So if no sandbox of that user shares our network while the socket is held, the caller is in none. If there is such a
+// sandbox, a process outside has to be found that has the socket. A plugin can hide its descriptors, or pass a socket round faster than we
+// look; then no such process is found, and it is refused.
 func Caller(local, remote netip.AddrPort) error {
 	before, err := held(local, remote)
 	if err != nil {

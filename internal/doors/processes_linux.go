@@ -88,12 +88,12 @@ func readStart(pid int, name string) ([]byte, error) {
 // isGone tells the errors of a process that has ended.
 func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
-// isHidden tells the errors of a process that is there and that we may not look at, since /proc is mounted so that users see their own alone
-// (hidepid). One that is not there at all, though it is known to be, is hidden, too. The jails of our own user are never hidden from us.
+// isHidden tells the errors of a process that is known to exist and that we may not look at: /proc can be mounted so that users see no
+// processes but their own (hidepid), in part or not at all. The jails of our own user are never hidden from us.
 func isHidden(err error) bool { return isGone(err) || errors.Is(err, os.ErrPermission) }
 
-// jails returns the users of the sandboxes that share this process's network, or may. A sandbox that this process is in itself
-// is none of them: who is in there with it is not outside of anything.
+// jails returns the users of the sandboxes that share this process's network, or may share it. If this process runs in a sandbox itself,
+// that one does not count.
 func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 	network, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -115,14 +115,16 @@ func jails(pids []int, own map[int]bool) (users []uint64, err error) {
 	return slices.Compact(users), nil
 }
 
-// jailUser is who runs in the sandbox that begins with a process. ok is false where it begins none, or one with another network.
+// jailUser returns the user of the sandbox whose first process this is. ok is false if it is not the first process of a sandbox, or of one that
+// has another network.
 func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	may, hidden := mayBeInit(pid)
 	if !may {
 		return 0, false, nil
 	}
+	// One that is ending has no namespaces any more, though it is still there. Its network is then not known, like that of another user's.
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
-	if isGone(err) || err == nil && theirs != network {
+	if err == nil && theirs != network {
 		return 0, false, nil
 	}
 	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
@@ -136,8 +138,8 @@ func jailUser(pid int, network string) (user uint64, ok bool, err error) {
 	return user, !hidden || user != uint64(os.Geteuid()), nil
 }
 
-// mayBeInit reports whether a process is the first one of a sandbox, or may be: one that is hidden, and one that is ending, which has lost its
-// name, while what is in there with it may live for a moment yet. Once it is a zombie, nothing does.
+// mayBeInit reports whether a process is the first one of a sandbox, or may be. A hidden process may be one. So may a process that is
+// ending: it has lost its name already, while the other processes of its sandbox may live for another moment. When it is a zombie, they are gone.
 func mayBeInit(pid int) (may, hidden bool) {
 	name, err := nameOf(pid)
 	if err == nil && name != "" {
@@ -153,7 +155,7 @@ func mayBeInit(pid int) (may, hidden bool) {
 	return !s.kernel && s.state != 'Z' && s.state != 'X', false
 }
 
-// holds reports whether a process has a socket among its descriptors. A process into which we may not look does not say.
+// holds reports whether a process has a socket among its descriptors. It is false for a process whose descriptors we may not see.
 func holds(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)
