@@ -25,6 +25,7 @@ func TestWhatCannotBeEnforced(t *testing.T) {
 		{"nothing can be had: refused", "", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Broken, "read:fs:"},
 		{"nothing can be had: allowed", "allow_unenforced = true\n", sandbox.System{Namespaces: none, Landlock: none, Filter: none}, dialect.Ready, ""},
 		{"no namespaces: hosts are refused", "capabilities = [\"net:api.example:443\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "net:api.example:443"},
+		{"no namespaces: the whole network is refused without a token", "capabilities = [\"net:*\"]\n", sandbox.System{Namespaces: none}, dialect.Broken, "set token in [server]"},
 		{"no redirection: all ports are refused", "capabilities = [\"net:api.example:*\"]\n", sandbox.System{Redirect: none}, dialect.Broken, "net:api.example:*"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -205,5 +206,19 @@ done
 				t.Errorf("%s, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestTheWholeNetworkWithAToken: what Landlock alone cannot tell apart the token of the configuration does.
+func TestTheWholeNetworkWithAToken(t *testing.T) {
+	h := confinable(t)
+	h.lookers()
+	h.config("[server]\ntoken = \"0123456789abcdef\"\n[plugins.keeper]\ncapabilities = [\"net:*\"]\n")
+	o := h.options()
+	o.Dialects = []string{"kaged"}
+	o.SetSystem(&sandbox.System{Namespaces: errors.New("forbidden here")})
+	p, err := h.openWith(o).Plugin("keeper")
+	if err != nil || p.Error != nil && strings.Contains(*p.Error, "net:*") || len(p.Capabilities) != 1 || p.Capabilities[0].Status == string(sandbox.NotEnforced) {
+		t.Errorf("%+v, %v", p, err)
 	}
 }

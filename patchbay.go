@@ -82,10 +82,13 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
 		closed: make(chan struct{})}
 	h.system = sync.OnceValue(func() *sandbox.System {
-		if s.system != nil {
-			return s.system
+		found := s.system
+		if found == nil {
+			found = sandbox.Probe(context.Background(), h.procs)
 		}
-		return sandbox.Probe(context.Background(), h.procs)
+		here := *found
+		here.Token = !s.config.Server.Token.Empty()
+		return &here
 	})
 	if err := h.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, h.Close())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,9 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // SourceDialect is the dialect whose plugins are single files of code, which a
@@ -85,31 +89,69 @@ func readSource(path string) (string, error) {
 }
 
 // CheckSource says what code would be as a plugin of that name, without saving
-// it. Code that is none is a [*CodeError].
+// it. Code that is none is a [*CodeError]. The code runs in a sandbox in which there is nothing but the interpreter and its packages,
+// and the error says where that may be why it fails. Where there is no sandbox, the code is read and not run.
 func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, error) {
-	return h.tryOut(ctx, name, content, (*python.Dialect).Validate)
+	rt := h.runtime(h.sourceLog(name))
+	try := (*python.Dialect).Validate
+	if err := h.trialBox(rt); err != nil {
+		rt.Log.Info("code is checked without being run", "err", err)
+		try = (*python.Dialect).Inspect
+	}
+	s, err := h.tryOut(ctx, rt, python.Draft{Name: name, Content: content}, try)
+	return s, python.Tried(err)
+}
+
+// trialBox makes the runtime's sandbox one in which code has nothing, or says why there is none.
+func (h *Host) trialBox(rt *dialect.Runtime) error {
+	if h.setup.config.Sandbox == config.SandboxOff {
+		return errors.New("the configuration says sandbox = \"off\"")
+	}
+	system := h.system()
+	if err := system.Possible(); err != nil {
+		return err
+	}
+	rt.Box = func(...string) proc.Box { return sandbox.New(sandbox.Options{System: system, Log: rt.Log}) }
+	return nil
 }
 
 // SaveSource checks code, replaces the plugin's file with it as a whole, and
-// loads it. Where the code is no plugin, all stays as it is, and so it does where
-// the file is a link: [ErrLink].
+// loads it. The code is checked as it is loaded then: with what the configuration gives that plugin, and within what it is held to. Where the
+// code is no plugin, all stays as it is, and so it does where the file is a link: [ErrLink].
 func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, error) {
 	if err := h.refuseLink(name); err != nil {
 		return Source{}, err
 	}
-	checked, err := h.CheckSource(ctx, name, content)
+	checked, err := h.loadDraft(ctx, name, content)
 	if err != nil {
 		return Source{}, err
 	}
 	if e := h.knownSource(checked.Name); e != nil && e.found.Path != checked.Path {
 		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.Name, e.found.Path)
 	}
-	s, err := h.tryOut(ctx, name, content, (*python.Dialect).Save)
+	if err := python.Save(h.setup.env, name, content); err != nil {
+		return Source{}, hook.Failure(hook.Unavailable, err)
+	}
+	_, err = h.ReloadSource(ctx, name)
+	return checked, err
+}
+
+// loadDraft runs code as the plugin of that name is run when it is loaded.
+func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, error) {
+	settings, err := h.setup.settings(name)
 	if err != nil {
 		return Source{}, err
 	}
-	_, err = h.ReloadSource(ctx, name)
-	return s, err
+	rt := h.runtime(h.sourceLog(name))
+	draft := &entry{found: dialect.Found{Dialect: SourceDialect, Name: name}, settings: settings}
+	if err := h.confine(draft, rt); err != nil {
+		return Source{}, hook.Failure(hook.Unavailable, err)
+	}
+	return h.tryOut(ctx, rt, python.Draft{Name: name, Content: content, Env: settings.Env}, (*python.Dialect).Validate)
+}
+
+func (h *Host) sourceLog(name string) *slog.Logger {
+	return h.setup.Logger.With("plugin", name, "dialect", SourceDialect)
 }
 
 // refuseLink: to save is to replace a file of this directory, not one elsewhere.
@@ -125,14 +167,13 @@ func (h *Host) refuseLink(name string) error {
 }
 
 // tryOut lets an interpreter of its own look at code.
-func (h *Host) tryOut(ctx context.Context, name, content string,
-	do func(*python.Dialect, context.Context, *dialect.Runtime, string, string) (*python.Validated, error)) (Source, error) {
-	path, err := python.Path(h.setup.env, name)
+func (h *Host) tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
+	try func(*python.Dialect, context.Context, *dialect.Runtime, python.Draft) (*python.Validated, error)) (Source, error) {
+	path, err := python.Path(h.setup.env, draft.Name)
 	if err != nil {
 		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
 	}
-	log := h.setup.Logger.With("plugin", name, "dialect", SourceDialect)
-	v, err := do(python.New(), ctx, h.runtime(log), name, content)
+	v, err := try(python.New(), ctx, rt, draft)
 	if err != nil {
 		return Source{}, err
 	}

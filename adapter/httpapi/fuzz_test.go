@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +46,7 @@ func FuzzBody(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	h.(*front).gate.caller = func(_, _ netip.AddrPort) error { return nil } // there is no connection
 	local := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}))
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		fake.features.on = map[string]bool{PluginsFeature: true} // each input finds the same
@@ -69,7 +72,7 @@ func FuzzAuthorization(f *testing.F) {
 	for _, seed := range []string{"", "Bearer the-token", "bearer  the-token ", "Basic dXNlcjp0aGUtdG9rZW4=", "Basic OnRoZS10b2tlbg", "Bearer", "the-token", "Basic dGhlLXRva2Vu", "Bearer the-token2"} {
 		f.Add(seed)
 	}
-	g := newGate(config.NewSecret("the-token"), nil)
+	g := newGate(config.NewSecret("the-token"), nil, slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, header string) {
 		r := &http.Request{Header: http.Header{"Authorization": {header}}}
 		if !g.authorized(r) {

@@ -75,7 +75,7 @@ func New(o Options) (http.Handler, error) {
 	if err := a.addPages(o.Web == nil); err != nil {
 		return nil, err
 	}
-	return &front{gate: newGate(o.Token, o.Hosts), mux: a.mux, web: o.Web, limits: a.limits, logger: a.logger}, nil
+	return &front{gate: newGate(o.Token, o.Hosts, a.logger), mux: a.mux, web: o.Web, limits: a.limits, logger: a.logger}, nil
 }
 
 // addRoutes adds those of the parts that there are.

@@ -5,14 +5,17 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
 // CheckListen refuses an address that others can reach unless there is a token.
@@ -52,7 +55,7 @@ func isLoopback(host string) bool {
 //   - Host: against a foreign name that was made to point here (DNS rebinding);
 //   - Origin, Sec-Fetch-Site: against pages that do not hide that they are foreign;
 //   - Content-Type: against what a page may send without asking (forms, text, blobs);
-//   - the token, where one is set.
+//   - the token, where one is set; else the caller's process: a plugin in a sandbox could have its code run outside of it.
 //
 // No answer ever has Access-Control-Allow-Origin, so that no page of another
 // origin may read it.
@@ -60,10 +63,14 @@ type gate struct {
 	locked bool
 	token  [sha256.Size]byte // of the token: equal lengths, and nothing to leak
 	hosts  map[string]bool   // in lower case
+
+	caller func(local, remote netip.AddrPort) error // why the process at the other end is refused
+	told   atomic.Int64                             // the second in which that was last logged
+	log    *slog.Logger
 }
 
-func newGate(token config.Secret, hosts []string) *gate {
-	g := &gate{locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
+func newGate(token config.Secret, hosts []string, log *slog.Logger) *gate {
+	g := &gate{caller: doors.Caller, log: log, locked: !token.Empty(), token: sha256.Sum256([]byte(token.Reveal())), hosts: make(map[string]bool)}
 	for _, h := range hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}
@@ -83,7 +90,12 @@ func (g *gate) check(r *http.Request) *problem {
 		return &problem{http.StatusForbidden, "Cross-site request refused. Pages of other origins may not call this server."}
 	case !socket && g.locked && !g.authorized(r):
 		return &problem{http.StatusUnauthorized, "A token is needed: Authorization: Bearer TOKEN, as in [server] of the configuration."}
-	case !jsonOrNothing(r):
+	case !socket && !g.locked:
+		if p := g.checkCaller(r); p != nil {
+			return p
+		}
+	}
+	if !jsonOrNothing(r) {
 		return &problem{http.StatusUnsupportedMediaType, "Content-Type must be application/json."}
 	}
 	return nil

@@ -2,13 +2,17 @@ package httpapi
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
 // A call is one route of the OpenAPI document, with its parameters filled in.
@@ -163,6 +167,66 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// TestCallers: without a token, it counts which process calls.
+func TestCallers(t *testing.T) {
+	inside, unknown := &doors.Refusal{Inside: true, Reason: "it is inside"}, &doors.Refusal{Reason: "nobody knows"}
+	start := func(t *testing.T, o Options, err error, tweaks ...func(*http.Server)) (*server, *atomic.Int32) {
+		t.Helper()
+		asked := new(atomic.Int32)
+		s := serve(t, o, append(tweaks, func(srv *http.Server) {
+			srv.Handler.(*front).gate.caller = func(local, remote netip.AddrPort) error {
+				asked.Add(1)
+				if !local.Addr().IsLoopback() || remote.Port() == 0 || local == remote {
+					t.Errorf("asked about %s and %s", local, remote)
+				}
+				return err
+			}
+		})...)
+		return s, asked
+	}
+	t.Run("one in a sandbox is refused on every route", func(t *testing.T) {
+		s, _ := start(t, Options{}, inside)
+		for _, c := range everyCall(t, serve(t, Options{})) {
+			s.do(c.method, c.path, "").wantsDetail(t, 403, "Calls from inside a sandbox of Patchbay's are refused")
+		}
+		if log := s.log.String(); !strings.Contains(log, "caller refused") || !strings.Contains(log, "it is inside") {
+			t.Errorf("the log: %s", log)
+		}
+	})
+	t.Run("one that cannot be known is told what to do", func(t *testing.T) {
+		s, _ := start(t, Options{}, unknown)
+		got := s.do("GET", "/features", "")
+		got.wantsDetail(t, 403, "Caller not known: nobody knows")
+		got.wantsDetail(t, 403, "[server] token")
+	})
+	t.Run("others are served, and asked once for a connection", func(t *testing.T) {
+		s, asked := start(t, Options{}, nil, func(srv *http.Server) { srv.ConnContext = ConnContext })
+		for range 3 {
+			if got := s.do("GET", "/features", ""); got.status != 200 {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		if asked.Load() != 1 {
+			t.Errorf("asked %d times", asked.Load())
+		}
+	})
+	t.Run("or with every request, where the server does not know connections", func(t *testing.T) {
+		s, asked := start(t, Options{}, nil)
+		for range 3 {
+			s.do("GET", "/features", "")
+		}
+		if asked.Load() != 3 {
+			t.Errorf("asked %d times", asked.Load())
+		}
+	})
+	t.Run("with a token it does not matter", func(t *testing.T) {
+		s, asked := start(t, Options{Token: config.NewSecret("open sesame")}, inside)
+		if got := s.do("GET", "/features", "", header("Authorization", "Bearer open sesame")); got.status != 200 || asked.Load() != 0 {
+			t.Errorf("%d %s, asked %d times", got.status, got.body, asked.Load())
+		}
+	})
+}
+
 // TestUnixSocket: whoever may open the file may come in, by whatever name, but no page may.
 func TestUnixSocket(t *testing.T) {
 	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
@@ -212,7 +276,7 @@ func FuzzHost(f *testing.F) {
 	for _, seed := range []string{"localhost:8000", "127.0.0.1:8000", "[::1]:8000", "evil:8000", "[::1", "localhost:8000:8000", "", "[localhost]:8000", "x@localhost:8000"} {
 		f.Add(seed)
 	}
-	g := newGate(config.Secret{}, []string{"mine.example"})
+	g := newGate(config.Secret{}, []string{"mine.example"}, slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, hostport string) {
 		if !g.knowsHost(hostport, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8000}) || strings.EqualFold(hostport, "mine.example") {
 			return

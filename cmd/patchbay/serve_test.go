@@ -39,9 +39,15 @@ func serve(t *testing.T, home string, args ...string) *server {
 // serveWith is serve with more in its environment.
 func serveWith(t *testing.T, home string, environ []string, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, home: home, log: new(bytes.Buffer), done: make(chan struct{})}
-	s.cmd = patchbayIn(home, append([]string{"serve", "--json"}, args...)...)
-	s.cmd.Env = append(s.cmd.Env, environ...)
+	cmd := patchbayIn(home, append([]string{"serve", "--json"}, args...)...)
+	cmd.Env = append(cmd.Env, environ...)
+	return serveAs(t, home, cmd)
+}
+
+// serveAs is serve with a command that is ready to be started.
+func serveAs(t *testing.T, home string, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{t: t, home: home, cmd: cmd, log: new(bytes.Buffer), done: make(chan struct{})}
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -13,7 +13,8 @@
 //	  refresh            refresh.go      the file loaded again where it has changed
 //	  call               runner.go       one request, its error in the hub's words
 //	Close                plugin.go       the last one ends the interpreter
-//	Validate, Save       validate.go     code that is not a plugin yet, in an interpreter of its own
+//	Validate, Inspect    validate.go     code that is not a plugin yet, in an interpreter of its own: run, or only read
+//	Save                 save.go         its file
 //
 // The words of the wire are in wire.go. They are our own: both ends are here.
 //

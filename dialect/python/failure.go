@@ -14,7 +14,11 @@ import (
 
 // A LoadError is a file that is no plugin: it is no valid Python, it failed
 // while it ran, or it asks for another API.
-type LoadError struct{ Problem dialect.Problem }
+type LoadError struct {
+	Problem dialect.Problem
+
+	reaches bool // it failed over something outside of itself
+}
 
 // Error is the place and what is wrong there, as compilers write it.
 func (e *LoadError) Error() string {
@@ -40,7 +44,8 @@ func loadFailure(path string, err error, process *proc.Process) error {
 			return hook.Failure(hook.Garbled, err)
 		}
 	}
-	return &LoadError{dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
+	return &LoadError{reaches: place.Reaches,
+		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
 }
 
 // callFailure puts the error of a request into the hub's words.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -47,7 +49,7 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	// One that has ended already does not read: how it ended says more than this error.
 	_, _ = process.Stdin().Write(parcel())
 	i := &interpreter{process: process, peer: wire.NewPeer(process.Stdout(), process.Stdin(), l.peer)}
-	if err := i.hello(ctx, l.dir); err != nil {
+	if err := i.hello(ctx, l.dir, spec.Box != nil); err != nil {
 		i.kill()
 		i.close()
 		return nil, err
@@ -55,8 +57,10 @@ func (l *launch) start(ctx context.Context) (*interpreter, error) {
 	return i, nil
 }
 
-func (i *interpreter) hello(ctx context.Context, dir string) error {
-	result, err := i.peer.Call(ctx, methodHello, hook.Object{{Name: "dir", Value: rawjson.String(dir)}}.JSON())
+// hello shakes hands. A confined interpreter stays where it is if it has no such directory.
+func (i *interpreter) hello(ctx context.Context, dir string, confined bool) error {
+	params := hook.Object{{Name: "dir", Value: rawjson.String(dir)}, {Name: "confined", Value: json.RawMessage(strconv.FormatBool(confined))}}
+	result, err := i.peer.Call(ctx, methodHello, params.JSON())
 	if err != nil {
 		return i.unstarted(ctx, err)
 	}
@@ -100,6 +104,22 @@ func (i *interpreter) bid(ctx context.Context) {
 // close ends the reading; the process is gone already.
 func (i *interpreter) close() {
 	_ = i.peer.Close() // it can only say that the pipes are closed
+}
+
+// lend adds variables to the interpreter's environment.
+func (i *interpreter) lend(ctx context.Context, within time.Duration, list []string) error {
+	var vars hook.Object
+	for _, v := range list {
+		name, value, _ := strings.Cut(v, "=")
+		vars = append(vars, hook.Field{Name: name, Value: rawjson.String(value)})
+	}
+	if len(vars) == 0 {
+		return nil
+	}
+	if _, err := i.ask(ctx, within, methodEnviron, hook.Object{{Name: "vars", Value: vars.JSON()}}); err != nil {
+		return callFailure(err, i.process)
+	}
+	return nil
 }
 
 // ask makes one request that must be answered within a time of its own.

@@ -77,7 +77,7 @@ func TestAFileAtFaultIsLeftOutWithItsPlace(t *testing.T) {
 }
 
 func TestTheErrorOfAFileReadsAsCompilersWriteIt(t *testing.T) {
-	err := &LoadError{dialect.Problem{Path: "/x/a.py", Line: 3, Column: 7, Message: "SyntaxError: invalid syntax"}}
+	err := &LoadError{Problem: dialect.Problem{Path: "/x/a.py", Line: 3, Column: 7, Message: "SyntaxError: invalid syntax"}}
 	if got := err.Error(); got != "/x/a.py:3:7: SyntaxError: invalid syntax" {
 		t.Errorf("got %q", got)
 	}
@@ -217,7 +217,7 @@ func TestValidate(t *testing.T) {
 	s := newStage(t)
 	s.dialect.loadTimeout = 2 * time.Second
 	validate := func(name, content string) (*Validated, error) {
-		return s.dialect.Validate(t.Context(), s.runtime(name), name, content)
+		return s.dialect.Validate(t.Context(), s.runtime(name), Draft{Name: name, Content: content})
 	}
 	t.Run("code that would do", func(t *testing.T) {
 		v, err := validate("test_plugin", "@on_begin\nasync def init(ctx): pass")
@@ -264,11 +264,8 @@ func TestSave(t *testing.T) {
 		t.Fatalf("path %s, %v, want %s", path, err, want)
 	}
 	content := fmt.Sprintf(appends, "saved")
-	if v, err := s.dialect.Save(t.Context(), s.runtime(""), "my_plugin", content); err != nil || strings.Join(v.Hooks, " ") != onFinal {
-		t.Fatalf("%+v, %v", v, err)
-	}
-	if _, err := s.dialect.Save(t.Context(), s.runtime(""), "my_plugin", "def f(:"); err == nil {
-		t.Error("what is no plugin was saved")
+	if err := Save(s.rt.Env, "my_plugin", content); err != nil {
+		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != content {
 		t.Errorf("file %q, %v", got, err)
@@ -281,6 +278,9 @@ func TestSave(t *testing.T) {
 		if _, err := Path(s.rt.Env, name); err == nil {
 			t.Errorf("the name %q is allowed", name)
 		}
+	}
+	if err := Save(s.rt.Env, "../x", content); err == nil {
+		t.Error("a file was saved elsewhere")
 	}
 	if _, err := Path(dialect.Env{}, "a"); err == nil {
 		t.Error("there is a path without a home")

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,7 +107,7 @@ func (p *plugin) settle(ctx context.Context) error {
 func (p *plugin) load(ctx context.Context, i *interpreter, method string) error {
 	file, err := os.Stat(p.path)
 	if err != nil {
-		return &LoadError{dialect.Problem{Path: p.path, Message: "cannot be read: " + err.Error()}}
+		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: " + err.Error()}}
 	}
 	if err := p.lend(ctx, i); err != nil {
 		return err
@@ -126,19 +125,7 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 // lend passes on the variables that the configuration names for this plugin.
 // The interpreter has one environment, so the others see them too.
 func (p *plugin) lend(ctx context.Context, i *interpreter) error {
-	var vars hook.Object
-	for _, v := range p.rt.Env.Pick(p.pass) {
-		name, value, _ := strings.Cut(v, "=")
-		vars = append(vars, hook.Field{Name: name, Value: rawjson.String(value)})
-	}
-	if len(vars) == 0 {
-		return nil
-	}
-	_, err := i.ask(ctx, p.runner.loadTimeout, methodEnviron, hook.Object{{Name: "vars", Value: vars.JSON()}})
-	if err != nil {
-		return callFailure(err, i.process)
-	}
-	return nil
+	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
 }
 
 // hung ends an interpreter that a file has blocked as it was loaded. That file

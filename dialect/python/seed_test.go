@@ -217,12 +217,12 @@ func TestSeedAnswers(t *testing.T) {
 		case answer.Name == "logger": // GET /plugin/{name}, POST /plugin/{name}/reload
 			sameAs(t, s.plugins[0], answer.Name, answer.Hooks, answer.Metadata)
 		case answer.Name == "test_plugin" && answer.Content != "": // POST /plugin/validate
-			v, err := s.dialect.Validate(t.Context(), s.runtime("test_plugin"), answer.Name, answer.Content)
+			v, err := s.dialect.Validate(t.Context(), s.runtime("test_plugin"), Draft{Name: answer.Name, Content: answer.Content})
 			if err != nil || strings.Join(v.Hooks, " ") != "on_begin" || string(v.Metadata) != `{"api":"1.0","name":"test_plugin"}` {
 				t.Errorf("line %d: %+v, %v", b.Line, v, err)
 			}
 		case answer.Detail != "": // and its other answer
-			_, err := s.dialect.Validate(t.Context(), s.runtime("bad"), "bad", "async def f(:")
+			_, err := s.dialect.Validate(t.Context(), s.runtime("bad"), Draft{Name: "bad", Content: "async def f(:"})
 			prefix := strings.TrimSuffix(answer.Detail, "...")
 			if fault, ok := errors.AsType[*LoadError](err); !ok || !strings.HasPrefix("Invalid plugin code: "+fault.Problem.Message, prefix) {
 				t.Errorf("line %d: %v", b.Line, err)

@@ -45,7 +45,7 @@ const (
 	methodReload   = "reload"
 	methodUnload   = "unload"
 	methodValidate = "validate"
-	methodSave     = "save"
+	methodInspect  = "inspect"
 	methodCall     = "call"
 	notifyStuck    = "stuck"
 )
@@ -73,6 +73,8 @@ type placeWire struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Fix    string `json:"fix"`
+
+	Reaches bool `json:"reaches"` // it failed over something outside of itself: a file, a module, the network
 }
 
 // raisedWire is the data of an error that a handler raised.

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
 // TestOtherUsersOnTheSockets: the daemon's socket and the engine's are for the user alone, whatever the modes say.
@@ -60,6 +63,41 @@ func TestOtherUsersOnTheSockets(t *testing.T) {
 	}
 	if got := s.overSocket("/v1/health"); got.status != 200 {
 		t.Errorf("the user's own program: %+v", got)
+	}
+}
+
+// TestSandboxesOnTheSockets: neither the daemon's socket nor the engine's is for a plugin in a sandbox, should one ever get there.
+func TestSandboxesOnTheSockets(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is a sandbox on Linux only")
+	}
+	s := newHouse(t).serve("", Limits{})
+	dial := func(name, socket string) string {
+		cmd := exec.Command(os.Args[0])
+		cmd.Args[0], cmd.Env = name, []string{dialerPath + "=" + socket}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	engine := filepath.Join(s.Dirs.Data, "engine", "engine.sock")
+	for _, name := range []string{jail.Outer, jail.Middle, jail.Inner} {
+		if got := dial(name, s.socket); !strings.Contains(got, "403 Forbidden") {
+			t.Errorf("%s at the daemon's: %s", name, got)
+		}
+		if got := dial(name, engine); !strings.HasPrefix(got, "connected, 0 bytes") {
+			t.Errorf("%s at the engine's: %s", name, got)
+		}
+	}
+	if got := dial("bwrap", s.socket); !strings.Contains(got, "200 OK") {
+		t.Errorf("another program at the daemon's: %s", got)
+	}
+	if got := dial("bwrap", engine); !strings.Contains(got, "INFO") {
+		t.Errorf("another program at the engine's: %s", got)
+	}
+	if !strings.Contains(s.log.String(), "the caller is in a sandbox of Patchbay's") {
+		t.Errorf("the log does not tell: %s", s.log)
 	}
 }
 

@@ -16,7 +16,11 @@ import (
 // confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
 // manifest lists. What this system cannot enforce is an error: the agent then does not run.
 func (c *Core) confiner(environ []string) func(context.Context, []capability.Capability, []string) (proc.Box, error) {
-	system := sync.OnceValue(func() *sandbox.System { return sandbox.Probe(context.Background(), c.procs) })
+	system := sync.OnceValue(func() *sandbox.System {
+		found := sandbox.Probe(context.Background(), c.procs)
+		found.Token = !c.Config.Server.Token.Empty()
+		return found
+	})
 	return func(_ context.Context, grants []capability.Capability, lent []string) (proc.Box, error) {
 		for _, v := range system().Judge(grants) {
 			if v.Status == sandbox.NotEnforced {

@@ -4,13 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"syscall"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
+
+// listenTCP listens where plugins in sandboxes know not to connect to.
+func listenTCP(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, listenError(address, err)
+	}
+	known, err := httpapi.Announce(l.(*net.TCPListener))
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return known, nil
+}
 
 func listenError(address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -20,7 +36,7 @@ func listenError(address string, err error) error {
 }
 
 // listenSocket listens for programs of the same user, unless a daemon does already.
-func listenSocket(path string) (net.Listener, error) {
+func listenSocket(path string, log *slog.Logger) (net.Listener, error) {
 	if conn, err := localsock.Dial(path); err == nil {
 		conn.Close()
 		return nil, fmt.Errorf("a daemon is running already: it answers on %s", path)
@@ -29,11 +45,14 @@ func listenSocket(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	return peers{l}, nil
+	return peers{l, log}, nil
 }
 
-// peers accepts the user's own processes alone.
-type peers struct{ *net.UnixListener }
+// peers accepts the user's own processes alone, and none that is in a sandbox.
+type peers struct {
+	*net.UnixListener
+	log *slog.Logger
+}
 
 func (p peers) Accept() (net.Conn, error) {
 	for {
@@ -41,12 +60,29 @@ func (p peers) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if localsock.CheckPeer(conn) == nil {
+		if p.admits(conn) {
 			return conn, nil
 		}
-		conn.Close() // a stranger's; nothing was promised
+		conn.Close()
 	}
 }
+
+// admits tells one of the user's own why it is refused. A stranger is told nothing.
+func (p peers) admits(conn *net.UnixConn) bool {
+	err := localsock.CheckCaller(conn)
+	if err == nil {
+		return true
+	}
+	p.log.Warn("connection to the socket refused", "err", err)
+	if errors.As(err, new(*doors.Refusal)) {
+		_, _ = io.WriteString(conn, sandboxed) // it fits into the buffer of a new connection; who does not read it is gone
+	}
+	return false
+}
+
+// sandboxed is the whole answer to a caller in a sandbox, or to one that may be in one. It has not been asked anything yet.
+const sandboxed = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
+	"{\"detail\":\"Calls from inside a sandbox of Patchbay's are refused, and from where that cannot be told.\"}\n"
 
 // A bounded listener lets so many clients in at once and tells the others, so that connections which nobody closes cannot
 // take the descriptors that plugins need. Programs of the user's own have the socket, which is not bounded.

@@ -66,16 +66,16 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err := httpapi.CheckListen(address, token.Reveal() != ""); err != nil {
 		return err
 	}
-	tcp, err := net.Listen("tcp", address)
+	tcp, err := listenTCP(address)
 	if err != nil {
-		return listenError(address, err)
+		return err
 	}
 	if o.Socket == "" {
 		if o.Socket, err = SocketPath(c.Dirs); err != nil {
 			return errors.Join(err, tcp.Close())
 		}
 	}
-	local, err := listenSocket(o.Socket)
+	local, err := listenSocket(o.Socket, c.log)
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
@@ -95,6 +95,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	server := &http.Server{Handler: routes, ReadHeaderTimeout: o.Limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, // it would answer strangers: "OPTIONS *" goes past the routes' own gate
 		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+		ConnContext:                  httpapi.ConnContext,
 		BaseContext:                  func(net.Listener) context.Context { return requests }}
 	ended := make(chan error, 2)
 	for _, l := range []net.Listener{tcp, local} {

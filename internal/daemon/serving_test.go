@@ -198,6 +198,7 @@ func dialAsOther(path string) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /v1/health HTTP/1.1\r\nHost: patchbay\r\n\r\n")
-	n, err := conn.Read(make([]byte, 100))
-	fmt.Printf("connected, %d bytes, %v\n", n, err)
+	text := make([]byte, 100)
+	n, err := conn.Read(text)
+	fmt.Printf("connected, %d bytes, %v: %q\n", n, err, text[:n])
 }

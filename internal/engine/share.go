@@ -67,7 +67,7 @@ func (s *share) accept() {
 
 // admit joins a guest's connection with one to the server.
 func (s *share) admit(guest *net.UnixConn) error {
-	if err := localsock.CheckPeer(guest); err != nil {
+	if err := localsock.CheckCaller(guest); err != nil {
 		return err
 	}
 	inner, err := s.open()

@@ -6,25 +6,43 @@ import (
 	"fmt"
 	"net"
 	"os"
+
+	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
 // CheckPeer refuses a connection with somebody else's process. The modes of the socket and its directory say the same;
 // this holds where they were loosened.
 func CheckPeer(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
+	_, err := checkedPeer(conn)
+	return err
+}
+
+// CheckCaller is CheckPeer for those who accept connections: it also refuses a process in one of our sandboxes ([doors.Refusal]), which
+// must not use what serves its host.
+func CheckCaller(conn *net.UnixConn) error {
+	pid, err := checkedPeer(conn)
 	if err != nil {
 		return err
 	}
+	return doors.Peer(pid)
+}
+
+// checkedPeer is the process at the other end, which is the user's own.
+func checkedPeer(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
 	var peer int
 	var peerErr error
-	if err := raw.Control(func(fd uintptr) { peer, peerErr = peerOf(int(fd)) }); err != nil {
-		return err
+	if err := raw.Control(func(fd uintptr) { peer, pid, peerErr = peerOf(int(fd)) }); err != nil {
+		return 0, err
 	}
 	if peerErr != nil {
-		return fmt.Errorf("who is at the other end of the socket: %w", peerErr)
+		return 0, fmt.Errorf("who is at the other end of the socket: %w", peerErr)
 	}
 	if me := os.Geteuid(); peer != me && peer != 0 {
-		return fmt.Errorf("the process at the other end of the socket belongs to user %d, not %d", peer, me)
+		return 0, fmt.Errorf("the process at the other end of the socket belongs to user %d, not %d", peer, me)
 	}
-	return nil
+	return pid, nil
 }

@@ -20,7 +20,7 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 	}
 	list := []sandbox.Place{
 		{Path: dirs.Config, Make: true},
-		{Path: dirs.ConfigFile, Hidden: c.Server.Token.Reveal() != ""},
+		{Path: dirs.ConfigFile, Hidden: !c.Server.Token.Empty()},
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 )
@@ -103,6 +104,19 @@ func destinations(grants []capability.Capability) []broker.Grant {
 		list = append(list, d)
 	}
 	return list
+}
+
+// ownDoor says why no plugin may connect to an address whatever it was granted: a daemon of Patchbay's would let it in, and run its code
+// outside.
+func ownDoor(addr netip.AddrPort) string {
+	found, err := doors.At(addr)
+	switch {
+	case err != nil:
+		return "where a Patchbay daemon may listen, which no plugin in a sandbox may use: " + err.Error()
+	case found:
+		return "where a Patchbay daemon listens, which no plugin in a sandbox may use"
+	}
+	return ""
 }
 
 // isLoopback reports whether a granted host is this machine itself.

@@ -225,7 +225,7 @@ func (s *session) serve(sockets []*os.File) error {
 		return errors.Join(err, closeFiles(sockets))
 	}
 	s.taken = len(sockets)
-	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, OnDenied: o.OnDenied, Log: o.Log,
+	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, Refused: ownDoor, OnDenied: o.OnDenied, Log: o.Log,
 		Take: s.descriptors.Take, Give: s.descriptors.Give})
 	for i, f := range sockets {
 		if err := s.serveOne(i, f); err != nil {

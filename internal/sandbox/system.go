@@ -48,6 +48,10 @@ type System struct {
 	Scoped     bool  // Landlock keeps signals and abstract sockets apart too
 	Filter     error // nil: system calls can be filtered; else why not
 	Loader     error // nil: loaders can be kept from being started by hand; else why not
+
+	// Token: the daemon of these plugins lets nobody in without one. It is for the caller to set. Without namespaces a plugin's ancestors say nothing
+	// of it, so that the daemon cannot know one that has the network as it is.
+	Token bool
 }
 
 // simple reports whether Landlock must do alone.
@@ -153,6 +157,9 @@ func (s *System) judgeExec() Verdict {
 
 func (s *System) judgeAnyNet() Verdict {
 	switch {
+	case s.simple() && !s.Token:
+		return Verdict{Status: NotEnforced, Reason: "the daemon could not tell the plugin from other programs, and would take its orders: " +
+			"set token in [server] of the configuration; no namespaces: " + s.Namespaces.Error()}
 	case s.Filter != nil:
 		return Verdict{Status: Partial, Reason: "sockets of every kind; no filter: " + s.Filter.Error()}
 	case !s.Scoped:

@@ -52,6 +52,10 @@ type Options struct {
 	// writing half has a CloseWrite method, as *net.TCPConn does.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
+	// Refused says why an address is not to be reached whatever was granted, and "" where it may be. It is asked once a
+	// connection to it was made, before a byte is passed on; nil: every address may be reached.
+	Refused func(addr netip.AddrPort) string
+
 	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin learns of them. It is
 	// called from a goroutine of its own: a connection waits for it no longer than a moment, but Close does. It must not
 	// call Close. May be nil.
@@ -70,6 +74,7 @@ type Options struct {
 type Broker struct {
 	resolve  func(context.Context, string) ([]netip.Addr, error)
 	dial     func(context.Context, netip.AddrPort) (net.Conn, error)
+	refused  func(netip.AddrPort) string       // why not; "": it may be reached
 	original func(*net.TCPConn) netip.AddrPort // where the plugin meant to go; a field for the tests, which have no redirect
 
 	policy  *policy
@@ -91,7 +96,7 @@ type Broker struct {
 // New makes a broker for one plugin.
 func New(o Options) *Broker {
 	b := &Broker{
-		resolve: o.Resolve, dial: o.Dial, original: originalDestination,
+		resolve: o.Resolve, dial: o.Dial, refused: o.Refused, original: originalDestination,
 		policy: newPolicy(o.Grants), log: o.Log, sockets: map[io.Closer]struct{}{},
 	}
 	if b.resolve == nil {
@@ -99,6 +104,9 @@ func New(o Options) *Broker {
 	}
 	if b.dial == nil {
 		b.dial = systemDial
+	}
+	if b.refused == nil {
+		b.refused = func(netip.AddrPort) string { return "" }
 	}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)

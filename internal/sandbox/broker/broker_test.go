@@ -373,3 +373,43 @@ func TestOriginalDestinationWithoutARedirectIsTheLocalAddress(t *testing.T) {
 		t.Errorf("original destination %s, want %s", got, l.Addr())
 	}
 }
+
+// TestWhatIsRefusedWhateverIsGranted: an address that the host keeps for itself is not reached, and the others of a name are.
+func TestWhatIsRefusedWhateverIsGranted(t *testing.T) {
+	kept := func(addr string) func(netip.AddrPort) string {
+		return func(a netip.AddrPort) string {
+			if a.Addr().String() == addr {
+				return "which is kept"
+			}
+			return ""
+		}
+	}
+	t.Run("an address", func(t *testing.T) {
+		heard := make(chan string, 1)
+		server := serve(t, func(c *net.TCPConn) {
+			text, _ := io.ReadAll(c) // a reset, too, ends it
+			heard <- string(text)
+		})
+		k := newKit(t, Options{Grants: []Grant{{Addr: loopback4}}, Refused: kept("127.0.0.1")}, "127.0.0.1:8000", server)
+		c, err := net.Dial("tcp", k.listen.Addr().String())
+		if err == nil {
+			_, _ = io.WriteString(c, "POST /plugin/save") // it may be reset by now
+			defer c.Close()
+		}
+		k.wantDenial("connection to 127.0.0.1:8000, which is kept", "")
+		if got := <-heard; got != "" {
+			t.Errorf("the server heard %q", got)
+		}
+	})
+	t.Run("one of localhost's two", func(t *testing.T) {
+		k := newKit(t, Options{Grants: []Grant{{Host: "localhost"}}, Refused: kept("127.0.0.1")}, "127.0.0.1:8000", serve(t, echo))
+		k.talk(k.connect())
+		k.wantDialed("127.0.0.1:8000", "[::1]:8000")
+	})
+	t.Run("one of a name's", func(t *testing.T) {
+		k := newKit(t, Options{Grants: []Grant{{Host: "a.example", Port: 80}}, Resolve: resolveTo("192.0.2.1", "192.0.2.2"), Refused: kept("192.0.2.1")},
+			"198.18.0.1:80", serve(t, echo))
+		k.talk(k.connect())
+		k.wantDialed("192.0.2.1:80", "192.0.2.2:80")
+	})
+}

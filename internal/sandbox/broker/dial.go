@@ -118,7 +118,7 @@ type dialled struct {
 // has had its head start.
 func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn, error) {
 	if len(addrs) == 1 {
-		return b.dial(ctx, addrs[0])
+		return b.dialOne(ctx, addrs[0])
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,7 +127,7 @@ func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn,
 		addr := addrs[0]
 		addrs = addrs[1:]
 		b.work.Go(func() {
-			conn, err := b.dial(ctx, addr)
+			conn, err := b.dialOne(ctx, addr)
 			deliver(ctx, results, dialled{conn, err})
 		})
 	}
@@ -154,6 +154,20 @@ func (b *Broker) dialAny(ctx context.Context, addrs []netip.AddrPort) (net.Conn,
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+// dialOne connects to an address, unless it is one that no grant is for. That is asked afterwards: what listened there before the
+// connection was made need not be what took it.
+func (b *Broker) dialOne(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+	conn, err := b.dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if why := b.refused(addr); why != "" {
+		conn.Close()
+		return nil, Denial{What: "connection to " + addr.String() + ", " + why}
+	}
+	return conn, nil
 }
 
 // deliver hands over the end of an attempt, or closes its connection where another one was faster.

@@ -10,7 +10,7 @@
 //	ServeTCP ─► serve ─► open ─► original     where the plugin meant to go (SO_ORIGINAL_DST)
 //	               │        ├─► policy.target  that address back to its name; is it granted, with this port?
 //	               │        ├─► checkHello     port 443 of a name: the TLS hello must be for that very name
-//	               │        └─► connect        resolve ─► policy.usable (no private address behind a public name) ─► dialAny
+//	               │        └─► connect        resolve ─► policy.usable (no private address behind a public name) ─► dialAny ─► dialOne
 //	               ├─► relay                   bytes both ways until both ends have ended
 //	               └─► refuse                  RST, and a Denial that names the capability which would have allowed it
 //

@@ -6,6 +6,7 @@ pipeline asks them. Patchbay runs the same code inside the interpreter that its 
     models.py      what handlers are given and return
     decorators.py  @on_begin … @on_done
     loader.py      a file becomes a LoadedPlugin, or a PluginError that says where it is at fault
+    inspection.py  the same without running it, as far as it goes
     storage.py     ~/.agent/plugins: save, list, delete
     registry.py    loaded plugins, cached until reloaded
     invocation.py  one handler at work: its time limit, its errors, the type of its answer (eager.py, threads.py)

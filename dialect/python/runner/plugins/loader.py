@@ -3,7 +3,7 @@
     load_plugin_from_file
       load_plugin_from_source
         _execute    the module, with decorators and models in its globals
-        _metadata   __plugin__, with its defaults and its API version checked
+        checked_metadata   __plugin__, with its defaults and its API version checked
         _handlers   the decorated functions, one for each hook
 """
 
@@ -46,13 +46,17 @@ class LoadedPlugin:
 
 
 class PluginError(ImportError, ValueError):
-    """A file is no plugin. line and column count from 1, and are 0 where they are not known."""
+    """A file is no plugin. line and column count from 1, and are 0 where they are not known.
 
-    def __init__(self, message: str, path: Path, line: int = 0, column: int = 0, fix: str = ""):
+    reaches: it failed over something outside of itself, such as a file, a module or the network.
+    """
+
+    def __init__(self, message: str, path: Path, line: int = 0, column: int = 0, fix: str = "", reaches: bool = False):
         super().__init__(message, path=str(path))
         self.line = line
         self.column = column
         self.fix = fix
+        self.reaches = reaches
 
 
 def load_plugin_from_file(plugin_path: str | Path) -> LoadedPlugin:
@@ -77,7 +81,7 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
     sys.modules[module.__name__] = module  # dataclasses and pickle look modules up there
     try:
         _execute(module, source, path)
-        metadata = _metadata(module, source, path)
+        metadata = checked_metadata(getattr(module, "__plugin__", {}), source, path)
         hooks, warnings = _handlers(module)
     except BaseException:
         discard(module)
@@ -88,7 +92,7 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         hooks=hooks,
         coroutines=frozenset(hook for hook, handler in hooks.items() if inspect.iscoroutinefunction(handler)),
         metadata=metadata,
-        description=_description(module, metadata),
+        description=first_line(metadata.get("description") or module.__doc__),
         warnings=warnings,
         module=module,
     )
@@ -111,10 +115,10 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> None:
         code = compile(source, str(path), "exec", dont_inherit=True)
         exec(code, module.__dict__)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        raise _fault(error, path) from error
+        raise fault(error, path) from error
 
 
-def _fault(error: BaseException, path: Path) -> PluginError:
+def fault(error: BaseException, path: Path) -> PluginError:
     """The error of a file that does not compile or does not run, with its place."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     message = f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -122,7 +126,18 @@ def _fault(error: BaseException, path: Path) -> PluginError:
     fix = ""
     if isinstance(error, ModuleNotFoundError) and error.name:
         fix = f"install the module {error.name} for {sys.executable}"
-    return PluginError(message, path, line, column, fix)
+    return PluginError(message, path, line, column, fix, _reaches(error))
+
+
+def _reaches(error: BaseException | None) -> bool:
+    """Whether an error, or one behind it, is about something that is not the plugin's own."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, (OSError, ImportError)):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _place(error: BaseException, filename: str) -> tuple[int, int]:
@@ -135,8 +150,8 @@ def _place(error: BaseException, filename: str) -> tuple[int, int]:
     return 0, 0
 
 
-def _metadata(module: ModuleType, source: str | bytes, path: Path) -> dict[str, Any]:
-    declared = getattr(module, "__plugin__", {})
+def checked_metadata(declared: Any, source: str | bytes, path: Path) -> dict[str, Any]:
+    """What a plugin declares of itself, with the defaults. PluginError: it will not do."""
     if not isinstance(declared, dict):
         raise _misdeclared(f"__plugin__ must be a dict, not {type(declared).__name__}", source, path)
     metadata = {"api": API_VERSION, "name": path.stem, **declared}
@@ -170,8 +185,7 @@ def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[s
     return {hook: found[hook][1] for hook in decorators.HOOKS if hook in found}, warnings
 
 
-def _description(module: ModuleType, metadata: dict[str, Any]) -> str:
-    """What the metadata says, else the first line of the docstring."""
-    text = metadata.get("description") or module.__doc__
+def first_line(text: object) -> str:
+    """A description: what the metadata says, or the docstring."""
     lines = text.strip().splitlines() if isinstance(text, str) else []
     return lines[0].strip() if lines else ""

@@ -4,7 +4,7 @@
       Runner.run
         _readable | _read_on   bytes as they come
           _take                a line: one request
-            hello, ping, environ, load, reload, unload, validate, save
+            hello, ping, environ, load, reload, unload, validate, inspect
             call               calls.py
 """
 
@@ -28,7 +28,7 @@ from .invocation import threads
 from .loader import LoadedPlugin, PluginError, discard, load_plugin_from_source
 from .output import Output, current_plugin, take_over
 from .registry import plugin_registry
-from .storage import install, plugin_path
+from .storage import plugin_path
 from .threads import MOST_THREADS
 from .wire import WireError
 
@@ -71,7 +71,7 @@ class Runner:
             "reload": self._reload,
             "unload": self._unload,
             "validate": self._validate,
-            "save": self._save,
+            "inspect": self._inspect,
         }
 
     def run(self) -> None:
@@ -161,7 +161,11 @@ class Runner:
     def _hello(self, params: dict[str, Any]) -> dict[str, Any]:
         """The handshake. The host's directory is not the one the interpreter was chosen in."""
         if params.get("dir"):
-            os.chdir(params["dir"])
+            try:
+                os.chdir(params["dir"])
+            except OSError:
+                if not params.get("confined"):  # else it is not there for this interpreter
+                    raise
         return {"version": sys.version.split()[0], "executable": sys.executable}
 
     def _environ(self, params: dict[str, Any]) -> None:
@@ -184,8 +188,10 @@ class Runner:
 
         return self._opened(load, _path(params))
 
-    def _save(self, params: dict[str, Any]) -> dict[str, Any]:
-        return self._opened(lambda path: install(path, params["content"]), _path(params))
+    def _inspect(self, params: dict[str, Any]) -> dict[str, Any]:
+        from .inspection import inspect_plugin_source  # most interpreters never inspect one
+
+        return self._opened(lambda path: inspect_plugin_source(params["content"], path), _path(params))
 
     def _opened(self, load: Callable[[Path], LoadedPlugin], path: str | Path) -> dict[str, Any]:
         """Load a plugin, its output under the name of its file, and tell what it is."""
@@ -195,6 +201,8 @@ class Runner:
             return bodies.described(load(path))
         except PluginError as error:
             place = {"line": error.line, "column": error.column, "fix": error.fix}
+            if error.reaches:
+                place["reaches"] = True
             raise WireError(wire.LOAD_FAILED, str(error), place) from error
         except OSError as error:
             raise WireError(wire.LOAD_FAILED, str(error)) from error

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from .loader import LoadedPlugin, discard, load_plugin_from_source
+from .loader import discard, load_plugin_from_source
 
 # What a plugin may be saved as. Nothing of this shape leads out of the directory.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -41,18 +41,11 @@ def save_plugin(name: str, content: str, plugins_dir: Path | None = None) -> Pat
     file stays. Returns the file's path.
     """
     path = plugin_path(name, plugins_dir)
-    install(path, content)
-    return path
-
-
-def install(path: Path, content: str) -> LoadedPlugin:
-    """Write a plugin's file, and tell what was written. PluginError: the content is no plugin."""
     data = content.encode()
-    plugin = load_plugin_from_source(data, path)
-    discard(plugin.module)
+    discard(load_plugin_from_source(data, path).module)
     path.parent.mkdir(parents=True, exist_ok=True)
     _replace(path, data)
-    return plugin
+    return path
 
 
 def delete_plugin(name: str, plugins_dir: Path | None = None) -> bool:

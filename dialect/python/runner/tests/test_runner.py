@@ -64,16 +64,24 @@ class RunnerTest(HostCase):
         error = self.host.ask("validate", name="x", content="1/0")
         self.assertEqual(error["message"], "ZeroDivisionError: division by zero")
 
-    def test_save_writes_what_is_a_plugin(self):
-        saved = self.host.ask("save", name="a", content="print('once')\n@on_done\nasync def f(ctx): pass\n")
-        self.assertEqual((saved["name"], saved["hooks"]), ("a", ["on_done"]))
-        self.assertIn("@on_done", (self.dir / "a.py").read_text())
-        self.assertEqual(self.host.ask("save", name="a", content="x = ")["data"]["line"], 1)
-        self.assertIn("@on_done", (self.dir / "a.py").read_text())
-        self.assertIn("Invalid plugin name", self.host.ask("save", name="../a", content="")["message"])
-        (self.dir / "b.py").mkdir()
-        self.assertIn("b.py", self.host.ask("save", name="b", content="")["message"])
-        self.assertEqual(self.lines(), ["|a|I|once"])
+    def test_validate_tells_what_failed_over_something_outside(self):
+        for content, reaches in (
+            ("open('/nowhere/at/all')", True),
+            ("import no_such_module", True),
+            ("try:\n    open('/nowhere')\nexcept OSError:\n    raise ValueError('no settings')", True),
+            ("1/0", False),
+            ("x = ", False),
+        ):
+            with self.subTest(content):
+                error = self.host.ask("validate", name="x", content=content)
+                self.assertEqual(error["data"].get("reaches", False), reaches)
+
+    def test_inspect_runs_nothing(self):
+        content = "open('%s', 'w')\n@on_final\nasync def f(ctx, text): pass\n" % (self.dir / "made")
+        self.assertEqual(self.host.ask("inspect", name="x", content=content)["hooks"], ["on_final"])
+        self.assertEqual(os.listdir(self.dir), [])
+        self.assertIn("Invalid plugin name", self.host.ask("inspect", name="../x", content="")["message"])
+        self.assertEqual(self.host.ask("inspect", name="x", content="x = ")["data"]["line"], 1)
 
     def test_every_hook_and_its_answer(self):
         path = self.load(

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// knocker is a plugin that asks an address for its health, and tells what came.
+const knocker = `#!/usr/bin/env python3
+import json, socket, sys
+
+def knock(host, port):
+    try:
+        with socket.create_connection((host, port), timeout=30) as s:
+            s.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n" % port)
+            return s.recv(1000).decode().split("\r\n")[0] or "nothing"
+    except OSError as e:
+        return "error: %s" % e
+
+def knock_local(path):
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(path)
+            s.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return s.recv(1000).decode().split("\r\n")[0] or "nothing"
+    except OSError as e:
+        return "error: %s" % e
+
+for line in sys.stdin:
+    m = json.loads(line)
+    result = {}
+    if m["method"] == "initialize":
+        one = {"name": "knock", "description": "Knocks", "parameters": [
+            {"name": "host", "type": "string", "required": True}, {"name": "port", "type": "number", "required": True}]}
+        result = {"name": sys.argv[0].rsplit("/", 1)[-1], "version": "1.0.0", "description": "Knocks", "hooks": [], "tools": [one]}
+    elif m["method"] == "tool/execute":
+        a = m["params"]["arguments"]
+        result = {"success": True, "result": knock(a["host"], int(a["port"])) if a["port"] else knock_local(a["host"])}
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+`
+
+// TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has the plugin, and by whatever
+// capability; and everybody else does.
+func TestOurOwnDoors(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	users := []int{os.Geteuid()}
+	if os.Geteuid() == 0 {
+		users = append(users, 65534)
+	}
+	for _, user := range users {
+		t.Run(fmt.Sprintf("as user %d", user), func(t *testing.T) { newStreet(t, user).test() })
+	}
+}
+
+// A street has three daemons of one user, each in a home of its own, and something else that listens.
+type street struct {
+	t       *testing.T
+	user    int
+	program string
+	dir     string
+
+	four, six, all *server // on IPv4, on IPv6, and on every address with a token
+	other          string  // the port of a plain server
+}
+
+func newStreet(t *testing.T, user int) *street {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "doors-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &street{t: t, user: user, dir: dir, program: filepath.Join(dir, "patchbay")}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err := errors.Join(err, os.WriteFile(s.program, self, 0o755), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *street) test() {
+	own := ownAddress(s.t)
+	four, six, all := freePort(s.t), freePort(s.t), freePort(s.t)
+	s.other = plainServer(s.t)
+	for _, home := range []string{"four", "six", "all"} {
+		write(s.t, s.home(home), ".config/patchbay/config.toml", "")
+	}
+	write(s.t, s.home("all"), ".config/patchbay/config.toml", "[server]\ntoken = \"0123456789abcdef\"\n")
+	knocks := []struct {
+		rule, plugin, grants string // no grants: it is not confined
+		host, port           string
+		want                 string
+	}{
+		{"a plugin that is not confined comes in", "free", "", "127.0.0.1", four, "HTTP/1.1 200 OK"},
+		{"and over IPv6", "free", "", "::1", six, "HTTP/1.1 200 OK"},
+		{"and by the socket", "free", "", s.socket("six"), "0", "HTTP/1.1 200 OK"},
+		{"one that may use another server does", "peer", "net:localhost:" + s.other, "localhost", s.other, "HTTP/1.1 200 OK"},
+		{"net:localhost does not lead to a daemon", "name", "net:localhost:" + four, "localhost", four, "error"},
+		{"nor does net:127.0.0.1 with all ports", "address", "net:127.0.0.1:*", "127.0.0.1", four, "error"},
+		{"nor an IPv4 address within IPv6", "mapped", "net:[::ffff:127.0.0.1]:" + four, "::ffff:127.0.0.1", four, "error"},
+		{"nor net:[::1]", "six", "net:[::1]:" + six, "::1", six, "error"},
+		{"nor an address that is none", "none", "net:0.0.0.0:" + four, "0.0.0.0", four, "error"},
+		{"nor the machine's own, where there is a token", "own", "net:" + own + ":" + all, own, all, "error"},
+		{"nor loopback, where it listens everywhere", "loop", "net:127.0.0.5:" + all, "127.0.0.5", all, "error"},
+		{"net:* is refused without a token", "any", "net:*", "127.0.0.1", four, "HTTP/1.1 403 Forbidden"},
+		{"over IPv6, too", "any6", "net:*", "::1", six, "HTTP/1.1 403 Forbidden"},
+		{"and over IPv4 within IPv6", "any46", "net:*", "::ffff:127.0.0.1", four, "HTTP/1.1 403 Forbidden"},
+		{"with a token, it is that which counts", "anyall", "net:*", own, all, "HTTP/1.1 401 Unauthorized"},
+		{"the socket is not there for it", "anyunix", "net:*", s.socket("six"), "0", "error"},
+	}
+	config := ""
+	for _, k := range knocks {
+		write(s.t, s.home("four"), ".local/scaffold/plugins/"+k.plugin, knocker)
+		if k.grants != "" {
+			config += fmt.Sprintf("[plugins.%s]\ncapabilities = [%q]\n", k.plugin, k.grants)
+		}
+	}
+	write(s.t, s.home("four"), ".config/patchbay/config.toml", config)
+	s.handOver()
+	s.four, s.six, s.all = s.serve("four", "127.0.0.1:"+four), s.serve("six", "[::1]:"+six), s.serve("all", "0.0.0.0:"+all)
+	for _, k := range knocks {
+		s.t.Run(k.rule, func(t *testing.T) {
+			for where, knock := range map[string]func(*testing.T, string, string, string) string{
+				"from the daemon itself": s.knockByDaemon, "from another process": s.knockByCommand,
+			} {
+				if got := knock(t, k.plugin, k.host, k.port); !strings.HasPrefix(got, k.want) {
+					t.Errorf("%s: %s with %q at %s %s: %s, want %s", where, k.plugin, k.grants, k.host, k.port, got, k.want)
+				}
+			}
+		})
+	}
+	s.t.Run("callers in other sandboxes are served", s.foreign)
+	s.t.Run("code that is validated does nothing outside", s.validate)
+	s.t.Run("the operator is told", s.told)
+}
+
+// told ends the first daemon, and looks into its log.
+func (s *street) told(t *testing.T) {
+	s.four.stop()
+	for _, line := range []string{"where a Patchbay daemon listens, which no plugin in a sandbox may use", "caller refused", "the caller is in a sandbox of Patchbay's"} {
+		if log := s.four.log.String(); !strings.Contains(log, line) {
+			t.Errorf("the log has no %q:\n%s", line, log)
+		}
+	}
+}
+
+// validate has the daemon check code that would leave a file behind, and call the daemon.
+func (s *street) validate(t *testing.T) {
+	made := filepath.Join(s.home("four"), ".config/patchbay/made")
+	for deed, code := range map[string]string{
+		"make a file":     fmt.Sprintf("open(%q, 'w').close()", made),
+		"call the daemon": fmt.Sprintf("import urllib.request; urllib.request.urlopen('%s/v1/health', timeout=30).read()", s.four.url),
+	} {
+		body, err := json.Marshal(map[string]string{"name": "draft", "content": code + "\n@on_final\nasync def f(ctx, text): pass\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Detail string }
+		status := s.four.call("POST", "/plugin/validate", string(body), &answer)
+		if status != http.StatusBadRequest || !strings.HasPrefix(answer.Detail, "Invalid plugin code: ") || !strings.Contains(answer.Detail, "tried out in a sandbox") {
+			t.Errorf("%s: %d %s", deed, status, answer.Detail)
+		}
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the file was made")
+	}
+}
+
+func (s *street) home(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *street) socket(home string) string {
+	return filepath.Join(s.home(home), ".local/state/patchbay/patchbay.sock")
+}
+
+// handOver makes the homes the user's own, and the plugins programs.
+func (s *street) handOver() {
+	s.t.Helper()
+	for _, home := range []string{"four", "six", "all"} {
+		err := filepath.WalkDir(s.home(home), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return errors.Join(makeExecutable(path, entry, nil), os.Chown(path, s.user, s.user))
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// command is patchbay as the street's user.
+func (s *street) command(home string, args ...string) *exec.Cmd {
+	cmd := patchbayIn(s.home(home), args...)
+	cmd.Path, cmd.Err = s.program, nil
+	if s.user != os.Geteuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.user), Gid: uint32(s.user)}}
+	}
+	return cmd
+}
+
+func (s *street) serve(home, address string) *server {
+	s.t.Helper()
+	return serveAs(s.t, s.home(home), s.command(home, "serve", "--json", "--listen", address))
+}
+
+// knockByCommand has the plugin in a process beside the daemons.
+func (s *street) knockByCommand(t *testing.T, plugin, host, port string) string {
+	t.Helper()
+	cmd := s.command("four", "tool", "call", "plugin_"+plugin+"_knock", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s%s", err, out, complaints.String())
+	}
+	return string(out)
+}
+
+// knockByDaemon has the plugin in the first of the daemons.
+func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
+	t.Helper()
+	var answer struct{ Result string }
+	status := s.four.call("POST", "/v1/tools/plugin_"+plugin+"_knock/call", fmt.Sprintf(`{"arguments":{"host":%q,"port":%s}}`, host, port), &answer)
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, answer.Result)
+	}
+	return answer.Result
+}
+
+// foreign calls from namespaces that are not ours, as Codex and bubblewrap do, while plugins of ours run.
+func (s *street) foreign(t *testing.T) {
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, home := range []string{"over TCP", "by the socket"} {
+		host, port := s.socket("four"), "0"
+		if home == "over TCP" {
+			address, err := netip.ParseAddrPort(strings.TrimPrefix(s.four.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			host, port = address.Addr().String(), strconv.Itoa(int(address.Port()))
+		}
+		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tool/execute","params":{"arguments":{"host":%q,"port":%s}}}`, host, port)
+		cmd := s.command("four")
+		cmd.Path, cmd.Args = unshare, []string{"unshare", "--user", "--pid", "--fork", "--mount-proc",
+			filepath.Join(s.home("four"), ".local/scaffold/plugins/free")}
+		cmd.Stdin = strings.NewReader(request)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		var answer struct{ Result struct{ Result string } }
+		if err := json.Unmarshal(out, &answer); err != nil || answer.Result.Result != "HTTP/1.1 200 OK" {
+			t.Errorf("%s: %s", home, out)
+		}
+	}
+}
+
+// freePort is one on which nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// plainServer is no daemon. It answers everything with 200.
+func plainServer(t *testing.T) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close(); <-done })
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// ownAddress is an address of this machine that is not loopback.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && p.Addr().IsGlobalUnicast() {
+			return p.Addr().String()
+		}
+	}
+	t.Skip("this machine has loopback addresses only")
+	return ""
+}

@@ -1,0 +1,147 @@
+"""What a plugin's text says of itself, found out without running it.
+
+    inspect_plugin_source
+      _checked    it is valid Python
+      _top        the statements that run with the module
+      _handlers   the decorated functions among them, one for each hook
+      _declared   __plugin__, as far as it is written out
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import decorators
+from .loader import API_VERSION, LoadedPlugin, PluginError, checked_metadata, fault, first_line
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# What the loader puts into a module.
+_INJECTED = (*decorators.HOOKS, "PluginContext", "ToolCall", "ToolResult")
+
+
+def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
+    """Describe a plugin from its text; path is where it would stand. PluginError: it is none.
+
+    The hooks have no handlers: nothing was run.
+    """
+    tree = _checked(source, path)
+    statements = list(_top(tree.body))
+    hooks, warnings = _handlers(statements, path)
+    declared, known = _declared(statements)
+    if not known:
+        warnings.append("what __plugin__ says is known only once the code runs")
+    metadata = checked_metadata(declared, source, path)
+    return LoadedPlugin(
+        name=metadata["name"],
+        path=path,
+        hooks={hook: _not_run for hook in decorators.HOOKS if hook in hooks},
+        metadata=metadata,
+        description=first_line(metadata.get("description") or ast.get_docstring(tree)),
+        warnings=warnings,
+    )
+
+
+def _not_run(*_: Any) -> None:
+    raise RuntimeError("this plugin was not loaded")
+
+
+def _checked(source: str | bytes, path: Path) -> ast.Module:
+    try:
+        compile(source, str(path), "exec", dont_inherit=True)  # which finds more than the parser does
+        return ast.parse(source, str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise fault(error, path) from error
+
+
+def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run with the module: those in functions and classes do not."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (_Function, ast.ClassDef)):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            yield from _top(getattr(statement, name, []))
+        for part in (*getattr(statement, "handlers", []), *getattr(statement, "cases", [])):
+            yield from _top(part.body)
+
+
+def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], list[str]]:
+    """The function of each hook. Of several the last one by name counts, with a warning."""
+    known, all_known = _names(statements)
+    functions = {s.name: s for s in statements if isinstance(s, _Function)}  # the last of a name is what it is bound to
+    found: dict[str, str] = {}
+    warnings = []
+    for name, function in sorted(functions.items()):
+        for decorator in function.decorator_list:
+            hook = _hook(decorator, path)
+            if hook is None and all_known:
+                _refuse_unknown(decorator, known, path)
+            if hook is None:
+                continue
+            if found.get(hook, name) != name:
+                warnings.append(f"{hook} has two handlers, {found[hook]} and {name}: {name} is used")
+            found[hook] = name
+    return found, warnings
+
+
+def _hook(decorator: ast.expr, path: Path) -> str | None:
+    called = isinstance(decorator, ast.Call)
+    target = decorator.func if called else decorator
+    if not (isinstance(target, ast.Name) and target.id in decorators.HOOKS):
+        return None
+    if called:
+        raise _at(decorator, f"TypeError: @{target.id} takes no arguments: write it without parentheses", path)
+    return target.id
+
+
+def _refuse_unknown(decorator: ast.expr, known: set[str], path: Path) -> None:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if isinstance(target, ast.Name) and target.id not in known:
+        raise _at(decorator, f"NameError: name '{target.id}' is not defined", path)
+
+
+def _names(statements: list[ast.stmt]) -> tuple[set[str], bool]:
+    """The names that a module has, and whether these are all of them."""
+    names = {*_INJECTED, *dir(builtins)}
+    all_known = True
+    for statement in statements:
+        if isinstance(statement, (_Function, ast.ClassDef)):
+            names.add(statement.name)
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.alias):
+                names.add((node.asname or node.name).split(".")[0])
+                all_known = all_known and node.name != "*"
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.Call):
+                all_known = all_known and not _makes_names(node)
+    return names, all_known
+
+
+def _makes_names(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id in ("exec", "globals", "vars", "setattr")
+
+
+def _declared(statements: list[ast.stmt]) -> tuple[Any, bool]:
+    """The value of __plugin__, {} where there is none, and whether it is known."""
+    value: ast.expr | None = None
+    for statement in statements:
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        if any(isinstance(t, ast.Name) and t.id == "__plugin__" for t in targets):
+            value = getattr(statement, "value", None)
+    if value is None:
+        return {}, True
+    try:
+        return ast.literal_eval(value), True
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return {"api": API_VERSION}, False
+
+
+def _at(node: ast.expr, message: str, path: Path) -> PluginError:
+    return PluginError(message, path, node.lineno, node.col_offset + 1)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from plugins import PluginError, load_plugin_from_file
+from plugins.inspection import inspect_plugin_source
+
+from . import PluginCase
+
+WHOLE = '''"""Says it louder.
+
+At length."""
+__plugin__ = {"api": "1.1", "name": "loud", "tags": ["a", 1]}
+import functools
+
+def wrapped(f):
+    return functools.wraps(f)(f)
+
+@on_final
+@wrapped
+async def shout(ctx, text):
+    return text.upper()
+
+@on_begin
+def begin(ctx):
+    pass
+
+if True:
+    @on_done
+    async def done(ctx):
+        pass
+'''
+
+
+class InspectionTest(PluginCase):
+    def inspect(self, text: str):
+        return inspect_plugin_source(text, Path("/plugins/sample.py"))
+
+    def fault(self, text: str) -> PluginError:
+        with self.assertRaises(PluginError) as caught:
+            self.inspect(text)
+        return caught.exception
+
+    def test_it_says_what_loading_says(self):
+        for text in (WHOLE, "", "x = 1", "@on_done\nasync def a(ctx): pass\n@on_done\nasync def b(ctx): pass\n",
+                     "__plugin__ = {'description': 'short'}\n", "@on_final\ndef f(ctx, text): pass\ndef f(): pass\n",
+                     "class on:\n    @on_final\n    def f(self): pass\n"):
+            with self.subTest(text):
+                inspected, loaded = self.inspect(text), load_plugin_from_file(self.write("sample", text))
+                for name in ("name", "metadata", "description", "warnings"):
+                    self.assertEqual(getattr(inspected, name), getattr(loaded, name))
+                self.assertEqual(list(inspected.hooks), list(loaded.hooks))
+
+    def test_it_refuses_what_loading_refuses(self):
+        for text in ("def f(:", "return 1", "__plugin__ = {'api': '2.0'}", "__plugin__ = 7", "x = 1\n__plugin__ = {'name': ''}",
+                     "@on_finish\nasync def f(ctx): pass\n", "x = '\0'"):
+            with self.subTest(text):
+                inspected = self.fault(text)
+                with self.assertRaises(PluginError) as caught:
+                    load_plugin_from_file(self.write("sample", text))
+                loaded = caught.exception
+                self.assertEqual((str(inspected), inspected.line), (str(loaded), loaded.line))
+
+    def test_a_decorator_that_is_called(self):
+        error = self.fault("x = 1\n@on_final()\nasync def f(ctx, text): pass\n")
+        self.assertIn("without parentheses", str(error))
+        self.assertEqual((error.line, error.column), (2, 2))
+
+    def test_names_that_nobody_can_know_are_let_pass(self):
+        for text in ("from os import *\n@elsewhere\ndef f(): pass\n", "exec('on_x = print')\n@on_x\ndef f(): pass\n",
+                     "import a.b as c\n@c\ndef f(): pass\n", "for d in [print]: pass\n@d\ndef f(): pass\n"):
+            with self.subTest(text):
+                self.inspect(text)
+
+    def test_what_is_known_only_once_it_runs(self):
+        plugin = self.inspect("__plugin__ = dict(name='x')\n")
+        self.assertEqual((plugin.name, plugin.metadata), ("sample", {"api": "1.0", "name": "sample"}))
+        self.assertEqual(plugin.warnings, ["what __plugin__ says is known only once the code runs"])
+
+    def test_code_that_is_too_deep(self):
+        self.fault("x = " + "(" * 5000 + ")" * 5000)
+        self.fault("__plugin__ = " + "-" * 200_000 + "1")

@@ -1,0 +1,90 @@
+package doors
+
+import (
+	"fmt"
+	"os"
+)
+
+// tries is how often a process's ancestors are gone through where they change meanwhile.
+const tries = 5
+
+// Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of a Unix socket; 0 stands for one that
+// this process cannot see.
+func Peer(pid int) error {
+	if pid <= 0 {
+		return unknown("its process is in another process namespace")
+	}
+	own, err := ancestorsOf(os.Getpid())
+	if err != nil {
+		return unknown(err.Error())
+	}
+	return outside(pid, own)
+}
+
+// outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too, do not count.
+func outside(pid int, own map[int]bool) error {
+	var err error
+	for range tries {
+		var moved bool
+		if moved, err = climb(pid, own); !moved {
+			return err
+		}
+	}
+	return unknown("its ancestors change too fast")
+}
+
+// climb goes from a process up to the first. It reports whether a parent ended meanwhile. What was read then means nothing: its number may
+// belong to another process by now.
+func climb(pid int, own map[int]bool) (moved bool, err error) {
+	for at, child := pid, 0; at != 0 && !own[at]; {
+		s, name, err := look(at)
+		switch {
+		case child != 0 && !isChild(child, at):
+			return true, nil
+		case isHidden(err) && child != 0:
+			return false, nil
+		case isGone(err):
+			return false, unknown("its process is gone")
+		case err != nil:
+			return false, unknown(err.Error())
+		case isJail(name):
+			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
+		case name == "" && child != 0: // a jail that is ending has no name any more
+			return false, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
+		}
+		at, child = s.parent, at
+	}
+	return false, nil
+}
+
+// look reads what a process is.
+func look(pid int) (status, string, error) {
+	s, err := statusOf(pid)
+	if err != nil {
+		return status{}, "", err
+	}
+	name, err := nameOf(pid)
+	return s, name, err
+}
+
+func isChild(pid, parent int) bool {
+	s, err := statusOf(pid)
+	return err == nil && s.parent == parent
+}
+
+// ancestorsOf are a process and all above it.
+func ancestorsOf(pid int) (map[int]bool, error) {
+	all := make(map[int]bool)
+	for at := pid; at != 0; {
+		s, err := statusOf(at)
+		all[at] = true
+		if isHidden(err) && at != pid {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = s.parent
+	}
+	return all, nil
+}

@@ -1,0 +1,125 @@
+package doors
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// namePrefix is how the name of an announcement begins. The address follows, and then a random part: without it, another program could
+// take the name first and keep the daemon from announcing itself.
+const namePrefix = "patchbay-door/"
+
+// Announce makes a listener known as a daemon's to every process that can connect to it: it binds an abstract Unix socket whose name
+// contains the address. /proc/net/unix lists all such names of the network namespace, whichever user has them, and the kernel removes a name with
+// its process. Connections that were made before the announcement are closed, because a broker that made one could not have seen it.
+func Announce(l *net.TCPListener) (*Door, error) {
+	local, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, fmt.Errorf("the listener's address is a %T", l.Addr())
+	}
+	name, err := bindName(namePrefix + clean(local.AddrPort()).String() + "/" + rand.Text())
+	if err != nil {
+		return nil, fmt.Errorf("plugins in sandboxes could not be kept away from %s: %w", local, err)
+	}
+	if err := closeWaiting(l); err != nil {
+		return nil, errors.Join(err, name.Close())
+	}
+	return &Door{TCPListener: l, name: name}, nil
+}
+
+// bindName binds an abstract socket. It does not listen, so no process can connect to it.
+func bindName(name string) (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@" + name}); err != nil {
+		return nil, errors.Join(os.NewSyscallError("bind", err), unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), "announcement"), nil
+}
+
+// closeWaiting closes the connections that have not been accepted yet.
+func closeWaiting(l *net.TCPListener) error {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var acceptErr error
+	err = raw.Control(func(fd uintptr) {
+		for acceptErr == nil || errors.Is(acceptErr, syscall.EINTR) || errors.Is(acceptErr, syscall.ECONNABORTED) {
+			var conn int
+			if conn, _, acceptErr = unix.Accept4(int(fd), unix.SOCK_CLOEXEC); acceptErr == nil {
+				_ = unix.Close(conn) // nothing was said on it
+			}
+		}
+	})
+	if err == nil && !errors.Is(acceptErr, syscall.EAGAIN) {
+		err = os.NewSyscallError("accept", acceptErr)
+	}
+	return err
+}
+
+// At reports whether a connection to this address ends at a daemon: one that listens at the address, or at all addresses of this
+// machine. Call it after the connection was made. A daemon that listened by then has announced itself, or will close the connection.
+func At(addr netip.AddrPort) (bool, error) {
+	here, err := isHere(addr)
+	if err != nil || !here {
+		return false, err
+	}
+	addr = clean(addr)
+	found := false
+	err = announced(func(door netip.AddrPort) {
+		same := door.Addr() == addr.Addr() || door.Addr().IsUnspecified() || addr.Addr().IsUnspecified()
+		found = found || same && door.Port() == addr.Port()
+	})
+	return found, err
+}
+
+// announced calls f with the address of each daemon.
+func announced(f func(netip.AddrPort)) error {
+	file, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		_, name, found := strings.Cut(lines.Text(), " @"+namePrefix)
+		if !found {
+			continue
+		}
+		text, _, _ := strings.Cut(name, "/")
+		if door, err := netip.ParseAddrPort(text); err == nil { // else some other program chose a similar name
+			f(clean(door))
+		}
+	}
+	return lines.Err()
+}
+
+// isHere reports whether an address is one of this machine's. It asks the kernel from which address it would send to it: for an
+// address of this machine, that is the address itself. Nothing is sent.
+func isHere(addr netip.AddrPort) (bool, error) {
+	if a := clean(addr).Addr(); a.IsLoopback() || a.IsUnspecified() {
+		return true, nil
+	}
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(addr))
+	if errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EACCES) {
+		return false, nil // no way, one that needs a zone and has none, or a broadcast address: one's own are not like that
+	}
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	from, ok := conn.LocalAddr().(*net.UDPAddr)
+	return ok && clean(from.AddrPort()).Addr() == clean(addr).Addr(), nil
+}

@@ -1,0 +1,84 @@
+package doors
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+)
+
+// Caller returns nil if the process at the other end of a TCP connection is in none of our sandboxes. local is our end of it.
+//
+// It relies on three facts. The kernel's table shows the user of a socket, and a plugin in a sandbox can be one user only. The table shows a
+// number for a socket as long as some process has it. A plugin cannot hand a socket to a process outside of its sandbox.
+//
+// So if no sandbox of that user shares our network while the socket is held, the caller is in none. If there is such a
+// sandbox, a process outside has to be found that has the socket. A plugin can hide its descriptors, or pass a socket round faster than we
+// look; then no such process is found, and it is refused.
+func Caller(local, remote netip.AddrPort) error {
+	before, err := held(local, remote)
+	if err != nil {
+		return err
+	}
+	if err := before.outside(); err != nil {
+		return err
+	}
+	after, err := held(local, remote)
+	if err == nil && after != before {
+		err = unknown("it closed its connection meanwhile")
+	}
+	return err
+}
+
+// held is the caller's socket, which a process has now.
+func held(local, remote netip.AddrPort) (socket, error) {
+	s, found, err := find(local, remote)
+	switch {
+	case err != nil:
+		return socket{}, unknown(err.Error())
+	case !found:
+		return socket{}, unknown("its connection is not one of this machine's, or is closed")
+	case s.inode == 0:
+		return socket{}, unknown("it has closed its connection")
+	}
+	return s, nil
+}
+
+// outside is nil where no process in our sandboxes can have the socket.
+func (s socket) outside() error {
+	own, err := ancestorsOf(os.Getpid())
+	if err != nil {
+		return unknown(err.Error())
+	}
+	pids, err := processes()
+	if err != nil {
+		return unknown(err.Error())
+	}
+	users, err := jails(pids, own)
+	if err != nil {
+		return unknown(err.Error())
+	}
+	if !slices.Contains(users, s.user) {
+		return nil
+	}
+	return s.holders(pids, own)
+}
+
+// holders is nil where processes have the socket and all of them are outside.
+func (s socket) holders(pids []int, own map[int]bool) error {
+	link := fmt.Sprintf("socket:[%d]", s.inode)
+	found := false
+	for _, pid := range pids {
+		if !holds(pid, link) {
+			continue
+		}
+		if err := outside(pid, own); err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return unknown("a plugin in a sandbox uses the same network as the same user, and no other process was seen to have the connection")
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package doors
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+)
+
+// A kind is how a caller is started.
+type kind string
+
+const (
+	plain   kind = "a plain process"
+	foreign kind = "in somebody else's sandbox"
+	inside  kind = "in one of ours"
+)
+
+// start runs a fake until the test ends or the fake does.
+func start(t *testing.T, k kind, args ...string) *caller {
+	t.Helper()
+	c := &caller{Cmd: exec.Command("/proc/self/exe", append([]string{"-fake"}, args...)...)}
+	c.Stdout, c.Stderr = &c.out, &c.out
+	if k != plain {
+		c.Args = append([]string{"bwrap", "-fake", "jail"}, args...)
+		c.SysProcAttr = namespaces()
+	}
+	if k == inside {
+		c.Args[0] = jail.Inner
+	}
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if errors.Is(err, syscall.EPERM) && k != plain && os.Getenv("CI") != "true" {
+		t.Skip("no namespaces: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := c.Wait(); err != nil {
+			t.Errorf("%s, %v: %v: %s", k, args, err, c.out.String())
+		}
+	})
+	return c
+}
+
+type caller struct {
+	*exec.Cmd
+	out bytes.Buffer
+}
+
+// namespaces are those of package jail that matter here: where the host is root, the kernel takes who is inside for nobody.
+func namespaces() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		uid, gid = nobody, nobody
+		attr.GidMappingsEnableSetgroups = true
+		attr.Credential = &syscall.Credential{}
+	}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: gid, Size: 1}}
+	return attr
+}
+
+// A server asks of each connection who calls.
+type server struct {
+	t        *testing.T
+	addr     string
+	bytes    atomic.Int32 // how many are waited for before it is asked who sends them; callers send one
+	verdicts chan error
+}
+
+func serve(t *testing.T, address string) *server {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+		t.Skip("no such address here: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, addr: l.Addr().String(), verdicts: make(chan error, 10)}
+	s.bytes.Store(1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadAtLeast(conn, make([]byte, 2), int(s.bytes.Load())) // what ends before that has ended
+			s.verdicts <- settled(conn)
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return s
+}
+
+// settled asks who is at the other end. One that is seen inside may be about to let go of its connection: it is asked again for a while, and
+// must never be admitted.
+func settled(conn net.Conn) error {
+	err := Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
+	for end := time.Now().Add(50 * time.Millisecond); isInside(err) && time.Now().Before(end); {
+		err = Caller(addrOf(conn.LocalAddr()), addrOf(conn.RemoteAddr()))
+	}
+	return err
+}
+
+func addrOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
+
+// verdict waits for what comes of a call.
+func (s *server) verdict() error {
+	s.t.Helper()
+	select {
+	case err := <-s.verdicts:
+		return err
+	case <-time.After(patience):
+		s.t.Fatal("nobody called")
+		return nil
+	}
+}
+
+// isInside and isUnknown tell the two refusals.
+func isInside(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Inside
+}
+
+func isUnknown(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && !r.Inside
+}
+
+func TestCaller(t *testing.T) {
+	admitted := func(err error) bool { return err == nil }
+	refused := func(err error) bool { return isInside(err) || isUnknown(err) }
+	for _, c := range []struct {
+		rule    string
+		kind    kind
+		fake    string
+		address string
+		want    func(error) bool
+	}{
+		{"a plain process is served", plain, "call", "127.0.0.1:0", admitted},
+		{"over IPv6, too", plain, "call", "[::1]:0", admitted},
+		{"and over IPv4 within IPv6", plain, "mapped", "127.0.0.1:0", admitted},
+		{"one that nobody may look into is served while no sandbox could be it", plain, "hidden", "127.0.0.1:0", admitted},
+		{"a process in somebody else's sandbox is served", foreign, "call", "127.0.0.1:0", admitted},
+		{"and its orphans are", foreign, "orphan", "127.0.0.1:0", admitted},
+		{"one in ours is refused", inside, "call", "127.0.0.1:0", isInside},
+		{"over IPv6, too", inside, "call", "[::1]:0", isInside},
+		{"and over IPv4 within IPv6", inside, "mapped", "127.0.0.1:0", isInside},
+		{"and at a server for both", inside, "mapped", "[::]:0", isInside},
+		{"an orphan in there is refused", inside, "orphan", "127.0.0.1:0", isInside},
+		{"one that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
+		{"one that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},
+		{"one that has ended is refused", inside, "fleeting", "127.0.0.1:0", isUnknown},
+		{"and so is a plain one that has ended: nobody can tell the two apart", plain, "fleeting", "127.0.0.1:0", isUnknown},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := serve(t, c.address)
+			if c.fake == "fleeting" {
+				s.bytes.Store(2) // until it has closed its end
+			}
+			_, port, _ := net.SplitHostPort(s.addr)
+			address := strings.Replace(s.addr, "[::]:"+port, "127.0.0.1:"+port, 1)
+			start(t, c.kind, c.fake, address)
+			if err := s.verdict(); !c.want(err) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestCallersBesideASandbox: while a sandbox of the same user has the network, a caller has to be found.
+func TestCallersBesideASandbox(t *testing.T) {
+	other := serve(t, "127.0.0.1:0")
+	start(t, inside, "afloat", other.addr) // it stays
+	if err := other.verdict(); err == nil {
+		t.Fatalf("the one inside: %v", err)
+	}
+	s := serve(t, "127.0.0.1:0")
+	user := os.Geteuid()
+	if user == 0 {
+		user = nobody
+	}
+	for _, c := range []struct {
+		rule, fake string
+		user       int
+		served     bool
+	}{
+		{"one of the same user is served", "call", user, true},
+		{"one of another user is served", "call", os.Geteuid(), true},
+		{"one that cannot be looked into is not", "hidden", user, os.Geteuid() == 0}, // root sees everything
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			cmd := exec.Command(program(t), "-fake", c.fake, s.addr)
+			if c.user != os.Geteuid() {
+				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.user), Gid: uint32(c.user)}}
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if err := s.verdict(); (err == nil) != c.served || err != nil && !isUnknown(err) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// program is this one, where every user can start it.
+func program(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "doors-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	self, err := os.ReadFile("/proc/self/exe")
+	path := filepath.Join(dir, "caller")
+	if err := errors.Join(err, os.WriteFile(path, self, 0o755), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPeer: the process at the other end of a Unix socket.
+func TestPeer(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		kind kind
+		want func(error) bool
+	}{
+		{"a plain process is served", plain, func(err error) bool { return err == nil }},
+		{"one in somebody else's sandbox is served", foreign, func(err error) bool { return err == nil }},
+		{"one in ours is refused", inside, isInside},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			path := filepath.Join(filepath.Dir(program(t)), "socket")
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+			if err := errors.Join(err, os.Chmod(path, 0o777)); err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			start(t, c.kind, "unix", path)
+			_ = l.SetDeadline(time.Now().Add(patience))
+			conn, err := l.AcceptUnix()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, _ = conn.Read(make([]byte, 1)) // else it finds the connection closed as it speaks
+			if err := Peer(pidOf(t, conn)); !c.want(err) {
+				t.Errorf("%v", err)
+			}
+			_, _ = io.WriteString(conn, "done")
+		})
+	}
+	t.Run("one that cannot be seen is refused", func(t *testing.T) {
+		if err := Peer(0); !isUnknown(err) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("one that is gone is refused", func(t *testing.T) {
+		cmd := exec.Command("/bin/true")
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := Peer(cmd.Process.Pid); !isUnknown(err) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func pidOf(t *testing.T, conn *net.UnixConn) int {
+	t.Helper()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err := errors.Join(err, credErr); err != nil {
+		t.Fatal(err)
+	}
+	return int(cred.Pid)
+}
+
+// BenchmarkCaller is what each new connection without a token costs.
+func BenchmarkCaller(b *testing.B) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	ours, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ours.Close()
+	local, remote := addrOf(ours.RemoteAddr()), addrOf(ours.LocalAddr())
+	for b.Loop() {
+		if err := Caller(local, remote); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

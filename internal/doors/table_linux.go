@@ -1,0 +1,96 @@
+package doors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+)
+
+// A socket is the caller's end of a connection, as the kernel's table of them has it.
+type socket struct {
+	user  uint64 // who made it
+	inode uint64 // by which it shows among the descriptors of a process; 0: no process has it any more
+}
+
+// lookups is how often a table is read for a socket that must be in it: one that changes meanwhile may be read with gaps.
+const lookups = 3
+
+// find looks for the caller's end of a connection. found is false for one that has closed its end and is gone.
+func find(local, remote netip.AddrPort) (s socket, found bool, err error) {
+	for range lookups {
+		for _, t := range tables(clean(local), clean(remote)) {
+			if s, found, err = t.find(); err != nil || found {
+				return s, found, err
+			}
+		}
+	}
+	return socket{}, false, nil
+}
+
+// A table is a file of the kernel's, and how the line begins in it that is looked for.
+type table struct {
+	file  string
+	start []byte // the caller's address, and ours
+}
+
+// tables are where a connection may be listed. A program can use IPv4 through a socket of IPv6.
+func tables(local, remote netip.AddrPort) []table {
+	row := func(from, to netip.Addr) []byte {
+		return fmt.Appendf(nil, ": %s:%04X %s:%04X ", hex(from), remote.Port(), hex(to), local.Port())
+	}
+	six := table{"/proc/net/tcp6", row(netip.AddrFrom16(remote.Addr().As16()), netip.AddrFrom16(local.Addr().As16()))}
+	if !remote.Addr().Is4() || !local.Addr().Is4() {
+		return []table{six}
+	}
+	return []table{{"/proc/net/tcp", row(remote.Addr(), local.Addr())}, six}
+}
+
+// hex is an address as these tables write it: each four bytes as a number in the order of this machine.
+func hex(a netip.Addr) string {
+	var text []byte
+	for raw := a.AsSlice(); len(raw) > 0; raw = raw[4:] {
+		text = fmt.Appendf(text, "%08X", binary.NativeEndian.Uint32(raw))
+	}
+	return string(text)
+}
+
+func (t table) find() (socket, bool, error) {
+	file, err := os.Open(t.file)
+	if os.IsNotExist(err) && t.file == "/proc/net/tcp6" {
+		return socket{}, false, nil // a machine without IPv6
+	}
+	if err != nil {
+		return socket{}, false, err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if bytes.Contains(lines.Bytes(), t.start) {
+			s, err := parseSocket(lines.Text(), t.file)
+			return s, err == nil, err
+		}
+	}
+	return socket{}, false, lines.Err()
+}
+
+// parseSocket reads a line: "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …".
+func parseSocket(line, file string) (socket, error) {
+	const user, inode = 7, 9
+	fields := bytes.Fields([]byte(line))
+	if len(fields) <= inode {
+		return socket{}, fmt.Errorf("%s: a line of %d fields", file, len(fields))
+	}
+	var s socket
+	var err error
+	if s.user, err = strconv.ParseUint(string(fields[user]), 10, 32); err != nil {
+		return socket{}, fmt.Errorf("%s: %w", file, err)
+	}
+	if s.inode, err = strconv.ParseUint(string(fields[inode]), 10, 64); err != nil {
+		return socket{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
+}
