@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // SourceDialect is the dialect whose plugins are single files of code, which a
@@ -23,11 +21,14 @@ const SourceDialect = python.Name
 // A Source is such a plugin.
 type Source struct {
 	Name     string
+	File     string // the name of its file, by which it is known as well
 	Path     string
 	Hooks    []string        // in the order of a request
 	Metadata json.RawMessage // what the code says of itself, an object
 	Content  string          // the code; only [Host.Source] fills it in
 	Err      error           // why it is not ready
+
+	called string // what code that was checked calls itself
 }
 
 // A CodeError is code that is no plugin, and where it goes wrong.
@@ -72,14 +73,10 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 
 // readSource reads a file that somebody may have made endless since it was found.
 func readSource(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxSource+1))
-	if err == nil && len(content) > maxSource {
-		err = hook.Failure(hook.Unavailable, fmt.Errorf("%s has more than %d bytes", path, maxSource))
+	content, err := plainfile.Read(path, maxSource)
+	_, tooLarge := errors.AsType[*plainfile.SizeError](err)
+	if tooLarge || errors.Is(err, plainfile.ErrKind) {
+		err = hook.Failure(hook.Unavailable, err)
 	}
 	return string(content), err
 }
@@ -101,8 +98,8 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	if err != nil {
 		return Source{}, err
 	}
-	if e := h.knownSource(checked.Name); e != nil && e.found.Path != checked.Path {
-		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.Name, e.found.Path)
+	if owner := h.ownerOf(checked); owner != "" {
+		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.called, owner)
 	}
 	s, err := h.tryOut(ctx, name, content, (*python.Dialect).Save)
 	if err != nil {
@@ -110,6 +107,22 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	}
 	_, err = h.ReloadSource(ctx, name)
 	return s, err
+}
+
+// ownerOf is the other file whose name the code of a source calls itself by; "" where there is none.
+func (h *Host) ownerOf(s Source) string {
+	if s.called == s.File {
+		return "" // the name of its own file, whoever else calls itself so
+	}
+	if path, err := python.Path(h.setup.env, s.called); err == nil {
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	if e := h.knownSource(s.called); e != nil && e.found.Path != s.Path {
+		return e.found.Path
+	}
+	return ""
 }
 
 // refuseLink: to save is to replace a file of this directory, not one elsewhere.
@@ -136,7 +149,7 @@ func (h *Host) tryOut(ctx context.Context, name, content string,
 	if err != nil {
 		return Source{}, err
 	}
-	return Source{Name: v.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata}, nil
+	return Source{Name: v.Name, File: name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, called: v.Called}, nil
 }
 
 // ReloadSource loads a plugin's file again.
@@ -180,24 +193,24 @@ func (h *Host) sourceEntry(ctx context.Context, name string) (*entry, error) {
 	return nil, fmt.Errorf("plugin %s: %w", name, ErrNotFound)
 }
 
-// knownSource goes by the name a plugin gave itself, then by its file's: one
-// that cannot be loaded has no other.
+// knownSource goes by the name of a file, then by what plugins call themselves:
+// a file's name is its own.
 func (h *Host) knownSource(name string) *entry {
-	var byFile *entry
+	var called *entry
 	for _, e := range h.roster().entries {
 		switch {
 		case e.found.Dialect != SourceDialect:
-		case e.info.Name == name:
+		case e.names.place == name:
 			return e
-		case strings.TrimSuffix(filepath.Base(e.found.Path), filepath.Ext(e.found.Path)) == name:
-			byFile = e
+		case e.info.Name == name && called == nil:
+			called = e
 		}
 	}
-	return byFile
+	return called
 }
 
 func source(e *entry) Source {
-	s := Source{Name: e.info.Name, Path: e.found.Path, Hooks: []string{}, Metadata: json.RawMessage("{}"), Err: e.err}
+	s := Source{Name: e.info.Name, File: e.names.place, Path: e.found.Path, Hooks: []string{}, Metadata: json.RawMessage("{}"), Err: e.err}
 	if p, ok := e.plugin.(python.Plugin); ok {
 		s.Hooks, s.Metadata, s.Err = orEmpty(p.Info().Hooks), p.Metadata(), p.Status().Err
 	}

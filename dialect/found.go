@@ -123,12 +123,20 @@ func FirstProblem(problems []Problem) error {
 }
 
 // RefuseTwins leaves out the second of two plugins with one name: a user could
-// not tell them apart, and their storage and tools go by that name.
+// not tell them apart, and their tools go by that name. The name of a directory
+// belongs to the plugin in it, whoever else calls itself so.
 func RefuseTwins(all []Found) {
-	first := make(map[string]string)
+	owner, first := make(map[string]string), make(map[string]string)
+	for _, f := range all {
+		owner[f.Place] = f.Path
+	}
 	for i := range all {
 		f := &all[i]
 		if f.State != "" {
+			continue
+		}
+		if path := owner[f.Name]; path != "" && f.Place != f.Name {
+			f.State, f.Err = Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
 			continue
 		}
 		if path, taken := first[f.Name]; taken {

@@ -37,6 +37,7 @@ type Validated struct {
 	Hooks    []string        `json:"hooks"` // in the order of a request
 	Metadata json.RawMessage `json:"metadata"`
 	Warnings []string        `json:"-"`
+	Called   string          `json:"-"` // what the code calls itself; another file may have that name
 }
 
 // Validate runs code as a plugin of that name would be, without saving it, and
@@ -71,7 +72,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method, name,
 	if err := json.Unmarshal(result, &about); err != nil {
 		return nil, hook.Failure(hook.Garbled, err)
 	}
-	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.Warnings}, nil
+	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.Warnings, Called: about.Called}, nil
 }
 
 // dismiss ends an interpreter after its one request.

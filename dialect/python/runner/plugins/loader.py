@@ -37,6 +37,7 @@ class LoadedPlugin:
 
     name: str
     path: Path
+    called: str = ""  # what it calls itself: its name, unless another file has that
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
     coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -83,8 +84,9 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         discard(module)
         raise
     return LoadedPlugin(
-        name=metadata["name"],
+        name=_name(metadata["name"], path),
         path=path,
+        called=metadata["name"],
         hooks=hooks,
         coroutines=frozenset(hook for hook, handler in hooks.items() if inspect.iscoroutinefunction(handler)),
         metadata=metadata,
@@ -92,6 +94,14 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         warnings=warnings,
         module=module,
     )
+
+
+def _name(called: str, path: Path) -> str:
+    """A plugin has the name it calls itself, unless that is the name of another file beside it."""
+    other = path.parent / f"{called}.py"
+    if called == path.stem or called[0] in "._" or other.name != f"{called}.py" or other.parent != path.parent:
+        return called
+    return path.stem if other.is_file() else called
 
 
 def discard(module: ModuleType | None) -> None:
