@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // What dialects share about finding plugins: files, or folders with a manifest.
@@ -57,7 +59,7 @@ func FilesIn(place string) []string {
 
 // IsScript tells a file that names its interpreter in a #! line.
 func IsScript(path string) bool {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -79,19 +81,14 @@ func ExaminePlace(place string) []Problem {
 	return nil
 }
 
-// ReadManifest reads a file of at most that many bytes.
+// ReadManifest reads a regular file of at most that many bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, Cause(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, Cause(err))
-	}
-	if len(data) > most {
+	data, err := plainfile.Read(file, most)
+	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
 		return nil, fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, Cause(err))
 	}
 	return data, nil
 }

@@ -112,6 +112,9 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	if err != nil {
 		return &LoadError{dialect.Problem{Path: p.path, Message: "cannot be read: " + err.Error()}}
 	}
+	if !file.Mode().IsRegular() {
+		return &LoadError{dialect.Problem{Path: p.path, Message: "cannot be read: it is not a regular file"}}
+	}
 	if err := p.lend(ctx, i); err != nil {
 		return err
 	}
