@@ -122,8 +122,8 @@ func (h *Host) sectionOf(e *entry) string {
 type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
-	return fmt.Sprintf("it calls itself %s, which is known only once it runs: it was not started within the bounds of [plugins.%q]. "+
-		"What it is held to is looked for under %s", e.name, e.key, e.section)
+	return fmt.Sprintf("what it calls itself, %s, is known only once it runs: it was started without the bounds of [plugins.%q], "+
+		"and those of %s would have counted", e.name, e.key, e.section)
 }
 
 // Fix is where to write it.
