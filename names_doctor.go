@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
@@ -17,10 +19,27 @@ func (h *Host) examineConfig() []Finding {
 	if p, ok := h.setup.config.Exposed(); ok {
 		findings = append(findings, problemFinding(p))
 	}
-	for _, p := range append(h.misplaced(h.roster()), h.unknownNames(h.roster())...) {
+	r := h.roster()
+	for _, p := range append(h.misplaced(r), h.unknownNames(r)...) {
 		findings = append(findings, problemFinding(p))
 	}
+	for _, e := range r.entries {
+		findings = append(findings, examinePlace(e, r.names)...)
+	}
 	return findings
+}
+
+// examinePlace reports a plugin that wants storage and has none, because the directory of another of its dialect has the same name.
+func examinePlace(e *entry, names census) []Finding {
+	wants := slices.ContainsFunc(e.info.Capabilities, func(c string) bool {
+		return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
+	})
+	if e.plugin == nil || !wants || names.gives(e.names.dialect+":"+e.names.place, e.names) {
+		return nil
+	}
+	return []Finding{finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
+		Message: fmt.Sprintf("it has no storage: another %s plugin is in a directory called %s, too", e.names.dialect, e.names.place),
+		Fix:     "rename one of the directories"})}
 }
 
 func problemFinding(p config.Problem) Finding {
@@ -68,10 +87,13 @@ func (x heading) says(fix, format string, args ...any) config.Problem {
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
-// misplaced are the tables whose names mean two plugins, or one that they cannot give anything to.
+// misplaced are the tables about plugins of this host whose names mean two plugins, or one that they cannot give anything to.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
 	for _, x := range h.setup.headings() {
+		if len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) == 0 {
+			continue // none of this host's plugins
+		}
 		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
 		case len(all) > 1:
 			problems = append(problems, x.says(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
@@ -117,7 +139,7 @@ func oneOf(owners, all census) string {
 
 // unknownNames are the tables whose names no plugin has. A host that does not open every plugin cannot tell.
 func (h *Host) unknownNames(r *roster) []config.Problem {
-	if h.setup.Needs != nil || h.setup.NoSearch {
+	if h.setup.Needs != nil || h.setup.NoSearch || h.setup.Dialects != nil {
 		return nil
 	}
 	var known []string

@@ -189,6 +189,28 @@ func TestTwoInOneNamedDirectory(t *testing.T) {
 		if got := tell(t, host, name, name); got != "none none refused" {
 			t.Errorf("%s has %q", name, got)
 		}
+		if !slices.ContainsFunc(host.Doctor(), func(f patchbay.Finding) bool { return f.Plugin == name && strings.Contains(f.Problem, "no storage") }) {
+			t.Errorf("%s: %+v", name, host.Doctor())
+		}
+	}
+}
+
+// TestAnEnvironmentThatIsInheritedIsNarrowed by a list that gives nothing.
+func TestAnEnvironmentThatIsInheritedIsNarrowed(t *testing.T) {
+	h := newHouse(t)
+	h.keeper("dot", "dot")
+	h.write(".config/dotagent/plugins/dotagent-plugin-dot", `#!/bin/sh
+case $1 in
+info) echo '{"name":"dot","kinds":["preflight"]}' ;;
+*) read -r input; echo '{"ok":true,"token":"'${TOKEN:-none}'"}' ;;
+esac
+`, 0o755)
+	for config, want := range map[string]string{"": "token", "[plugins.dot]\nenv = [\"TOKEN\"]\n": "none", "[plugins.\"dotagent:dot\"]\nenv = [\"TOKEN\"]\n": "token"} {
+		h.config("sandbox = \"off\"\n" + config + wiring)
+		out, err := h.openWith(h.tokened()).Fire(t.Context(), hook.TurnBegin, json.RawMessage(`{"session_id":"s","working_dir":"/","user_text":"hi"}`))
+		if err != nil || len(out.Steps) != 1 || !strings.Contains(string(out.Steps[0].Received), `"token":"`+want+`"`) {
+			t.Errorf("%s: %+v, %v", config, out, err)
+		}
 	}
 }
 

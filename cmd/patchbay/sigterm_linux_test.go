@@ -32,6 +32,7 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 		{rule: "a plugin that does not start", args: []string{"plugin", "list", "--dialect", "scaffold"}, ready: marked},
 		{rule: "a plugin that does not start, in chat -p", args: []string{"chat", "-p", "hi"}, ready: marked},
 		{rule: "a hook before a program", args: []string{"run", "--dialect", "mine", "--", "touch", "ran"}, ready: marked},
+		{rule: "an agent", args: []string{"job", "run", "hangs", "--dialect", "mine"}, ready: marked},
 		{rule: "a daemon whose plugin does not start", args: []string{"serve", "--listen", "127.0.0.1:0"}, ready: marked},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -94,6 +95,7 @@ stage = "preexec"
 mode = "transform"
 timeout = "1h"
 `,
+		".config/patchbay/agents/hangs/agent.toml":          "[agent]\nname = \"hangs\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"echo >mark; exec sleep 3600\"]\nworking_dir = \"../../../..\"\n",
 		".local/share/mine/plugins/hangs/mine-plugin-hangs": "#!/bin/sh\nread -r input\ncase $input in *preexec*) echo >\"$HOME/mark\"; exec sleep 3600 ;; esac\n",
 	} {
 		path = filepath.Join(home, path)
