@@ -74,11 +74,12 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 // readSource reads a file that somebody may have made endless since it was found.
 func readSource(path string) (string, error) {
 	content, err := plainfile.Read(path, maxSource)
-	_, tooLarge := errors.AsType[*plainfile.SizeError](err)
-	if tooLarge || errors.Is(err, plainfile.ErrKind) {
-		err = hook.Failure(hook.Unavailable, err)
+	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
+	} else if !errors.Is(err, plainfile.ErrKind) {
+		return string(content), err
 	}
-	return string(content), err
+	return "", hook.Failure(hook.Unavailable, err)
 }
 
 // CheckSource says what code would be as a plugin of that name, without saving

@@ -38,6 +38,9 @@ func size(n int) string {
 // the second is at the file that is open, since another may have taken its place meanwhile.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		at.Op = "open" // what was asked for
+	}
 	if err != nil {
 		return nil, err
 	}
