@@ -166,8 +166,9 @@ func (h *Host) find(name string) (*entry, error) {
 // name of a plugin's place goes before what another calls itself. A name that no
 // plugin has may be that of a file, with its extension.
 func (r *roster) meant(name string) []*entry {
-	if len(r.names.placed(name)) > 0 {
-		return r.those(func(e *entry) bool { return e.names.placed(name) })
+	owners := r.those(func(e *entry) bool { return e.names.placed(name) })
+	if owners != nil || !r.closed && len(r.names.placed(name)) > 0 {
+		return owners
 	}
 	if found := r.those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
 		return found

@@ -2,7 +2,6 @@ package patchbay_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // keeper installs a kaged plugin in a directory. Asked for its method "tell" it answers with what it was given: the secrets of its
@@ -125,7 +123,13 @@ func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 	h.keeper("notes", "notes")
 	h.scaffold("notes", "notes", 500)
 	h.config("sandbox = \"off\"\n[plugins.notes]\nenv = [\"TOKEN\"]\n")
+	h.keeper("notes-draft", "notes")
+	h.write("checkout/README", "", 0o644)
+	h.move(".local/share/kaged/plugins/notes-draft", "checkout/notes")
 	narrow := map[string]func(*patchbay.Options){
+		"a path": func(o *patchbay.Options) {
+			o.NoSearch, o.Paths = true, []string{filepath.Join(h.home, "checkout/notes")}
+		},
 		"needs":    func(o *patchbay.Options) { o.Needs = func(c patchbay.Candidate) bool { return c.Dialect == "kaged" } },
 		"dialects": func(o *patchbay.Options) { o.Dialects = []string{"kaged"} },
 	}
@@ -137,10 +141,27 @@ func TestNamesCountForPluginsThatAreNotOpened(t *testing.T) {
 			if got := states(host); got != "notes:ready" {
 				t.Fatal(got)
 			}
-			if got := tell(t, host, "notes", "notes"); got != "none none notes" {
+			if got := tell(t, host, "notes", "notes"); !strings.HasPrefix(got, "none none ") || rule == "a path" && got != "none none refused" {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// TestAPluginThatWasNamedIsFoundByItsName, though one that is not opened has that name for its place.
+func TestAPluginThatWasNamedIsFoundByItsName(t *testing.T) {
+	h := newHouse(t)
+	h.scaffold("notes", "notes", 500)
+	h.scaffold("draft", "notes", 500)
+	h.write("checkout/README", "", 0o644)
+	h.move(".local/scaffold/plugins/draft", "checkout/draft")
+	o := h.options()
+	o.NoSearch, o.Paths = true, []string{filepath.Join(h.home, "checkout/draft")}
+	host := h.openWith(o)
+	for _, name := range []string{"notes", "draft"} {
+		if d, err := host.Plugin(name); err != nil || d.State != dialect.Ready || filepath.Base(d.Path) != "draft" {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
 	}
 }
 
@@ -329,226 +350,5 @@ done
 				t.Errorf("%+v, %v", d, err)
 			}
 		})
-	}
-}
-
-// TestFindingsAboutNames: a section whose name means none, two, or a plugin that it cannot give to.
-func TestFindingsAboutNames(t *testing.T) {
-	for _, c := range []struct {
-		rule, config, secrets    string
-		where, problem, fix, log string
-	}{
-		{rule: "no plugin has it", config: "\n[plugins.file]\npriority = 1\n[plugins.flie]\n", where: "config.toml:4:10", problem: "no plugin is called flie", fix: `did you mean "file"?`},
-		{rule: "no plugin has it: secrets", secrets: "[plugins.keper]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "no plugin is called keper", fix: `did you mean "keeper"?`},
-		{rule: "two have it", config: "[plugins.keeper]\npriority = 1\n", where: "config.toml:1:10", problem: "means 2 plugins", fix: `[plugins."kaged:keeper"]`, log: "means 2 plugins"},
-		{rule: "two have it: secrets", secrets: "[plugins.keeper]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "means 2 plugins", fix: `[plugins."kaged:keeper"]`, log: "means 2 plugins"},
-		{rule: "env under what it calls itself", config: "[plugins.real]\nenv = [\"TOKEN\"]\n", where: "config.toml:1:10", problem: "env", fix: "[plugins.file]", log: "env"},
-		{rule: "secrets under what it calls itself", secrets: "[plugins.real]\nkey = \"x\"\n", where: "secrets.toml:1:10", problem: "secrets", fix: "[plugins.file]", log: "secrets"},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			h := newHouse(t)
-			h.scaffold("file", "real", 500)
-			h.scaffold("keeper", "keeper", 500)
-			h.keeper("keeper", "keeper")
-			h.config("sandbox = \"off\"\n" + c.config)
-			if c.config != "" {
-				h.config(c.config)
-			}
-			if c.secrets != "" {
-				h.secrets(c.secrets)
-			}
-			var log lockedBuffer
-			o := h.options()
-			o.Logger = logger(&log)
-			host := h.openWith(o)
-			var found []patchbay.Finding
-			for _, f := range host.Doctor() {
-				if strings.Contains(f.Where, "config.toml") || strings.Contains(f.Where, "secrets.toml") {
-					found = append(found, f)
-				}
-			}
-			if len(found) != 1 || found[0].Severity != patchbay.SeverityWarning || !strings.HasSuffix(found[0].Where, c.where) ||
-				!strings.Contains(found[0].Problem, c.problem) || !strings.Contains(found[0].Fix, c.fix) {
-				t.Errorf("findings %+v", found)
-			}
-			if got := log.String(); c.log != "" && !strings.Contains(got, c.log) || c.log == "" && strings.Contains(got, "plugins.") {
-				t.Errorf("log %s", got)
-			}
-		})
-	}
-	t.Run("none, where every section means one plugin", func(t *testing.T) {
-		h := newHouse(t)
-		h.scaffold("file", "real", 500)
-		h.keeper("keeper", "keeper")
-		h.config("sandbox = \"off\"\n[plugins.file]\nenv = [\"A\"]\n[plugins.real]\npriority = 1\n[plugins.\"kaged:keeper\"]\npriority = 2\n")
-		h.secrets("[plugins.keeper]\nkey = \"x\"\n")
-		for _, f := range h.open().Doctor() {
-			if f.Severity != patchbay.SeverityInfo {
-				t.Errorf("finding %+v", f)
-			}
-		}
-	})
-}
-
-func logger(log *lockedBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
-
-// TestAPlacesNameIsItsOwn: of two plugins that claim a name, the one whose directory or file has it is the one.
-func TestAPlacesNameIsItsOwn(t *testing.T) {
-	t.Run("scaffold", func(t *testing.T) {
-		h := newHouse(t)
-		h.scaffold("aaa", "notes", 500)
-		h.scaffold("notes", "notes", 500)
-		host := h.open()
-		if got := states(host); got != "notes:broken notes:ready" {
-			t.Errorf("states %s", got)
-		}
-		if d, err := host.Plugin("notes"); err != nil || filepath.Base(d.Path) != "notes" {
-			t.Errorf("%+v, %v", d, err)
-		}
-	})
-	t.Run("scaffold, installed later", func(t *testing.T) {
-		h := newHouse(t)
-		h.scaffold("aaa", "notes", 500)
-		host := h.open()
-		h.scaffold("notes", "notes", 500)
-		if err := host.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := states(host); got != "notes:broken notes:ready" {
-			t.Errorf("states %s", got)
-		}
-	})
-	t.Run("kaged", func(t *testing.T) {
-		h := newHouse(t)
-		h.keeper("aaa", "notes")
-		h.keeper("notes", "notes")
-		h.config("sandbox = \"off\"\n")
-		host := h.open()
-		if got := states(host); got != "notes:skipped notes:ready" {
-			t.Errorf("states %s", got)
-		}
-		if got := tell(t, host, "notes", "notes"); got != "none none notes" {
-			t.Errorf("got %q", got)
-		}
-	})
-	t.Run("of two dialects", func(t *testing.T) {
-		h := newHouse(t)
-		h.keeper("notes", "notes")
-		h.scaffold("aaa", "notes", 500)
-		h.config("sandbox = \"off\"\n")
-		host := h.open()
-		for name, want := range map[string]string{"notes": "kaged", "kaged:notes": "kaged", "scaffold:notes": "scaffold", "aaa": "scaffold"} {
-			if d, err := host.Plugin(name); err != nil || d.Dialect != want {
-				t.Errorf("%s is %+v, %v", name, d, err)
-			}
-		}
-	})
-}
-
-// TestPythonFilesHaveTheirNames: a file's name is its own, whoever else calls itself so.
-func TestPythonFilesHaveTheirNames(t *testing.T) {
-	plugtest.NeedTool(t, "python3")
-	code := func(name, mark string) string {
-		return "__plugin__ = {\"name\": \"" + name + "\"}\n@on_final\nasync def f(ctx, text): return text + \" " + mark + "\"\n"
-	}
-	final := func(t *testing.T, host *patchbay.Host, plugins ...string) string {
-		t.Helper()
-		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
-		out, err := host.Fire(hook.WithRequest(ctx, t.Name()+strings.Join(plugins, "")), hook.TurnFinal, json.RawMessage(`{"text":"x"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out.Payload)
-	}
-	t.Run("both names name it", func(t *testing.T) {
-		h := newHouse(t)
-		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
-		host := h.open()
-		for _, name := range []string{"foo", "bar"} {
-			if got := final(t, host, name); got != `{"text":"x foo"}` {
-				t.Errorf("%s: %s", name, got)
-			}
-			if s, err := host.Source(t.Context(), name); err != nil || filepath.Base(s.Path) != "foo.py" || s.File != "foo" {
-				t.Errorf("%s: %+v, %v", name, s, err)
-			}
-		}
-	})
-	later := map[string]bool{"there from the start": false, "there later": true}
-	for rule, late := range later {
-		t.Run("a file has the name: "+rule, func(t *testing.T) {
-			h := newHouse(t)
-			h.write(".agent/plugins/aaa.py", code("bar", "aaa"), 0o644)
-			if !late {
-				h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
-			}
-			host := h.open()
-			if late {
-				if _, err := host.SaveSource(t.Context(), "bar", code("bar", "bar")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := states(host); got != "aaa:ready bar:ready" {
-				t.Fatalf("states %s", got)
-			}
-			if got := final(t, host, "bar"); got != `{"text":"x bar"}` {
-				t.Errorf("bar: %s", got)
-			}
-			if got := final(t, host, "aaa"); got != `{"text":"x aaa"}` {
-				t.Errorf("aaa: %s", got)
-			}
-			if !slices.ContainsFunc(host.Doctor(), func(f patchbay.Finding) bool {
-				return f.Severity == patchbay.SeverityWarning && f.Plugin == "aaa" && strings.Contains(f.Problem, `calls itself "bar"`)
-			}) {
-				t.Errorf("findings %+v", host.Doctor())
-			}
-		})
-	}
-	t.Run("such code is not saved", func(t *testing.T) {
-		h := newHouse(t)
-		host := h.open()
-		h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
-		if _, err := host.SaveSource(t.Context(), "foo", code("bar", "foo")); err == nil || !strings.Contains(err.Error(), "bar.py") {
-			t.Errorf("error %v", err)
-		}
-		if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/foo.py")); err == nil {
-			t.Error("it was saved all the same")
-		}
-	})
-	t.Run("env goes by the file", func(t *testing.T) {
-		h := newHouse(t)
-		h.write(".agent/plugins/foo.py", "import os\n"+strings.Replace(code("bar", "@"), `" @"`, `os.environ.get("TOKEN", "none")`, 1), 0o644)
-		for config, want := range map[string]string{"[plugins.foo]\nenv = [\"TOKEN\"]\n": `{"text":"xtoken"}`, "[plugins.bar]\nenv = [\"TOKEN\"]\n": `{"text":"xnone"}`} {
-			h.config(config)
-			if got := final(t, h.openWith(h.tokened()), "foo"); got != want {
-				t.Errorf("%s: %s, want %s", config, got, want)
-			}
-		}
-	})
-	t.Run("restrictions under what it calls itself", func(t *testing.T) {
-		h := newHouse(t)
-		h.write(".agent/plugins/foo.py", code("bar", "foo"), 0o644)
-		h.config("[plugins.bar]\nenabled = false\n")
-		if p := h.open().Plugins()[0]; p.State != dialect.Disabled {
-			t.Errorf("%+v", p)
-		}
-		h.config("[plugins.bar.limits]\nopen_files = 50\n")
-		if p := h.open().Plugins()[0]; p.State != dialect.Broken {
-			t.Errorf("%+v", p)
-		}
-	})
-}
-
-// TestADotagentPluginsOwnName restricts it, though its file's is the one that counts.
-func TestADotagentPluginsOwnName(t *testing.T) {
-	h := newHouse(t)
-	h.write(".config/dotagent/plugins/dotagent-plugin-file", "#!/bin/sh\necho '{\"name\":\"real\",\"kinds\":[],\"ok\":true}'\n", 0o755)
-	for config, want := range map[string]string{
-		"": "file:ready", "[plugins.real]\nenabled = false\n": "file:disabled", "[plugins.real.limits]\nopen_files = 50\n": "file:broken",
-		"[plugins.file]\nenabled = false\n": "file:disabled",
-	} {
-		h.config(config)
-		if got := states(h.open()); got != want {
-			t.Errorf("%q: %s, want %s", config, got, want)
-		}
 	}
 }

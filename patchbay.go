@@ -53,6 +53,7 @@ type Host struct {
 type roster struct {
 	entries []*entry          // every plugin that was found and is needed, in order
 	names   census            // of all that were found
+	closed  bool              // nobody but the entries is meant by a name: the caller named each of them
 	tools   map[string]*entry // by the tool's full name
 }
 

@@ -19,7 +19,7 @@ import (
 //	settle          one entry for each that is needed
 //	refuseRivals    those in a role that another has
 func (h *Host) search(before *roster, dialects []string) (*roster, error) {
-	s := search{host: h, before: before, now: &roster{}}
+	s := search{host: h, before: before, now: &roster{closed: h.setup.NoSearch}}
 	if err := s.look(dialects); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ type sighting struct {
 	known   *entry // of a dialect that is not searched
 }
 
-// look finds the plugins of the chosen dialects, and learns the names of those of the others.
+// look finds the plugins that are to be opened, and learns the names of the others that are installed.
 func (s *search) look(dialects []string) error {
 	setup := s.host.setup
 	chosen, err := setup.chosen()
@@ -58,11 +58,8 @@ func (s *search) look(dialects []string) error {
 			return err
 		}
 	}
-	if setup.NoSearch {
-		return nil
-	}
 	for _, d := range setup.dialects {
-		switch opened := slices.Contains(chosen, d); {
+		switch opened := slices.Contains(chosen, d) && !setup.NoSearch; {
 		case opened && slices.Contains(dialects, d.Name()):
 			for _, f := range d.Find(setup.env) {
 				s.add(sighting{found: f, dialect: d})
@@ -97,7 +94,9 @@ func (s *search) learn(d dialect.Dialect) {
 		return
 	}
 	for _, f := range d.Find(s.host.setup.env) {
-		s.now.names = append(s.now.names, bearerOf(f))
+		if b := bearerOf(f); !s.now.names.has(b) {
+			s.now.names = append(s.now.names, b)
+		}
 	}
 }
 
@@ -143,7 +142,7 @@ func (s *search) settle(x sighting) {
 // entry is that of a found plugin, which may be known already; nil where it is not needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
-	if known := s.before.at(x.found); known != nil && !known.deserves(now) && !known.usurps(s.now.names) {
+	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) {
 		return known
 	}
 	f := x.found

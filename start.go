@@ -117,7 +117,7 @@ func (h *Host) refuseTwins(r *roster) {
 			continue
 		}
 		k := key{e.found.Dialect, e.info.Name}
-		if owner, taken := r.names.claimed(e.info.Name, e.names); taken {
+		if owner, taken := r.rivals().claimed(e.info.Name, e.names); taken {
 			h.refuseTwin(e, owner.path)
 		} else if twin := first[k]; twin != nil && twin != e {
 			h.refuseTwin(e, twin.found.Path)
@@ -125,6 +125,18 @@ func (h *Host) refuseTwins(r *roster) {
 			first[k] = e
 		}
 	}
+}
+
+// rivals are those among whom a name is to be had once.
+func (r *roster) rivals() census {
+	if !r.closed {
+		return r.names
+	}
+	var names census
+	for _, e := range r.entries {
+		names = append(names, e.names)
+	}
+	return names
 }
 
 func (h *Host) refuseTwin(e *entry, owner string) {
