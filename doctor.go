@@ -31,7 +31,7 @@ type Finding struct {
 // Doctor lists everything that is known to be wrong with the plugins of this
 // host. It asks no plugin: see [Host.CheckHealth].
 func (h *Host) Doctor() []Finding {
-	findings := []Finding{}
+	findings := append([]Finding{}, h.examineConfig()...)
 	for _, e := range h.roster().entries {
 		findings = append(findings, examine(e)...)
 		findings = append(findings, h.examineBounds(e)...)
@@ -60,6 +60,10 @@ func examine(e *entry) []Finding {
 	}
 	for _, p := range e.found.Warnings {
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
+	}
+	if e.plugin != nil && e.info.Called != "" {
+		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
+			Message: fmt.Sprintf("it calls itself %q, and is called as its file is", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
 	}
 	switch {
 	case e.state == dialect.Broken && len(e.found.Problems) == 0:

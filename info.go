@@ -129,7 +129,7 @@ func (h *Host) info(e *entry) PluginInfo {
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
 		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
-		Priority: e.priority(h.setup.config),
+		Priority: e.priority(),
 	}
 	for _, t := range e.info.Tools {
 		p.Tools = append(p.Tools, t.Name)
@@ -162,14 +162,9 @@ func (h *Host) wiring(e *entry) []Wire {
 	return wires
 }
 
-// find is the entry of a name; a ready plugin goes before one that is not. One
-// that no plugin has may be a file's or folder's: a plugin whose manifest is
-// wrong is known by nothing else.
+// find is the entry of a name; a ready plugin goes before one that is not.
 func (h *Host) find(name string) (*entry, error) {
-	found := h.named(name, func(e *entry) string { return e.info.Name })
-	if found == nil {
-		found = h.named(name, func(e *entry) string { return filepath.Base(e.found.Path) })
-	}
+	found := h.roster().meant(name)
 	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
 		found = ready
 	}
@@ -183,11 +178,27 @@ func (h *Host) find(name string) (*entry, error) {
 	return found[0], nil
 }
 
-// named are the entries that have a name, alone or behind their dialect's.
-func (h *Host) named(name string, of func(*entry) string) []*entry {
+// meant are the plugins that a name means, alone or behind their dialect's. The
+// name of a plugin's place goes before what another calls itself. A name that no
+// plugin has may be that of a file, with its extension.
+func (r *roster) meant(name string) []*entry {
+	owners := r.those(func(e *entry) bool { return e.names.placed(name) })
+	if owners != nil || !r.closed && len(r.names.placed(name)) > 0 {
+		return owners
+	}
+	if found := r.those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
+		return found
+	}
+	return r.those(func(e *entry) bool {
+		file := filepath.Base(e.found.Path)
+		return file == name || e.found.Dialect+":"+file == name
+	})
+}
+
+func (r *roster) those(match func(*entry) bool) []*entry {
 	var found []*entry
-	for _, e := range h.roster().entries {
-		if own := of(e); own == name || e.found.Dialect+":"+own == name {
+	for _, e := range r.entries {
+		if match(e) {
 			found = append(found, e)
 		}
 	}
@@ -197,7 +208,7 @@ func (h *Host) named(name string, of func(*entry) string) []*entry {
 func (h *Host) names() []string {
 	var names []string
 	for _, e := range h.roster().entries {
-		names = append(names, e.info.Name)
+		names = append(names, e.info.Name, e.names.place)
 	}
 	return names
 }

@@ -10,11 +10,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
 // Version is what Patchbay tells plugins and users it is.
@@ -37,9 +39,9 @@ type Options struct {
 	NoSearch bool
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store. Nil: in the engine that the
-	// configuration means.
-	Storage func(plugin string) dialect.Storage
+	// Storage is where plugins keep what they store, by a name that no two of them
+	// have, each within its quota. Nil: in the engine that the configuration means.
+	Storage func(plugin string, quota StorageQuota) dialect.Storage
 	// Needs, where it is not nil, is asked before a plugin is started. One that
 	// is not needed is not opened and not listed.
 	Needs func(Candidate) bool
@@ -47,9 +49,13 @@ type Options struct {
 	system *sandbox.System // what can be enforced here; nil: found out. For tests
 }
 
+// A StorageQuota bounds what one plugin stores. Zero values stand for the defaults.
+type StorageQuota = storage.Quota
+
 // A Candidate is a plugin that was found and not yet started.
 type Candidate struct {
 	Name     string // as far as it is known: a scaffold plugin's file name
+	Place    string // the name of its directory or file
 	Dialect  string
 	Path     string
 	Points   []hook.Point // where it may be asked: natively, and by connections
@@ -122,18 +128,23 @@ func (s *setup) load() (err error) {
 }
 
 // settings are the configuration's words on one plugin, as a dialect wants them.
-func (s *setup) settings(name string) (dialect.Settings, error) {
-	p := s.config.Plugins[name]
-	out := dialect.Settings{Timeout: p.Timeout, ToolTimeout: p.ToolTimeout, Standby: p.Standby, Env: p.Env}
+func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
+	own := s.sections(b, all)
+	out := dialect.Settings{
+		Timeout:     first(own, func(p config.Plugin) time.Duration { return p.Timeout }),
+		ToolTimeout: first(own, func(p config.Plugin) time.Duration { return p.ToolTimeout }),
+		Standby:     first(own, func(p config.Plugin) int { return p.Standby }),
+		Env:         own.env(),
+	}
 	var err error
-	if p.Config != nil {
-		if out.Config, err = json.Marshal(p.Config); err != nil {
-			return out, fmt.Errorf("config of plugin %s: %w", name, err)
+	if table := own.config(); table != nil {
+		if out.Config, err = json.Marshal(table); err != nil {
+			return out, fmt.Errorf("config of plugin %s: %w", b.place, err)
 		}
 	}
-	if table := s.secrets.Plugin(name).Reveal(); table != nil {
+	if table := s.systemConfig(b, all); table != nil {
 		if out.SystemConfig, err = json.Marshal(table); err != nil {
-			return out, fmt.Errorf("secrets of plugin %s: %w", name, err)
+			return out, fmt.Errorf("secrets of plugin %s: %w", b.place, err)
 		}
 	}
 	return out, nil

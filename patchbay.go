@@ -13,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
@@ -40,6 +41,7 @@ type Host struct {
 	found   atomic.Pointer[[]string] // where the plugins are that were found last
 	turning sync.Mutex               // held while the roster is replaced, by Refresh and Close
 	wireMu  sync.Mutex               // held while its hooks are put on the bus
+	warned  map[string]bool          // what was logged about names; protected by turning
 
 	system func() *sandbox.System // what can be enforced here; found out when it is first asked
 
@@ -50,13 +52,17 @@ type Host struct {
 // A roster is the plugins of a host at one moment. Once in use it is not
 // changed: [Host.Refresh] puts another in its place.
 type roster struct {
-	entries []*entry          // every plugin that was found, in order
+	entries []*entry          // every plugin that was found and is needed, in order
+	names   census            // of all that were found
+	closed  bool              // nobody but the entries is meant by a name: the caller named each of them
 	tools   map[string]*entry // by the tool's full name
 }
 
 // An entry is one plugin that was found, and what became of it.
 type entry struct {
 	found    dialect.Found
+	names    bearer
+	own      sections // what the configuration says about it
 	dialect  dialect.Dialect
 	settings dialect.Settings
 	plugin   dialect.Plugin // nil unless ready
@@ -66,9 +72,11 @@ type entry struct {
 	named    bool  // by the caller, with a path: a search does not find it
 	stamp    stamp // of its files, when it was opened
 	counters hook.Counters
-	policy   *policy // what it is held to; nil: nothing
-	denials  denials // what its sandbox refused it
-	mounts   mounts  // what it sees of the file system
+	policy   *policy       // what it is held to; nil: nothing
+	limits   config.Limits // what it was started with
+	alone    bool          // no other plugin's place has the same name
+	denials  denials       // what its sandbox refused it
+	mounts   mounts        // what it sees of the file system
 }
 
 // Open finds plugins, starts them and returns when all are ready or have
@@ -80,7 +88,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
-		closed: make(chan struct{})}
+		closed: make(chan struct{}), warned: make(map[string]bool)}
 	h.system = sync.OnceValue(func() *sandbox.System {
 		found := s.system
 		if found == nil {

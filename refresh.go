@@ -45,6 +45,7 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	if err != nil {
 		return errors.Join(err, h.dismissThose(now, before))
 	}
+	h.warnOfNames(now)
 	return h.dismissThose(before, now)
 }
 

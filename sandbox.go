@@ -21,15 +21,33 @@ type policy struct {
 	anyProgram bool // which programs it starts, its dialect has no way to declare
 }
 
-// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it, or else what it declares where
-// declarations of its dialect are enforced.
+// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its place, or else what it declares where
+// declarations of its dialect are enforced. Nothing of it goes beyond what the configuration says under any other name of the plugin's.
 func (h *Host) policyOf(e *entry) *policy {
 	if h.setup.config.Sandbox == config.SandboxOff {
 		return nil
 	}
-	if granted := h.setup.config.Plugins[e.found.Name].Capabilities; granted != nil {
-		return &policy{grants: granted}
+	grants, bounds := e.own.granted()
+	p := h.declared(e)
+	if grants != nil {
+		p = &policy{grants: grants}
 	}
+	for _, bound := range bounds {
+		p = p.within(bound)
+	}
+	return p
+}
+
+// within is a policy that allows nothing beyond bound.
+func (p *policy) within(bound []capability.Capability) *policy {
+	if p == nil {
+		return &policy{grants: bound}
+	}
+	return &policy{grants: capability.Common(p.grants, bound)}
+}
+
+// declared is what a plugin declares, where declarations of its dialect are enforced; else nil.
+func (h *Host) declared(e *entry) *policy {
 	if e.found.Info == nil || e.found.Info.Needs == nil {
 		return nil // its dialect declares nothing
 	}
@@ -42,8 +60,8 @@ func (h *Host) policyOf(e *entry) *policy {
 // confine prepares the sandbox and the limits in which a plugin's processes are started. What cannot be enforced is
 // an *[UnenforcedError], unless the configuration allows it.
 func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
-	own := h.setup.config.Plugins[e.found.Name]
-	rt.Limits = limitsOf(own.Limits)
+	e.limits = e.own.limits()
+	rt.Limits = limitsOf(e.limits)
 	e.policy = h.policyOf(e)
 	if e.policy == nil {
 		return nil
@@ -54,8 +72,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return err
 	}
 	system := h.system()
-	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !own.AllowUnenforced {
-		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused}
+	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !e.own.allowUnenforced() {
+		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused, section: h.sectionOf(e)}
 	}
 	if err := system.Possible(); err != nil {
 		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
@@ -103,32 +121,56 @@ func limitsOf(l config.Limits) dialect.Limits {
 		Limits: proc.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
 }
 
-// sameBounds refuses a plugin that turned out to have another name than its file, where the configuration has bounds under that
-// name only: it runs already, and without them.
+// sameBounds refuses a plugin that runs already and calls itself by a name under which the configuration has tighter bounds than
+// those it was started with.
 func (h *Host) sameBounds(e *entry) error {
-	asked, used := h.setup.config.Plugins[e.info.Name], h.setup.config.Plugins[e.found.Name]
-	if asked.Capabilities == nil && asked.Limits == (config.Limits{}) || used.Capabilities != nil || used.Limits != (config.Limits{}) {
-		return nil
+	for _, s := range e.own {
+		if !h.keeps(e, s.table) {
+			return &lateNameError{name: e.names.called, key: s.key, section: h.sectionOf(e)}
+		}
 	}
-	return &lateNameError{name: e.info.Name, file: e.found.Name}
+	return nil
+}
+
+// keeps tells whether a running plugin is held to what a section says.
+func (h *Host) keeps(e *entry, t config.Plugin) bool {
+	if tighter(e.limits, t.Limits) != e.limits {
+		return false
+	}
+	if t.Capabilities == nil || h.setup.config.Sandbox == config.SandboxOff {
+		return true
+	}
+	return e.policy != nil && !e.policy.anyProgram && capability.Within(e.policy.grants, t.Capabilities)
+}
+
+// sectionOf is the header under which the configuration gives something to a plugin.
+func (h *Host) sectionOf(e *entry) string {
+	key := e.names.place
+	if !e.alone {
+		key = e.names.dialect + ":" + e.names.place
+	}
+	return fmt.Sprintf("[plugins.%q]", key)
 }
 
 // lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when it was started.
-type lateNameError struct{ name, file string }
+type lateNameError struct{ name, key, section string }
 
 func (e *lateNameError) Error() string {
-	return fmt.Sprintf("its name, %s, is known only once it runs: what it is held to is looked for under [plugins.%q]", e.name, e.file)
+	return fmt.Sprintf("what it calls itself, %s, is known only once it runs: it was started without the bounds of [plugins.%q], "+
+		"and those of %s would have counted", e.name, e.key, e.section)
 }
 
 // Fix is where to write it.
 func (e *lateNameError) Fix() string {
-	return fmt.Sprintf("write its capabilities and limits under [plugins.%q]", e.file)
+	return "write its capabilities and limits under " + e.section
 }
 
 // UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is then not started.
 type UnenforcedError struct {
 	Plugin       string
 	Capabilities []Capability
+
+	section string // where the configuration could allow it
 }
 
 func (e *UnenforcedError) Error() string {
@@ -136,12 +178,12 @@ func (e *UnenforcedError) Error() string {
 	for _, c := range e.Capabilities {
 		parts = append(parts, c.Capability+" ("+c.Reason+")")
 	}
-	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under [plugins.%q]", strings.Join(parts, ", "), e.Plugin)
+	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
 }
 
 // Fix is what to write into the configuration to run the plugin all the same.
 func (e *UnenforcedError) Fix() string {
-	return fmt.Sprintf("to run it all the same, write allow_unenforced = true under [plugins.%q]", e.Plugin)
+	return "to run it all the same, write allow_unenforced = true under " + e.section
 }
 
 // unenforced are those of the verdicts that say so.
@@ -180,8 +222,8 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
 	}
-	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under [plugins.%q]",
-		e.found.Dialect, config.SandboxDeclared, e.found.Name)
+	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
+		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))
 	if h.setup.config.Sandbox == config.SandboxOff {
 		reason = "the configuration says sandbox = \"off\""
 	}
@@ -230,7 +272,7 @@ func (h *Host) examineLevel(e *entry) []Finding {
 // examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.
 func (h *Host) examineLimits(e *entry) []Finding {
 	var findings []Finding
-	set, kept := h.setup.config.Plugins[e.found.Name].Limits, proc.LimitSupport()
+	set, kept := e.limits, proc.LimitSupport()
 	for _, l := range []struct {
 		name string
 		set  bool

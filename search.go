@@ -8,32 +8,23 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // search lists every plugin there is, with the configuration's word on each.
 // Those of the dialects that are not searched, and those that are known
 // already, are taken over from before. It starts nothing.
+//
+//	look            what there is, and what it is called
+//	settle          one entry for each that is needed
+//	refuseRivals    those in a role that another has
 func (h *Host) search(before *roster, dialects []string) (*roster, error) {
-	chosen, err := h.setup.chosen()
-	if err != nil {
+	s := search{host: h, before: before, now: &roster{closed: h.setup.NoSearch}}
+	if err := s.look(dialects); err != nil {
 		return nil, err
 	}
-	s := search{host: h, before: before, now: &roster{}}
-	for _, path := range h.setup.Paths {
-		if err := s.path(path, chosen); err != nil {
-			return nil, err
-		}
-	}
-	for _, d := range chosen {
-		switch {
-		case h.setup.NoSearch:
-		case slices.Contains(dialects, d.Name()):
-			for _, f := range d.Find(h.setup.env) {
-				s.add(f, d)
-			}
-		default:
-			s.keep(d.Name())
-		}
+	for _, x := range s.sightings {
+		s.settle(x)
 	}
 	s.refuseRivals()
 	return s.now, nil
@@ -41,16 +32,70 @@ func (h *Host) search(before *roster, dialects []string) (*roster, error) {
 
 // A search is one look for plugins.
 type search struct {
-	host   *Host
-	before *roster
-	now    *roster
+	host      *Host
+	before    *roster
+	now       *roster
+	sightings []sighting
+}
+
+// A sighting is a plugin that was found, or one that is known already.
+type sighting struct {
+	found   dialect.Found
+	dialect dialect.Dialect
+	named   bool   // by the caller, with a path
+	known   *entry // of a dialect that is not searched
+}
+
+// look finds the plugins that are to be opened, and learns the names of the others that are installed.
+func (s *search) look(dialects []string) error {
+	setup := s.host.setup
+	chosen, err := setup.chosen()
+	if err != nil {
+		return err
+	}
+	for _, path := range setup.Paths {
+		if err := s.path(path, chosen); err != nil {
+			return err
+		}
+	}
+	for _, d := range setup.dialects {
+		switch opened := slices.Contains(chosen, d) && !setup.NoSearch; {
+		case opened && slices.Contains(dialects, d.Name()):
+			for _, f := range d.Find(setup.env) {
+				s.add(sighting{found: f, dialect: d})
+			}
+		case opened:
+			s.keep(d.Name())
+		default:
+			s.learn(d)
+		}
+	}
+	return nil
 }
 
 // keep takes over the plugins of a dialect that is not searched.
 func (s *search) keep(dialect string) {
+	for _, b := range s.before.names {
+		if b.dialect == dialect && !s.now.names.has(b) {
+			s.now.names = append(s.now.names, b)
+		}
+	}
 	for _, e := range s.before.entries {
 		if e.found.Dialect == dialect && !e.named {
-			s.now.entries = append(s.now.entries, e)
+			s.sightings = append(s.sightings, sighting{found: e.found, known: e})
+		}
+	}
+}
+
+// learn looks for the names of plugins that are not to be opened, once for the life of the host.
+func (s *search) learn(d dialect.Dialect) {
+	if len(s.before.names) > 0 {
+		s.keep(d.Name())
+		return
+	}
+	for _, f := range d.Find(s.host.setup.env) {
+		if b := bearerOf(f); !s.now.names.has(b) {
+			s.now.names = append(s.now.names, b)
 		}
 	}
 }
@@ -63,26 +108,45 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 	}
 	for _, d := range chosen {
 		if f, ok := d.At(absolute, s.host.setup.env); ok {
-			if e := s.add(f, d); e != nil {
-				e.named = true
-			}
+			s.add(sighting{found: f, dialect: d, named: true})
 			return nil
 		}
 	}
 	return fmt.Errorf("%s is no plugin that any dialect knows: %w", path, ErrNotFound)
 }
 
-// add decides what is to become of a found plugin. One found twice, by path
-// and by search, is one plugin; nil where it is not added.
-func (s *search) add(f dialect.Found, d dialect.Dialect) *entry {
-	if s.now.at(f) != nil {
-		return nil
+// add takes note of a plugin. One found twice, by path and by search, is one plugin.
+func (s *search) add(x sighting) {
+	b := bearerOf(x.found)
+	if s.now.names.has(b) {
+		return
 	}
-	if known := s.before.at(f); known != nil && !known.deserves(stampOf(f.Path)) {
-		s.now.entries = append(s.now.entries, known)
+	if known := s.before.at(x.found); known != nil && b.called == "" {
+		b.called = known.names.called
+	}
+	s.now.names = append(s.now.names, b)
+	s.sightings = append(s.sightings, x)
+}
+
+// settle decides what is to become of a plugin.
+func (s *search) settle(x sighting) {
+	e := x.known
+	if e == nil {
+		e = s.entry(x)
+	}
+	if e != nil {
+		s.now.entries = append(s.now.entries, e)
+	}
+}
+
+// entry is that of a found plugin, which may be known already; nil where it is not needed.
+func (s *search) entry(x sighting) *entry {
+	now := stampOf(x.found.Path)
+	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) {
 		return known
 	}
-	e := &entry{found: f, dialect: d, state: f.State, err: f.Err, stamp: stampOf(f.Path),
+	f := x.found
+	e := &entry{found: f, names: bearerOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
 		info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
 	if f.Info != nil {
 		e.info = *f.Info
@@ -90,11 +154,14 @@ func (s *search) add(f dialect.Found, d dialect.Dialect) *entry {
 	if !s.host.needed(e) {
 		return nil
 	}
-	if e.state == "" {
-		s.host.configure(e, f.Name)
-	}
-	s.now.entries = append(s.now.entries, e)
+	s.host.configure(e, s.now.names)
 	return e
+}
+
+// usurps tells whether a running plugin has a name that is now that of another's place.
+func (e *entry) usurps(names census) bool {
+	_, taken := names.claimed(e.info.Name, e.names)
+	return e.plugin != nil && taken
 }
 
 // at is the entry of a found plugin.
@@ -166,7 +233,7 @@ func (h *Host) needed(e *entry) bool {
 	if h.setup.Needs == nil {
 		return true
 	}
-	c := Candidate{Points: h.points(e), Name: e.info.Name, Dialect: e.found.Dialect, Path: e.found.Path,
+	c := Candidate{Points: h.points(e), Name: e.info.Name, Place: e.names.place, Dialect: e.found.Dialect, Path: e.found.Path,
 		Known: e.found.Info != nil, Hooks: e.info.Hooks, Methods: e.info.Methods, Commands: e.info.Commands}
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
@@ -182,23 +249,29 @@ func (h *Host) points(e *entry) []hook.Point {
 		points = nil
 	}
 	for _, c := range h.setup.config.Connect {
-		if c.Plugin == e.info.Name || e.found.Info == nil {
+		if e.names.bears(c.Plugin) || e.found.Info == nil {
 			points = append(points, hook.Point(c.Point))
 		}
 	}
 	return points
 }
 
-// configure gives an entry what the configuration says under a name.
-func (h *Host) configure(e *entry, name string) {
-	if !h.setup.config.Plugins[name].On() {
-		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", name, h.setup.dirs.ConfigFile)
+// configure gives an entry what the configuration says about it. What is broken stays so.
+func (h *Host) configure(e *entry, names census) {
+	e.own, e.alone = h.setup.sections(e.names, names), len(names.placed(e.names.place)) == 1
+	if e.state != "" && e.state != dialect.Ready {
 		return
 	}
+	if key, ok := e.own.disabled(); ok {
+		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", tomlfile.QuoteKey(key), h.setup.dirs.ConfigFile)
+		return
+	}
+	grants := e.settings.Grants
 	var err error
-	if e.settings, err = h.setup.settings(name); err != nil {
+	if e.settings, err = h.setup.settings(e.names, names); err != nil {
 		e.fail(err)
 	}
+	e.settings.Grants = grants
 }
 
 func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, err }

@@ -5,17 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
@@ -27,11 +26,14 @@ const SourceDialect = python.Name
 // A Source is such a plugin.
 type Source struct {
 	Name     string
+	File     string // the name of its file, by which it is known as well
 	Path     string
 	Hooks    []string        // in the order of a request
 	Metadata json.RawMessage // what the code says of itself, an object
 	Content  string          // the code; only [Host.Source] fills it in
 	Err      error           // why it is not ready
+
+	called string // what code that was checked calls itself
 }
 
 // A CodeError is code that is no plugin, and where it goes wrong.
@@ -76,16 +78,13 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 
 // readSource reads a file that somebody may have made endless since it was found.
 func readSource(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+	content, err := plainfile.Read(path, maxSource)
+	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
+	} else if !errors.Is(err, plainfile.ErrKind) {
+		return string(content), err
 	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxSource+1))
-	if err == nil && len(content) > maxSource {
-		err = hook.Failure(hook.Unavailable, fmt.Errorf("%s has more than %d bytes", path, maxSource))
-	}
-	return string(content), err
+	return "", hook.Failure(hook.Unavailable, err)
 }
 
 // CheckSource says what code would be as a plugin of that name, without saving
@@ -126,8 +125,8 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	if err != nil {
 		return Source{}, err
 	}
-	if e := h.knownSource(checked.Name); e != nil && e.found.Path != checked.Path {
-		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.Name, e.found.Path)
+	if owner := h.ownerOf(checked); owner != "" {
+		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.called, owner)
 	}
 	if err := python.Save(h.setup.env, name, content); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)
@@ -138,20 +137,44 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 
 // loadDraft runs code as the plugin of that name is run when it is loaded.
 func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, error) {
-	settings, err := h.setup.settings(name)
+	path, err := python.Path(h.setup.env, name)
 	if err != nil {
-		return Source{}, err
+		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
+	}
+	draft := &entry{found: dialect.Found{Dialect: SourceDialect, Name: name, Path: path}}
+	draft.names = bearerOf(draft.found)
+	names := h.roster().names
+	if !names.has(draft.names) {
+		names = append(slices.Clone(names), draft.names)
+	}
+	if h.configure(draft, names); draft.err != nil {
+		return Source{}, hook.Failure(hook.Unavailable, draft.err)
 	}
 	rt := h.runtime(h.sourceLog(name))
-	draft := &entry{found: dialect.Found{Dialect: SourceDialect, Name: name}, settings: settings}
 	if err := h.confine(draft, rt); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)
 	}
-	return h.tryOut(ctx, rt, python.Draft{Name: name, Content: content, Env: settings.Env}, (*python.Dialect).Validate)
+	return h.tryOut(ctx, rt, python.Draft{Name: name, Content: content, Env: draft.settings.Env}, (*python.Dialect).Validate)
 }
 
 func (h *Host) sourceLog(name string) *slog.Logger {
 	return h.setup.Logger.With("plugin", name, "dialect", SourceDialect)
+}
+
+// ownerOf is the other file whose name the code of a source calls itself by; "" where there is none.
+func (h *Host) ownerOf(s Source) string {
+	if s.called == s.File {
+		return "" // the name of its own file, whoever else calls itself so
+	}
+	if path, err := python.Path(h.setup.env, s.called); err == nil {
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	if e := h.knownSource(s.called); e != nil && e.found.Path != s.Path {
+		return e.found.Path
+	}
+	return ""
 }
 
 // refuseLink: to save is to replace a file of this directory, not one elsewhere.
@@ -177,7 +200,7 @@ func (h *Host) tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Dra
 	if err != nil {
 		return Source{}, err
 	}
-	return Source{Name: v.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata}, nil
+	return Source{Name: v.Name, File: draft.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, called: v.Called}, nil
 }
 
 // ReloadSource loads a plugin's file again.
@@ -221,24 +244,24 @@ func (h *Host) sourceEntry(ctx context.Context, name string) (*entry, error) {
 	return nil, fmt.Errorf("plugin %s: %w", name, ErrNotFound)
 }
 
-// knownSource goes by the name a plugin gave itself, then by its file's: one
-// that cannot be loaded has no other.
+// knownSource goes by the name of a file, then by what plugins call themselves:
+// a file's name is its own.
 func (h *Host) knownSource(name string) *entry {
-	var byFile *entry
+	var called *entry
 	for _, e := range h.roster().entries {
 		switch {
 		case e.found.Dialect != SourceDialect:
-		case e.info.Name == name:
+		case e.names.place == name:
 			return e
-		case strings.TrimSuffix(filepath.Base(e.found.Path), filepath.Ext(e.found.Path)) == name:
-			byFile = e
+		case e.info.Name == name && called == nil:
+			called = e
 		}
 	}
-	return byFile
+	return called
 }
 
 func source(e *entry) Source {
-	s := Source{Name: e.info.Name, Path: e.found.Path, Hooks: []string{}, Metadata: json.RawMessage("{}"), Err: e.err}
+	s := Source{Name: e.info.Name, File: e.names.place, Path: e.found.Path, Hooks: []string{}, Metadata: json.RawMessage("{}"), Err: e.err}
 	if p, ok := e.plugin.(python.Plugin); ok {
 		s.Hooks, s.Metadata, s.Err = orEmpty(p.Info().Hooks), p.Metadata(), p.Status().Err
 	}

@@ -1,6 +1,7 @@
 package patchbay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,18 +28,19 @@ func (h *Host) start(ctx context.Context, r *roster) {
 		started.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			h.open(ctx, e)
+			h.open(ctx, e, r.names)
 		})
 	}
 	started.Wait()
 	h.refuseTwins(r)
+	r.relearn()
 }
 
 // open starts one plugin. Only this goroutine touches the entry meanwhile.
-func (h *Host) open(ctx context.Context, e *entry) {
+func (h *Host) open(ctx context.Context, e *entry, names census) {
 	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
-	rt := h.runtime(log)
+	rt := h.runtimeOf(e, names, log)
 	if err := h.confine(e, rt); err != nil {
 		e.fail(err)
 		log.Warn("plugin left out", "err", err)
@@ -57,8 +59,8 @@ func (h *Host) open(ctx context.Context, e *entry) {
 	}
 	e.plugin, e.info, e.state = plugin, plugin.Info(), dialect.Ready
 	log.Debug("plugin ready", "name", e.info.Name, "dur", time.Since(began))
-	if e.info.Name != e.found.Name {
-		h.rename(e)
+	if called := cmp.Or(e.info.Called, e.info.Name); called != cmp.Or(e.names.called, e.names.place) {
+		h.rename(e, called, names)
 	}
 }
 
@@ -74,23 +76,36 @@ func problemsOf(err error) []dialect.Problem {
 	return nil
 }
 
-// rename applies the configuration under the name a plugin gave itself.
-func (h *Host) rename(e *entry) {
-	if _, ok := h.setup.config.Plugins[e.info.Name]; !ok {
-		return
-	}
-	h.configure(e, e.info.Name)
-	if err := h.sameBounds(e); err != nil {
+// rename applies the configuration under the name that a plugin calls itself.
+func (h *Host) rename(e *entry, called string, names census) {
+	e.names.called = called
+	h.configure(e, names)
+	if err := h.sameBounds(e); err != nil && e.state == dialect.Ready {
 		e.fail(err)
+		h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	if e.state != dialect.Ready {
 		h.dismiss(e)
 	}
 }
 
+// relearn adds to the names of all plugins what those that were opened call themselves.
+func (r *roster) relearn() {
+	names := slices.Clone(r.names) // others may be reading the old ones
+	for i := range names {
+		for _, e := range r.entries {
+			if e.names.is(names[i]) {
+				names[i] = e.names
+			}
+		}
+	}
+	r.names = names
+}
+
 // refuseTwins leaves out the second of two ready plugins with one name in one
-// dialect: their tools and settings could not be told apart. One that was there
-// before the others is the first.
+// dialect: their tools and settings could not be told apart. The name of a
+// plugin's place is its own, whoever else calls itself so; otherwise one that was
+// there before the others is the first.
 func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)
@@ -104,14 +119,32 @@ func (h *Host) refuseTwins(r *roster) {
 			continue
 		}
 		k := key{e.found.Dialect, e.info.Name}
-		if twin := first[k]; twin != nil && twin != e {
-			e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, twin.found.Path))
-			h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
-			h.dismiss(e)
-			continue
+		if owner, taken := r.rivals().claimed(e.info.Name, e.names); taken {
+			h.refuseTwin(e, owner.path)
+		} else if twin := first[k]; twin != nil && twin != e {
+			h.refuseTwin(e, twin.found.Path)
+		} else {
+			first[k] = e
 		}
-		first[k] = e
 	}
+}
+
+// rivals are those among whom a name is to be had once.
+func (r *roster) rivals() census {
+	if !r.closed {
+		return r.names
+	}
+	var names census
+	for _, e := range r.entries {
+		names = append(names, e.names)
+	}
+	return names
+}
+
+func (h *Host) refuseTwin(e *entry, owner string) {
+	e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner))
+	h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
+	h.dismiss(e)
 }
 
 // dismiss ends a plugin that was opened only to learn that it is not wanted.

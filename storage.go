@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -26,12 +27,12 @@ func newKeeper(s *setup) *keeper {
 }
 
 // plugin is one plugin's storage.
-func (k *keeper) plugin(name string) dialect.Storage {
+func (k *keeper) plugin(name string, limits config.Limits) dialect.Storage {
+	quota := StorageQuota{Bytes: limits.Storage, Keys: limits.StorageKeys}
 	if k.setup.Storage != nil {
-		return k.setup.Storage(name)
+		return k.setup.Storage(name, quota)
 	}
-	limits := k.setup.config.Plugins[name].Limits
-	return k.store.Plugin(name, storage.Quota{Bytes: limits.Storage, Keys: limits.StorageKeys})
+	return k.store.Plugin(name, quota)
 }
 
 func (k *keeper) open(ctx context.Context) (engine.Store, error) {

@@ -64,21 +64,21 @@ func (h *Host) wireHooks(r *roster) error {
 // wired fills in what the hub and the configuration know about a hook.
 func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
 	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.counters
-	hk.Priority = e.priority(h.setup.config)
+	hk.Alias, hk.Priority = e.names.place, e.priority()
 	if e.policy != nil {
 		hk.Remarks = e.denials.take
 	}
 	if e.settings.Timeout > 0 {
 		hk.Timeout = e.settings.Timeout
 	}
-	if own := h.setup.config.Plugins[e.info.Name].OnFailure; own != "" {
+	if own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure }); own != "" {
 		hk.OnFailure = hook.Action(own)
 	}
 	return hk
 }
 
-func (e *entry) priority(c *config.Config) int {
-	if p := c.Plugins[e.info.Name].Priority; p != nil {
+func (e *entry) priority() int {
+	if p := first(e.own, func(p config.Plugin) *int { return p.Priority }); p != nil {
 		return *p
 	}
 	return e.info.Priority
@@ -101,33 +101,48 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	return hooks, nil
 }
 
-// connection is one [[connect]] table as a hook. A plugin that is not running
-// has no hook to connect: its own error is reported elsewhere.
+// connection is one [[connect]] table as hooks: one for each plugin that is
+// meant and has such a hook. A plugin that is not running has no hook to connect:
+// its own error is reported elsewhere.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := point.Spec(); !ok {
 		return nil, fmt.Errorf("no point %q", c.Point)
 	}
-	position := slices.IndexFunc(r.entries, func(e *entry) bool { return e.info.Name == c.Plugin })
-	if position < 0 && h.setup.Needs != nil {
+	meant := r.meant(c.Plugin)
+	if len(meant) == 0 && h.setup.Needs != nil {
 		return nil, nil // not asked for
 	}
-	if position < 0 || r.entries[position].plugin == nil {
+	running := slices.DeleteFunc(meant, func(e *entry) bool { return e.plugin == nil })
+	if len(running) == 0 {
 		h.setup.Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
 		return nil, nil
 	}
-	e := r.entries[position]
+	var hooks []hook.Hook
+	var errs []error
+	for _, e := range running {
+		hk, err := connected(e, c.Hook, point)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		hk = h.wired(e, hk, slices.Index(r.entries, e))
+		hk.Connected = true
+		hooks = append(hooks, hk)
+	}
+	if len(hooks) == 0 {
+		return nil, errs[0]
+	}
+	return hooks, nil
+}
+
+// connected is a plugin's hook at a point that may be another than its own.
+func connected(e *entry, name string, point hook.Point) (hook.Hook, error) {
 	connector, ok := e.plugin.(dialect.Connector)
 	if !ok {
-		return nil, fmt.Errorf("%s plugins cannot be connected to other points", e.found.Dialect)
+		return hook.Hook{}, fmt.Errorf("%s plugins cannot be connected to other points", e.found.Dialect)
 	}
-	hk, err := connector.Connect(c.Hook, point)
-	if err != nil {
-		return nil, err
-	}
-	hk = h.wired(e, hk, position)
-	hk.Connected = true
-	return []hook.Hook{hk}, nil
+	return connector.Connect(name, point)
 }
 
 // register lists a plugin's tools by their full names.
@@ -145,14 +160,27 @@ func (h *Host) register(r *roster, e *entry) {
 	}
 }
 
-// runtime is what a dialect may use of this host for one plugin.
+// runtimeOf is what a dialect may use of this host for one plugin. What a plugin
+// stores goes by its place, as everything does that is given to it.
+func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runtime {
+	rt := h.runtime(log)
+	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
+		rt.Storage = h.keeper.plugin(e.names.namespace(), e.own.limits())
+	}
+	rt.Settings = func(called string) (dialect.Settings, error) {
+		b := e.names
+		b.called = called
+		return h.setup.settings(b, names)
+	}
+	return rt
+}
+
+// runtime is what a dialect may use of this host, whatever the plugin.
 func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 	return &dialect.Runtime{
 		Procs:       h.procs,
 		Log:         log,
 		Env:         h.setup.env,
-		Storage:     h.keeper.plugin,
-		Settings:    h.setup.settings,
 		Rewire:      h.rewire,
 		HostVersion: Version,
 		Dir:         h.setup.Dir,

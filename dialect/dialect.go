@@ -60,6 +60,7 @@ var ErrUnsupported = errors.New("unsupported")
 type Found struct {
 	Dialect  string
 	Name     string    // the best known before it runs
+	Place    string    // the name of its file or directory, which only the person who installs it chooses
 	Path     string    // its file or directory, absolute
 	State    State     // "": it may be opened; else Err says why not
 	Err      error     // why it is in this state
@@ -82,6 +83,7 @@ type Problem struct {
 // Info is what a plugin says of itself.
 type Info struct {
 	Name        string
+	Called      string // what it calls itself, where that is not its name
 	Version     string
 	Description string
 	Hooks       []string // the dialect's own names
@@ -215,8 +217,8 @@ type Runtime struct {
 	Procs       *proc.Group
 	Log         *slog.Logger // with plugin and dialect set; never nil
 	Env         Env
-	Storage     func(plugin string) Storage           // nil: the host keeps none
-	Settings    func(plugin string) (Settings, error) // for a plugin whose name is known only once it runs
+	Storage     Storage                               // the plugin's own; nil: it has none
+	Settings    func(called string) (Settings, error) // for a plugin that says only once it runs what it calls itself; may be nil
 	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
 	HostVersion string
 	Dir         string // where the host does its work

@@ -4,8 +4,8 @@ package dialect
 
 import "os"
 
-// Executable reports whether anybody may execute the file.
+// Executable reports whether path is a regular file that anybody may execute.
 func Executable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().Perm()&0o111 != 0
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // What dialects share about finding plugins: files, or folders with a manifest.
@@ -57,7 +59,7 @@ func FilesIn(place string) []string {
 
 // IsScript tells a file that names its interpreter in a #! line.
 func IsScript(path string) bool {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -79,19 +81,14 @@ func ExaminePlace(place string) []Problem {
 	return nil
 }
 
-// ReadManifest reads a file of at most that many bytes.
+// ReadManifest reads a regular file of at most that many bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, Cause(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, Cause(err))
-	}
-	if len(data) > most {
+	data, err := plainfile.Read(file, most)
+	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
 		return nil, fmt.Errorf("%s: over %d KiB: not a manifest", file, most>>10)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, Cause(err))
 	}
 	return data, nil
 }
@@ -123,12 +120,20 @@ func FirstProblem(problems []Problem) error {
 }
 
 // RefuseTwins leaves out the second of two plugins with one name: a user could
-// not tell them apart, and their storage and tools go by that name.
+// not tell them apart, and their tools go by that name. The name of a directory
+// belongs to the plugin in it, whoever else calls itself so.
 func RefuseTwins(all []Found) {
-	first := make(map[string]string)
+	owner, first := make(map[string]string), make(map[string]string)
+	for _, f := range all {
+		owner[f.Place] = f.Path
+	}
 	for i := range all {
 		f := &all[i]
 		if f.State != "" {
+			continue
+		}
+		if path := owner[f.Name]; path != "" && f.Place != f.Name {
+			f.State, f.Err = Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
 			continue
 		}
 		if path, taken := first[f.Name]; taken {

@@ -81,6 +81,16 @@ func TestFirstProblem(t *testing.T) {
 	}
 }
 
+func TestAPlacesNameIsItsOwn(t *testing.T) {
+	all := []Found{{Name: "b", Place: "a", Path: "a"}, {Name: "b", Place: "b", Path: "b"}, {Name: "x", Place: "c", Path: "c", State: Broken}, {Name: "c", Place: "d", Path: "d"}}
+	RefuseTwins(all)
+	for i, want := range []State{Skipped, "", Broken, Skipped} {
+		if all[i].State != want {
+			t.Errorf("%+v, want state %q", all[i], want)
+		}
+	}
+}
+
 func TestRefuseTwins(t *testing.T) {
 	all := []Found{{Name: "a", Path: "0", State: Broken}, {Name: "a", Path: "1"}, {Name: "b", Path: "2"}, {Name: "a", Path: "3"}}
 	RefuseTwins(all)

@@ -50,6 +50,7 @@ type Reply struct {
 // A Hook is one plugin's subscription to one point.
 type Hook struct {
 	Plugin  string
+	Alias   string // another name of the plugin's, by which it can be chosen; "": none
 	Dialect string
 	Name    string // the dialect's own name for it, e.g. "pre_tool_execute"
 	Point   Point

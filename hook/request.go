@@ -69,14 +69,14 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 			if !c.Only {
 				places = append(places, h)
 			}
-		case slices.Contains(c.Plugins, h.Plugin):
+		case c.index(h) >= 0:
 			own = append(own, c.timed(h))
 			places = append(places, nil)
 		}
 	}
 	slices.SortStableFunc(own, func(a, b *Hook) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority),
-			cmp.Compare(slices.Index(c.Plugins, a.Plugin), slices.Index(c.Plugins, b.Plugin)))
+			cmp.Compare(c.index(a), c.index(b)))
 	})
 	for i, h := range places {
 		if h == nil {
@@ -84,6 +84,11 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 		}
 	}
 	return places
+}
+
+// index is where a hook's plugin is in the choice, by either of its names; -1: it is not.
+func (c *Choice) index(h *Hook) int {
+	return slices.IndexFunc(c.Plugins, func(name string) bool { return name == h.Plugin || name == h.Alias && name != "" })
 }
 
 // timed is the hook with the choice's timeout.

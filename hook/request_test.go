@@ -12,7 +12,7 @@ import (
 func TestChoice(t *testing.T) {
 	in := func(dialect, plugin string, priority, position int) Hook {
 		h := answer(plugin, TurnInput, Reply{})
-		h.Dialect, h.Priority, h.Position = dialect, priority, position
+		h.Dialect, h.Priority, h.Position, h.Alias = dialect, priority, position, plugin+"-file"
 		return h
 	}
 	var b Bus
@@ -29,6 +29,7 @@ func TestChoice(t *testing.T) {
 		{"the order of the choice, in the dialect's place", "k b a s", []string{"b", "a"}},
 		{"priority goes before the order of the choice", "c k a s", []string{"a", "c"}},
 		{"a name that is not there changes nothing", "k a s", []string{"nobody", "a"}},
+		{"by the other name of a plugin", "k b a s", []string{"b-file", "a"}},
 		{"a name of another dialect changes nothing", "k s", []string{"k"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -46,16 +47,9 @@ func Parse(path string, data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// readFile reads a manifest's bytes. Only a regular file is opened: a pipe would keep us waiting, a device never end.
+// readFile reads a manifest's bytes.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, unreadable(path, errors.New("not a regular file"))
-	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}

@@ -192,7 +192,7 @@ func pluginName(file string) (string, bool) {
 // look is the plugin at a path. The rulings: "A file that is found but not
 // executable is reported as such, with the chmod that mends it."
 func look(name, path string, env dialect.Env) dialect.Found {
-	f := dialect.Found{Dialect: Name, Name: name, Path: path}
+	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
 		f.State, f.Err = dialect.Broken, &unstartable{proc.Diagnose(path, env.Vars, nil)}
 	}

@@ -51,6 +51,7 @@ func (m *manifest) readName(raw json.RawMessage) error {
 	case !ok || name == "":
 		return errors.New("info has no name")
 	case name != m.Name:
+		m.Called = name
 		m.warn("it calls itself %q, its file %q: the file's name counts", cut([]byte(name)), m.Name)
 	}
 	return nil

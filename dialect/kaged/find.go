@@ -110,7 +110,7 @@ func manifestsIn(dir string) []string {
 type found struct{ dialect.Found }
 
 func newFound(dir string) *found {
-	return &found{dialect.Found{Dialect: Name, Name: filepath.Base(dir), Path: dir}}
+	return &found{dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}}
 }
 
 func (f *found) broken(err error) { f.State, f.Err = dialect.Broken, err }

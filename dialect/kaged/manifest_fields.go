@@ -63,6 +63,9 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 const maxName = 64
 
+// reservedNames: a plugin's methods and tools begin with its name, and "must not start with kaged.* or system.*".
+var reservedNames = []string{"kaged", "system"}
+
 func (c *checker) name(e entry) string {
 	c.required(e)
 	s, ok := c.filled(e)
@@ -73,6 +76,8 @@ func (c *checker) name(e entry) string {
 		c.problem(e, "must have at most %d characters, has %d", maxName, utf8.RuneCountInString(s))
 	case !pluginName.MatchString(s):
 		c.problem(e, "must be lowercase letters, digits and hyphens, a letter first, got %s", schema.Cite(s))
+	case slices.Contains(reservedNames, s):
+		c.problem(e, "must not be %s: methods that begin with %s. are the host's", s, s)
 	default:
 		return s
 	}

@@ -21,6 +21,10 @@ func TestIdentity(t *testing.T) {
 			"1:7: name: must have at most 64 characters, has 65"}},
 		{rule: "name is lowercase", line: 1, text: "name: Tiny", problems: []string{
 			`1:7: name: must be lowercase letters, digits and hyphens, a letter first, got "Tiny"`}},
+		{rule: "name is not one of the host's: kaged", line: 1, text: "name: kaged", problems: []string{
+			"1:7: name: must not be kaged: methods that begin with kaged. are the host's"}},
+		{rule: "name is not one of the host's: system", line: 1, text: "name: system", problems: []string{
+			"1:7: name: must not be system: methods that begin with system. are the host's"}},
 		{rule: "name begins with a letter", line: 1, text: "name: 1tiny", problems: []string{
 			`1:7: name: must be lowercase letters, digits and hyphens, a letter first, got "1tiny"`}},
 		{rule: "version is required", line: 2, text: "", problems: []string{

@@ -24,7 +24,7 @@ config_schema: {type: object, properties: {level: {type: integer}}}
 system_config_schema: {type: object, properties: {token: {type: string}}}
 `)
 	r.settings = dialect.Settings{Config: json.RawMessage(`{"level":3}`), SystemConfig: json.RawMessage(`{"token":"hunter2"}`)}
-	r.runtime.Storage = func(string) dialect.Storage { return &memory{} }
+	r.runtime.Storage = &memory{}
 	p := r.open()
 	if _, err := p.CallMethod(t.Context(), "fake.echo", nil); err != nil {
 		t.Fatal(err)

@@ -56,12 +56,10 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 		notifications: &notifications{log: rt.Log, declared: m.Notifications},
 		storage: &storage{
 			log:   rt.Log,
+			store: rt.Storage,
 			read:  slices.Contains(granted, capability.Capability{Kind: capability.StorageRead}),
 			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
 		},
-	}
-	if rt.Storage != nil {
-		p.storage.store = rt.Storage(m.Name)
 	}
 	return p
 }

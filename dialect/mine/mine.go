@@ -93,7 +93,7 @@ func pluginsDir(env dialect.Env) string {
 
 // look reads a plugin's manifest and sees whether its program could be started.
 func look(dir string, env dialect.Env) dialect.Found {
-	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Path: dir}
+	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
 	data, err := dialect.ReadManifest(file, mostManifest)
 	if err != nil {

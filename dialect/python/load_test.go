@@ -196,7 +196,7 @@ func TestOpenHonoursItsContext(t *testing.T) {
 // TestSettingsUnderAPluginsOwnName: its name is known only once it runs.
 func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 	s := newStage(t)
-	s.write("file", "__plugin__ = {'name': 'own'}\nimport os\n@on_final\nasync def f(ctx, text): return os.environ['PB_COLOUR']\n")
+	s.write("file", "__plugin__ = {'name': 'own'}\nimport os\n@on_final\nasync def f(ctx, text): return os.environ.get('PB_COLOUR', 'none')\n")
 	s.rt.Env.Vars = append(s.rt.Env.Vars, "PB_COLOUR=blue", "PB_SECRET=x")
 	s.rt.Settings = func(name string) (dialect.Settings, error) {
 		if name != "own" {
@@ -205,8 +205,8 @@ func TestSettingsUnderAPluginsOwnName(t *testing.T) {
 		return dialect.Settings{Timeout: 3 * time.Second, Env: []string{"PB_COL*"}}, nil
 	}
 	s.open(dialect.Settings{})
-	if got := s.final("r", "x"); got != "blue" {
-		t.Errorf("got %q, %v", got, s.errs)
+	if got := s.final("r", "x"); got != "none" {
+		t.Errorf("a variable was given by the name it calls itself: %q, %v", got, s.errs)
 	}
 	if got := s.plugins[0].Hooks()[0].Timeout; got != 3*time.Second+grace {
 		t.Errorf("timeout %s", got)

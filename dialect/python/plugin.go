@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,6 +59,7 @@ type plugin struct {
 // A description is what the runner tells of a loaded plugin.
 type description struct {
 	Name        string          `json:"name"`
+	Called      string          `json:"called"` // what it calls itself: its name, unless another file has that
 	Hooks       []string        `json:"hooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	Description string          `json:"description"`
@@ -109,6 +112,9 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	if err != nil {
 		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: " + err.Error()}}
 	}
+	if !file.Mode().IsRegular() {
+		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: it is not a regular file"}}
+	}
 	if err := p.lend(ctx, i); err != nil {
 		return err
 	}
@@ -119,7 +125,7 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	case err != nil:
 		return p.refused(file, loadFailure(p.path, err, i.process))
 	}
-	return p.adopt(ctx, i, file, result)
+	return p.adopt(file, result)
 }
 
 // lend passes on the variables that the configuration names for this plugin.
@@ -150,10 +156,13 @@ func (p *plugin) refused(file os.FileInfo, err error) error {
 }
 
 // adopt takes note of what was loaded.
-func (p *plugin) adopt(ctx context.Context, i *interpreter, file os.FileInfo, result json.RawMessage) error {
+func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	var about description
 	if err := json.Unmarshal(result, &about); err != nil {
 		return hook.Failure(hook.Garbled, fmt.Errorf("what the runner tells of %s: %w", p.path, err))
+	}
+	if taken(about.Name, p.path) {
+		about.Name = stem(p.path) // a confined interpreter does not see the other file
 	}
 	first := p.take(file, about)
 	if !first || about.Name == p.name {
@@ -161,7 +170,18 @@ func (p *plugin) adopt(ctx context.Context, i *interpreter, file os.FileInfo, re
 	}
 	p.name = about.Name
 	p.runner.listen(p.name, p)
-	return p.rename(ctx, i)
+	return p.rename()
+}
+
+// taken tells whether a name is that of another plugin's file beside path: a
+// file's name is its own, and whoever else calls itself so is called as its file is.
+func taken(name, path string) bool {
+	other := filepath.Join(filepath.Dir(path), name+".py")
+	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+		return false
+	}
+	info, err := os.Stat(other)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // take keeps a description, and reports whether it is the first.
@@ -173,8 +193,9 @@ func (p *plugin) take(file os.FileInfo, about description) (first bool) {
 	return first
 }
 
-// rename applies what the configuration says under the name a plugin gave itself.
-func (p *plugin) rename(ctx context.Context, i *interpreter) error {
+// rename applies the time limit that the configuration has under the name a
+// plugin calls itself. Variables are given by the file's name alone.
+func (p *plugin) rename() error {
 	if p.rt.Settings == nil {
 		return nil
 	}
@@ -183,11 +204,7 @@ func (p *plugin) rename(ctx context.Context, i *interpreter) error {
 		return err
 	}
 	p.limit = cmp.Or(s.Timeout, p.limit)
-	if len(s.Env) == 0 {
-		return nil
-	}
-	p.pass = append(slices.Clone(p.pass), s.Env...)
-	return p.lend(ctx, i)
+	return nil
 }
 
 // loadAgain loads the file into a new interpreter. The error is for an
@@ -231,6 +248,9 @@ func (p *plugin) described() description {
 func (p *plugin) Info() dialect.Info {
 	about := p.described()
 	info := dialect.Info{Name: p.name, Description: about.Description, Hooks: slices.Clone(about.Hooks), Priority: hook.DefaultPriority}
+	if about.Called != p.name {
+		info.Called = about.Called
+	}
 	if metadata, err := rawjson.Parse(about.Metadata); err == nil {
 		info.Version, _ = metadata.String("version")
 	}

@@ -115,7 +115,7 @@ func list(env dialect.Env) []string {
 
 // at is a plugin that may be opened. Until it says its name, its file's does.
 func at(path string) dialect.Found {
-	return dialect.Found{Dialect: Name, Name: stem(path), Path: path}
+	return dialect.Found{Dialect: Name, Name: stem(path), Place: stem(path), Path: path}
 }
 
 func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".py") }

@@ -38,6 +38,7 @@ type Validated struct {
 	Hooks    []string        `json:"hooks"` // in the order of a request
 	Metadata json.RawMessage `json:"metadata"`
 	Warnings []string        `json:"-"`
+	Called   string          `json:"-"` // what the code calls itself; another file may have that name
 }
 
 // A Draft is code that is not a plugin yet.
@@ -90,7 +91,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 	if err := json.Unmarshal(result, &about); err != nil {
 		return nil, hook.Failure(hook.Garbled, err)
 	}
-	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.Warnings}, nil
+	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.Warnings, Called: about.Called}, nil
 }
 
 // trialLaunch is an interpreter for one draft, confined as its plugin would be.

@@ -93,5 +93,6 @@ func list(env dialect.Env) []string { return dialect.FilesIn(folder(env)) }
 // at is a plugin that may be opened. Until it says its name, its file's does.
 func at(path string) dialect.Found {
 	base := filepath.Base(path)
-	return dialect.Found{Dialect: Name, Name: strings.TrimSuffix(base, filepath.Ext(base)), Path: path}
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	return dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 }

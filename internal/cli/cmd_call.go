@@ -48,7 +48,7 @@ type callJSON struct {
 }
 
 func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOptions) error {
-	params, err := a.jsonObject(jsonFlag{"params", opts.params})
+	params, err := a.jsonObject(ctx, jsonFlag{"params", opts.params})
 	if err != nil {
 		return err
 	}

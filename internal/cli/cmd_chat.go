@@ -92,7 +92,7 @@ func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 
 func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	terminal := a.InTTY && a.OutTTY && !a.flags.json
-	prompt, err := a.prompt(f, once, terminal)
+	prompt, err := a.prompt(ctx, f, once, terminal)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 }
 
 // prompt is what to send without a conversation; "": there is one.
-func (a *app) prompt(f chatFlags, once, terminal bool) (string, error) {
+func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (string, error) {
 	if !once && terminal {
 		return "", nil
 	}
@@ -130,7 +130,7 @@ func (a *app) prompt(f chatFlags, once, terminal bool) (string, error) {
 	}
 	text := f.prompt
 	if !a.InTTY && a.In != nil {
-		input, err := io.ReadAll(io.LimitReader(a.In, maxPrompt+1))
+		input, err := interruptible(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.In, maxPrompt+1)) })
 		if err != nil {
 			return "", err
 		}

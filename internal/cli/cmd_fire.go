@@ -79,7 +79,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	if _, ok := point.Spec(); !ok {
 		return noPoint(args[0])
 	}
-	data, err := a.jsonObject(jsonFlag{"data", opts.data})
+	data, err := a.jsonObject(ctx, jsonFlag{"data", opts.data})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
 	in := a.In
 	if opts.events != "-" {
-		file, err := os.Open(a.path(opts.events))
+		file, err := interruptible(ctx, func() (*os.File, error) { return os.Open(a.path(opts.events)) })
 		if err != nil {
 			return usage("name a file of JSON lines, or - for stdin", "--events: %w", err)
 		}

@@ -89,6 +89,9 @@ type wrapped struct {
 	path  string // as the user named it
 	group *proc.Group
 	code  int
+	tie   func()      // lets the end of the command's context end the stages
+	untie func() bool // undoes it; false: the context has ended
+	over  func() bool // whether the context has ended
 }
 
 // programResult is a program's result, as plugins see it.
@@ -98,20 +101,40 @@ type programResult struct {
 	ExitCode int    `json:"exit_code"`
 }
 
-// Parse leaves the arguments alone. From here on a signal is the program's
-// affair: what it makes of Ctrl-C counts, and the stages after it still run.
+// Parse leaves the arguments alone. A signal ends the stages before and after the
+// program. While the program runs, a signal is its affair: what it makes of Ctrl-C
+// counts, and the stages after it still run.
 func (w *wrapped) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
-	return then(context.WithoutCancel(ctx), c)
+	stages, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	w.over = func() bool { return ctx.Err() != nil }
+	w.tie = func() { w.untie = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) }) }
+	w.tie()
+	defer func() { w.untie() }()
+	return then(stages, c)
 }
 
 // Execute runs the program on the streams of this one, or with its output captured.
 func (w *wrapped) Execute(ctx context.Context, c command.Command, capture bool) (json.RawMessage, error) {
+	signals, stop := w.signals() // before the stages are let go, so that no signal is lost between
+	defer stop()
+	if !w.untie() {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	defer w.end.yield()()
+	result, err := w.execute(ctx, c, capture, signals)
+	if !w.over() {
+		w.tie()
+	}
+	return result, err
+}
+
+func (w *wrapped) execute(ctx context.Context, c command.Command, capture bool, signals <-chan os.Signal) (json.RawMessage, error) {
 	streams, err := w.streams(capture)
 	if err != nil {
 		return nil, err
 	}
-	signals, stop := w.signals()
-	defer stop()
 	exit, err := w.group.Foreground(ctx, proc.Spec{Path: w.program(c), Args: c.Args, Dir: w.dir(), Env: w.Environ},
 		proc.Foreground{Stdin: streams.in.file, Stdout: streams.out.file, Stderr: streams.err.file, Signals: signals})
 	if closeErr := streams.close(); err == nil {

@@ -49,7 +49,7 @@ type toolCallJSON struct {
 }
 
 func (a *app) runToolCall(ctx context.Context, name string, opts *toolCallOptions) error {
-	args, err := a.jsonObject(jsonFlag{"args", opts.args})
+	args, err := a.jsonObject(ctx, jsonFlag{"args", opts.args})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay"
@@ -48,7 +49,8 @@ func (c *conversation) Plugins() []tui.PluginRow {
 }
 
 func (c *conversation) takesPart(p patchbay.PluginInfo) bool {
-	return c.plugins == nil || p.Dialect != patchbay.SourceDialect || slices.Contains(c.plugins, p.Name)
+	return c.plugins == nil || p.Dialect != patchbay.SourceDialect || slices.Contains(c.plugins, p.Name) ||
+		slices.Contains(c.plugins, trimExt(filepath.Base(p.Path)))
 }
 
 // knownPlugins refuses names in --plugins that are not there.
@@ -62,7 +64,7 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 	}
 	var names []string
 	for _, s := range list {
-		names = append(names, s.Name)
+		names = append(names, s.Name, s.File)
 	}
 	for _, name := range c.plugins {
 		if !slices.Contains(names, name) {

@@ -83,7 +83,8 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*patchbay.Ho
 	var known []string
 	guess := func(c patchbay.Candidate) bool {
 		known = append(known, c.Name)
-		return c.Name == name || c.Dialect+":"+c.Name == name || trimExt(filepath.Base(c.Path)) == name
+		return slices.ContainsFunc([]string{c.Name, c.Place}, func(own string) bool { return own == name || c.Dialect+":"+own == name }) ||
+			trimExt(filepath.Base(c.Path)) == name
 	}
 	asked := false
 	err := a.withHost(ctx, guess, func(h *patchbay.Host) error {

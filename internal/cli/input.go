@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,11 +35,11 @@ func (f jsonFlag) source() string {
 }
 
 // jsonObject reads the object that a flag stands for.
-func (a *app) jsonObject(f jsonFlag) (json.RawMessage, error) {
+func (a *app) jsonObject(ctx context.Context, f jsonFlag) (json.RawMessage, error) {
 	if f.value == "" {
 		return json.RawMessage("{}"), nil
 	}
-	data, err := a.read(f)
+	data, err := interruptible(ctx, func() (json.RawMessage, error) { return a.read(f) })
 	if err != nil {
 		return nil, err
 	}

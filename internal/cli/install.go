@@ -12,6 +12,8 @@ import (
 	"text/template"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // A unit is how a system is told to keep the daemon running for a user.
@@ -139,9 +141,12 @@ func xmlQuote(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
+// maxUnit is more than any unit has.
+const maxUnit = 1 << 20
+
 // writeUnit writes the file as a whole, unless there is one of somebody else's.
 func writeUnit(u unit) error {
-	old, err := os.ReadFile(u.path)
+	old, err := plainfile.Read(u.path, maxUnit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/render"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // A logStyle is how a command that runs for long keeps its log. The zero value is for the others.
@@ -49,7 +51,11 @@ func openLog(dir, name string) (*os.File, error) {
 	}
 	path := filepath.Join(dir, name)
 	mode := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > most {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("log %s: %w", path, plainfile.ErrKind)
+	case err == nil && info.Size() > most:
 		mode |= os.O_TRUNC
 	}
 	return os.OpenFile(path, mode, 0o600)

@@ -43,9 +43,15 @@ func System() IO {
 }
 
 // Main runs one command line, without the program's name, and returns the exit
-// code. When ctx ends, what is under way is given up and plugins are stopped.
+// code. When ctx ends, what is under way is given up and plugins are stopped. It
+// returns soon after that, whatever the command waits for.
 func Main(ctx context.Context, args []string, std IO) int {
-	a := &app{IO: std, out: &output{w: std.Out}}
+	a := &app{IO: std, out: &output{w: std.Out}, end: &watchdog{within: endWithin}}
+	return a.end.run(ctx, std.Err, func() int { return a.main(ctx, args) })
+}
+
+// main runs the command line.
+func (a *app) main(ctx context.Context, args []string) int {
 	a.flags.json = asksForJSON(args)
 	root := newRootCommand(a)
 	if i := foreignWord(root, args); i >= 0 {
@@ -61,6 +67,7 @@ type app struct {
 	flags globalFlags
 	out   *output   // Out, with its first error kept
 	log   *logStyle // nil: as most commands keep it
+	end   *watchdog
 
 	reportsPlugins bool // the command's result says which plugins do not start
 }

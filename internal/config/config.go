@@ -1,6 +1,10 @@
 package config
 
 import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
@@ -9,29 +13,24 @@ import (
 
 // Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
 type Config struct {
-	Trust   Trust             // what happens to new and changed plugins
 	Sandbox Sandbox           // whose declared capabilities the kernel enforces
 	Engine  Engine            // where state is kept
 	Model   Model             // the LLM behind chat
 	Server  Server            // the daemon
 	Chat    Chat              // the built-in agent
-	Plugins map[string]Plugin // by plugin name, any dialect
+	Plugins map[string]Plugin // by a plugin's name, or DIALECT:NAME
 	Connect []Connect         // hooks wired to points beyond their native ones
 	Jobs    Jobs              // scheduled agents
-	MCP     []MCP             // MCP servers taken in as plugins
 
+	source
+	mode fs.FileMode // of the file, when it was read
+}
+
+// A source is where in a file something was written.
+type source struct {
 	file     string                               // as given to Load, for messages
 	position func(path ...any) (line, column int) // nil: there is no file
 }
-
-// Trust is what happens when a plugin is not the one in the lock file.
-type Trust string
-
-// The values of `trust`.
-const (
-	TrustRecord Trust = "record" // note new plugins, warn loudly of changed ones
-	TrustLocked Trust = "locked" // refuse both
-)
 
 // Sandbox is whose declarations are enforced. What the config itself grants with `capabilities` is
 // enforced in every setting but off.
@@ -157,17 +156,9 @@ type Jobs struct {
 	Dirs []string // as written; nil: the default, see [Dirs.JobDirs]
 }
 
-// MCP is one [[mcp]] table: either a command to start or an address to reach.
-type MCP struct {
-	Name    string
-	Command []string
-	URL     string
-}
-
 // Default is what an absent or empty file means.
 func Default() *Config {
 	return &Config{
-		Trust:   TrustRecord,
 		Sandbox: SandboxKaged,
 		Server:  Server{Listen: "127.0.0.1:8000"},
 	}
@@ -182,10 +173,33 @@ type Error = tomlfile.Error
 // File is the path the config was read from, as given to Load; empty for [Default].
 func (c *Config) File() string { return c.file }
 
+// Exposed is the problem of a file that holds a password for others to read; ok is false where it does not.
+func (c *Config) Exposed() (p Problem, ok bool) {
+	key := c.password()
+	if key == "" || !sharedMode(c.mode&0o444) {
+		return Problem{}, false
+	}
+	return Problem{File: c.file, Key: key, Message: fmt.Sprintf("holds %s, and others can read it (mode %04o)", key, c.mode.Perm()),
+		Fix: "run: chmod 600 " + shellQuote(c.file)}, true
+}
+
+// password names the key that holds one; "" where none does.
+func (c *Config) password() string {
+	if !c.Server.Token.Empty() {
+		return "server.token"
+	}
+	for _, server := range strings.Split(c.Engine.URL, ",") {
+		if u, err := url.Parse(strings.TrimSpace(server)); err == nil && u.User != nil {
+			return "engine.url with a password"
+		}
+	}
+	return ""
+}
+
 // Problem is a complaint about the value at path (keys, and indexes into lists), for checks that only others can
 // make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that value, or without a file, the position is
 // that of the nearest enclosing table, or none. Collect such problems in an [*Error].
-func (c *Config) Problem(message, fix string, path ...any) Problem {
+func (c *source) Problem(message, fix string, path ...any) Problem {
 	p := Problem{File: c.file, Key: tomlfile.KeyPath(path...), Message: message, Fix: fix}
 	if c.position != nil {
 		p.Line, p.Column = c.position(path...)

@@ -21,7 +21,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // whole has every key of the file once.
 const whole = `
-trust = "locked"
 sandbox = "declared"
 
 [engine]
@@ -61,14 +60,6 @@ point = "tool.before"
 
 [jobs]
 dirs = ["~/agents", "more"]
-
-[[mcp]]
-name = "files"
-command = ["some-mcp-server", "--stdio"]
-
-[[mcp]]
-name = "far"
-url = "https://example.org/mcp"
 `
 
 func TestLoadWhole(t *testing.T) {
@@ -78,11 +69,11 @@ func TestLoadWhole(t *testing.T) {
 	}
 	yes, zero := true, 0
 	want := &Config{
-		Trust: TrustLocked, Sandbox: SandboxDeclared,
-		Engine: Engine{URL: "nats://one:4222, tls://two:4222"},
-		Model:  Model{Provider: ProviderOpenAI, Name: "small", BaseURL: "http://127.0.0.1:11434/v1", Script: "turn.yaml"},
-		Server: Server{Listen: "127.0.0.1:9000", Token: NewSecret("hush")},
-		Chat:   Chat{Approve: ApproveDeny},
+		Sandbox: SandboxDeclared,
+		Engine:  Engine{URL: "nats://one:4222, tls://two:4222"},
+		Model:   Model{Provider: ProviderOpenAI, Name: "small", BaseURL: "http://127.0.0.1:11434/v1", Script: "turn.yaml"},
+		Server:  Server{Listen: "127.0.0.1:9000", Token: NewSecret("hush")},
+		Chat:    Chat{Approve: ApproveDeny},
 		Plugins: map[string]Plugin{
 			"git-context": {
 				Enabled: &yes, Priority: &zero, Timeout: 90 * time.Second, ToolTimeout: 10 * time.Minute, Standby: 1,
@@ -96,12 +87,8 @@ func TestLoadWhole(t *testing.T) {
 		},
 		Connect: []Connect{{Plugin: "tag-enforcer", Hook: "preexec", Point: "tool.before"}},
 		Jobs:    Jobs{Dirs: []string{"~/agents", "more"}},
-		MCP: []MCP{
-			{Name: "files", Command: []string{"some-mcp-server", "--stdio"}},
-			{Name: "far", URL: "https://example.org/mcp"},
-		},
 	}
-	got.file, got.position = "", nil
+	got.source, got.mode = source{}, 0
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -126,10 +113,10 @@ func TestLoadWithoutFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Trust != TrustRecord || c.Sandbox != SandboxKaged || c.Server.Listen != "127.0.0.1:8000" || c.Jobs.Dirs != nil {
+	if c.Sandbox != SandboxKaged || c.Server.Listen != "127.0.0.1:8000" || c.Jobs.Dirs != nil {
 		t.Errorf("not the defaults: %+v", c)
 	}
-	if p := c.Problem("m", "f", "trust"); p.Line != 0 {
+	if p := c.Problem("m", "f", "sandbox"); p.Line != 0 {
 		t.Errorf("a position in no file: %+v", p)
 	}
 }
@@ -143,10 +130,13 @@ func TestLoadRefuses(t *testing.T) {
 		{"unknown key with nothing near", "[chat]\nzzz = 1\n", `2:1: unknown key chat.zzz; known here: approve`},
 		{"unknown key by swapped letters", "[plugins.a]\ntiemout = \"5s\"\n", `2:1: unknown key plugins.a.tiemout; did you mean "timeout"?`},
 		{"unknown key, dotted", "  chat.approv = 1\n", `1:8: unknown key chat.approv; did you mean "approve"?`},
-		{"unknown key, inline", `mcp = [{ name = "a", url = "http://b", cmd = 1 }]`, `1:40: unknown key mcp[0].cmd; `},
+		{"unknown key, inline", `connect = [{ plugin = "a", hook = "b", point = "c", pont = 1 }]`, `1:53: unknown key connect[0].pont; `},
 		{"unknown table", "[sever]\nlisten = \"\"\n", `1:2: unknown key sever; did you mean "server"?`},
 		{"unknown array of tables", "\n[[conect]]\n", `2:3: unknown key conect; did you mean "connect"?`},
-		{"trust", `trust = "lock"`, `1:9: trust: "lock" is not one of record, locked`},
+		{"trust does nothing yet", `trust = "locked"`, `1:9: trust: not supported yet: it would have no effect; remove it`},
+		{"trust, whatever it is", `trust = 1`, `1:9: trust: not supported yet`},
+		{"a key like one that is not there yet", `trsut = 1`, `1:1: unknown key trsut`},
+		{"mcp does nothing yet", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"", `1:3: mcp: not supported yet: no MCP server would be started; remove it`},
 		{"sandbox", `sandbox = "of"`, `1:11: sandbox: "of" is not one of kaged, declared, off; did you mean "off"?`},
 		{"provider", "model.provider = \"OpenAI\"", `1:18: model.provider: "OpenAI" is not one of anthropic, openai, offline; did you mean "openai"?`},
 		{"approve", "[chat]\napprove   =\t\"yes\"", `2:13: chat.approve: "yes" is not one of ask, auto, deny`},
@@ -172,19 +162,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"connect without plugin", "[[connect]]\nhook = \"h\"\npoint = \"p\"", `1:3: connect[0].plugin: must be given`},
 		{"connect with an empty point", "[[connect]]\nplugin = \"a\"\nhook = \"h\"\npoint = \"\"", `4:9: connect[0].point: must be given`},
 		{"connect twice", strings.Repeat("[[connect]]\nplugin = \"a\"\nhook = \"h\"\npoint = \"p\"\n", 2), `5:3: connect[1]: the same as connect[0]`},
-		{"mcp without name", "[[mcp]]\nurl = \"http://a\"", `1:3: mcp[0].name: must be given`},
-		{"mcp with a bad name", "[[mcp]]\nname = \"a b\"\nurl = \"http://a\"", `2:8: mcp[0].name: "a b" is not a name for an MCP server`},
-		{"mcp name twice", strings.Repeat("[[mcp]]\nname = \"a\"\nurl = \"http://a\"\n", 2), `5:8: mcp[1].name: "a" is taken by mcp[0]`},
-		{"mcp with neither", "[[mcp]]\nname = \"a\"", `1:3: mcp[0]: neither command nor url`},
-		{"mcp with both", "[[mcp]]\nname = \"a\"\ncommand = [\"x\"]\nurl = \"http://a\"", `4:7: mcp[0].url: an MCP server has a command or a url, not both`},
-		{"mcp with no program", "[[mcp]]\nname = \"a\"\ncommand = []", `3:11: mcp[0].command: must name a program`},
-		{"mcp with another scheme", "[[mcp]]\nname = \"a\"\nurl = \"file:///etc\"", `3:7: mcp[0].url: want a URL that starts with http:// or https://`},
 		{"engine without scheme", "[engine]\nurl = \"localhost:4222\"", `2:7: engine.url: want a URL that starts with nats:// or tls:// or ws:// or wss://; write nats://HOST…`},
 		{"base_url without host", "[model]\nbase_url = \"http:///v1\"", `2:12: model.base_url: the URL names no host`},
 		{"listen without port", "[server]\nlisten = \"localhost\"", `2:10: server.listen: "localhost" is not an address; write host and port, as in "127.0.0.1:8000"`},
 		{"listen on a port that is none", "[server]\nlisten = \"localhost:http\"", `2:10: server.listen: "localhost:http" is not an address`},
-		{"column after CRLF", "trust = \"record\"\r\nsandbox = 1\r\n", `2:11: sandbox: want a string, got a whole number`},
-		{"column after a byte order mark", "\ufefftrust = 1\n", `1:9: trust: want a string, got a whole number`},
+		{"column after CRLF", "[chat]\r\napprove = 1\r\n", `2:11: chat.approve: want a string, got a whole number`},
+		{"column after a byte order mark", "\ufeffsandbox = 1\n", `1:11: sandbox: want a string, got a whole number`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			path := write(t, c.text)
@@ -205,15 +188,13 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestLoadReportsEveryProblemInOrder(t *testing.T) {
 	_, err := Load(write(t, strings.Join([]string{
-		`trust = "none"`,
+		`sandbox = "none"`,
 		`colour = 1`,
 		`[plugins.a]`,
 		`timeout = 5`,
 		`prioritty = 2`,
 		`standby = 99`,
 		`[[connect]]`,
-		`[[mcp]]`,
-		`nam = "x"`,
 	}, "\n")))
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -224,8 +205,8 @@ func TestLoadReportsEveryProblemInOrder(t *testing.T) {
 		got = append(got, p.Key)
 	}
 	want := []string{
-		"trust", "colour", "plugins.a.timeout", "plugins.a.prioritty", "plugins.a.standby",
-		"connect[0].plugin", "connect[0].hook", "connect[0].point", "mcp[0].name", "mcp[0]", "mcp[0].nam",
+		"sandbox", "colour", "plugins.a.timeout", "plugins.a.prioritty", "plugins.a.standby",
+		"connect[0].plugin", "connect[0].hook", "connect[0].point",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -292,7 +273,6 @@ func TestConfigProblem(t *testing.T) {
 		at   string // the text that must stand at the position
 	}{
 		{[]any{"connect", 0, "point"}, "connect[0].point", `"tool.before"`},
-		{[]any{"mcp", 1}, "mcp[1]", "mcp]]\nname = \"far\""},
 		{[]any{"plugins", "git-context", "config", "tags", 1, "b"}, "plugins.git-context.config.tags[1].b", "true }"},
 		{[]any{"plugins", "dotted.name"}, `plugins."dotted.name"`, `"dotted.name"]`},
 		{[]any{"plugins", "git-context", "config", "missing"}, "plugins.git-context.config.missing", "{ depth"},
@@ -328,7 +308,7 @@ func FuzzLoad(f *testing.F) {
 		lines := strings.Count(string(data), "\n") + 1
 		c, err := parseConfig("f", data)
 		if err == nil {
-			if c.Trust == "" || c.Sandbox == "" || c.Server.Listen == "" {
+			if c.Sandbox == "" || c.Server.Listen == "" {
 				t.Fatalf("defaults are missing: %+v", c)
 			}
 			if _, err := json.Marshal(c.Plugins); err != nil {

@@ -4,29 +4,46 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // Load reads and checks the config at path. A missing file is an empty config. What is wrong with the
 // file comes back as one [*Error] with every problem in it.
 func Load(path string) (*Config, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		c := Default()
 		c.file = path
 		return c, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, unreadable("config", path, err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
 	data, err := tomlfile.Read(f, path)
 	if err != nil {
 		return nil, err
 	}
-	return parseConfig(path, data)
+	c, err := parseConfig(path, data)
+	if err != nil {
+		return nil, err
+	}
+	c.mode = info.Mode()
+	return c, nil
+}
+
+// unreadable is the error of a file that cannot be opened. One that is no file to be read is a problem of the configuration.
+func unreadable(what, path string, err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, plainfile.ErrKind) {
+		return &Error{Problems: []Problem{{File: path, Message: at.Err.Error()}}}
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func parseConfig(path string, data []byte) (*Config, error) {

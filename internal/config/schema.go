@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ const maxStandby = 16
 func readConfig(t *tomlfile.Table) *Config {
 	defaults := Default()
 	c := &Config{
-		Trust:   tomlfile.OneOf(t, "trust", defaults.Trust, TrustRecord, TrustLocked),
 		Sandbox: tomlfile.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
 		Engine:  readEngine(t.Table("engine")),
 		Model:   readModel(t.Table("model")),
@@ -29,10 +27,19 @@ func readConfig(t *tomlfile.Table) *Config {
 		Plugins: readPlugins(t.Table("plugins")),
 		Connect: readConnects(t.Tables("connect")),
 		Jobs:    readJobs(t.Table("jobs")),
-		MCP:     readMCPs(t.Tables("mcp")),
 	}
+	refuse(t, "trust", "it would have no effect")
+	refuse(t, "mcp", "no MCP server would be started")
 	t.End()
 	return c
+}
+
+// refuse complains of a key that is reserved for what is not there yet: whoever writes it relies on it.
+func refuse(t *tomlfile.Table, name, consequence string) {
+	if t.Has(name) {
+		t.Raw(name)
+		t.Bad(name, "remove it", "not supported yet: %s", consequence)
+	}
 }
 
 func readEngine(t *tomlfile.Table) Engine {
@@ -220,45 +227,6 @@ func readJobs(t *tomlfile.Table) Jobs {
 	j := Jobs{Dirs: t.List("dirs")}
 	t.End()
 	return j
-}
-
-// mcpName is what MCP clients take as part of a tool's name.
-var mcpName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
-func readMCPs(tables []*tomlfile.Table) []MCP {
-	servers := make([]MCP, 0, len(tables))
-	for _, t := range tables {
-		m := MCP{Name: t.Required("name"), Command: t.List("command"), URL: t.Text("url", "")}
-		t.End()
-		checkMCP(t, m)
-		if i := slices.IndexFunc(servers, func(o MCP) bool { return o.Name == m.Name }); i >= 0 && m.Name != "" {
-			t.Bad("name", "", "%q is taken by mcp[%d]", tomlfile.Cut(m.Name), i)
-		}
-		servers = append(servers, m)
-	}
-	return servers
-}
-
-func checkMCP(t *tomlfile.Table, m MCP) {
-	if m.Name != "" && !mcpName.MatchString(m.Name) {
-		t.Bad("name", "use letters, digits, - and _, at most 64", "%q is not a name for an MCP server", tomlfile.Cut(m.Name))
-	}
-	hasCommand, hasURL := t.Has("command"), t.Has("url")
-	switch {
-	case hasCommand && hasURL:
-		t.Bad("url", "keep one of them", "an MCP server has a command or a url, not both")
-	case hasURL && isText(t, "url"):
-		checkURL(t, "url", m.URL, "http", "https")
-	case hasCommand && m.Command != nil && len(m.Command) == 0:
-		t.Bad("command", "", "must name a program")
-	case !hasCommand && !hasURL:
-		t.BadTable(`add command = ["…"] or url = "https://…"`, "neither command nor url")
-	}
-}
-
-func isText(t *tomlfile.Table, name string) bool {
-	_, ok := t.Raw(name).(string)
-	return ok
 }
 
 // checkURL does not show the address: it may carry a password.

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -15,6 +18,16 @@ import (
 type Secrets struct {
 	names   map[string]Secret
 	plugins map[string]SystemConfig
+
+	source
+}
+
+// Plugins are the names of the [plugins.NAME] tables, sorted.
+func (s *Secrets) Plugins() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.plugins))
 }
 
 // Lookup is the secret of that name.
@@ -37,12 +50,12 @@ func (s *Secrets) Plugin(name string) SystemConfig {
 // LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is refused
 // with the command that mends it. No error quotes what the file says.
 func LoadSecrets(path string) (*Secrets, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Secrets{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("secrets: %w", err)
+		return nil, unreadable("secrets", path, err)
 	}
 	defer f.Close()
 	if err := checkPrivate(f, path); err != nil {
@@ -80,6 +93,7 @@ func parseSecrets(path string, data []byte) (*Secrets, error) {
 	if err := top.Err(); err != nil {
 		return nil, err
 	}
+	s.file, s.position = path, top.Position
 	return s, nil
 }
 

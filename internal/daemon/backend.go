@@ -178,7 +178,7 @@ func (s sessions) known(ctx context.Context, names []string) error {
 		return err
 	}
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(list, func(one patchbay.Source) bool { return one.Name == name })
+		return slices.ContainsFunc(list, func(one patchbay.Source) bool { return one.Name == name || one.File == name })
 	})
 	if len(unknown) > 0 {
 		return &httpapi.UnknownPluginsError{Names: unknown}

@@ -98,12 +98,9 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 }
 
 // storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
-func (c *Core) storage() func(plugin string) dialect.Storage {
+func (c *Core) storage() func(plugin string, quota patchbay.StorageQuota) dialect.Storage {
 	all := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
-	return func(plugin string) dialect.Storage {
-		limits := c.Config.Plugins[plugin].Limits
-		return all.Plugin(plugin, storage.Quota{Bytes: limits.Storage, Keys: limits.StorageKeys})
-	}
+	return func(plugin string, quota patchbay.StorageQuota) dialect.Storage { return all.Plugin(plugin, quota) }
 }
 
 // configure reads what the operator wrote.

@@ -317,7 +317,7 @@ func TestStorageHasTheLimitsOfTheConfiguration(t *testing.T) {
 	h := newHouse(t)
 	h.write(".config/patchbay/config.toml", "[plugins.notes.limits]\nstorage = \"1KB\"\nstorage_keys = 1\n")
 	c := h.open("")
-	notes, other := c.storage()("notes"), c.storage()("other")
+	notes, other := c.storage()("notes", patchbay.StorageQuota{}), c.storage()("other")
 	for _, s := range []dialect.Storage{notes, other} {
 		if err := s.Put(t.Context(), "a", json.RawMessage("1")); err != nil {
 			t.Fatal(err)

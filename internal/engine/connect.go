@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 const (
@@ -72,7 +73,7 @@ func external(opts nats.Options, o Options) (nats.Options, error) {
 		opts.Servers = append(opts.Servers, s)
 	}
 	if o.Credentials != "" {
-		if _, err := os.Stat(o.Credentials); err != nil {
+		if _, err := plainfile.Read(o.Credentials, maxPEM); err != nil { // the library would wait for a pipe
 			return opts, fmt.Errorf("engine credentials: %w", err)
 		}
 		if err := nats.UserCredentials(o.Credentials)(&opts); err != nil {
@@ -102,6 +103,22 @@ func checkURL(s string) error {
 	return fmt.Errorf("engine url: scheme %.20q: want nats, tls, ws or wss", u.Scheme)
 }
 
+// maxPEM bounds a file of certificates; the system's own list has some 200 KiB.
+const maxPEM = 4 << 20
+
+// keyPair reads a certificate and its key.
+func keyPair(cert, key string) (tls.Certificate, error) {
+	certPEM, err := plainfile.Read(cert, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	keyPEM, err := plainfile.Read(key, maxPEM)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certPEM, keyPEM)
+}
+
 // tlsConfig is nil where nothing is asked for.
 func tlsConfig(o TLS) (*tls.Config, error) {
 	if o == (TLS{}) {
@@ -109,7 +126,7 @@ func tlsConfig(o TLS) (*tls.Config, error) {
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
+		pem, err := plainfile.Read(o.CA, maxPEM)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +136,7 @@ func tlsConfig(o TLS) (*tls.Config, error) {
 		}
 	}
 	if o.Cert != "" || o.Key != "" {
-		cert, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		cert, err := keyPair(o.Cert, o.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // errLocked says that another process, or another engine of this one, has the lock.
@@ -50,7 +52,7 @@ func (l *fileLock) release() error { return l.file.Close() }
 
 // holder is the process that wrote its number into a directory's lock file last; 0 where that cannot be told.
 func holder(dir string) int {
-	f, err := os.Open(filepath.Join(dir, lockName))
+	f, err := plainfile.Open(filepath.Join(dir, lockName))
 	if err != nil {
 		return 0
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"reflect"
 	"time"
 	"unicode/utf8"
@@ -15,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 const (
@@ -63,12 +63,7 @@ type scriptEntry struct {
 
 // LoadScript reads a script from a file.
 func LoadScript(path string) (Script, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxScript+1)) // one byte more tells that it is too long
+	data, err := plainfile.Read(path, maxScript)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // How much of what was typed is kept: years of it for most, and a file that is
@@ -35,7 +37,7 @@ func (h *history) load() ([]string, error) {
 	if h.path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(h.path)
+	f, err := plainfile.Open(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

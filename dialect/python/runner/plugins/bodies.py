@@ -43,6 +43,7 @@ def described(plugin: LoadedPlugin) -> dict[str, Any]:
     """A plugin, as list, validate and reload tell of it."""
     return {
         "name": plugin.name,
+        "called": plugin.called,
         "hooks": list(plugin.hooks),
         "metadata": _plain(plugin.metadata),
         "description": plugin.description,

@@ -12,6 +12,8 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import os
+import stat
 import sys
 import traceback
 from collections.abc import Callable
@@ -27,6 +29,9 @@ API_VERSION = "1.0"
 # A name goes into logs and messages: one line, of a length that a person can read.
 _LONGEST_NAME = 64
 
+# No plugin written by hand comes near; the host shows no larger file either.
+_LARGEST = 4 << 20
+
 # Every load makes a module of its own, so that a reload that fails leaves the old one whole.
 _numbers = itertools.count(1)
 
@@ -37,6 +42,7 @@ class LoadedPlugin:
 
     name: str
     path: Path
+    called: str = ""  # what it calls itself: its name, unless another file has that
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)  # in the order of a request
     coroutines: frozenset[str] = frozenset()  # the hooks whose handlers are async
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -67,12 +73,29 @@ def load_plugin_from_file(plugin_path: str | Path) -> LoadedPlugin:
     """
     path = Path(plugin_path)
     try:
-        source = path.read_bytes()
+        source = read(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"Plugin file not found: {path}") from None
     except OSError as error:
         raise PluginError(f"cannot be read: {error.strerror}", path) from error
     return load_plugin_from_source(source, path)
+
+
+def read(path: Path) -> bytes:
+    """The text of a file. A named pipe would be waited for, and a device need not end: both are refused."""
+    _check_kind(os.stat(path), path)  # merely to open some devices does something
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        _check_kind(os.fstat(descriptor), path)  # another may have taken its place meanwhile
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise PluginError(f"cannot be read: it has more than {_LARGEST >> 20} MiB", path)
+    return text
+
+
+def _check_kind(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise PluginError("cannot be read: it is not a regular file", path)
 
 
 def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
@@ -87,8 +110,9 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         discard(module)
         raise
     return LoadedPlugin(
-        name=metadata["name"],
+        name=_name(metadata["name"], path),
         path=path,
+        called=metadata["name"],
         hooks=hooks,
         coroutines=frozenset(hook for hook, handler in hooks.items() if inspect.iscoroutinefunction(handler)),
         metadata=metadata,
@@ -96,6 +120,29 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
         warnings=warnings,
         module=module,
     )
+
+
+def _name(called: str, path: Path) -> str:
+    """A plugin has the name it calls itself, unless that is the name of another file beside it."""
+    other = path.parent / f"{called}.py"
+    if called == path.stem or called[0] in "._" or other.name != f"{called}.py" or other.parent != path.parent:
+        return called
+    return path.stem if other.is_file() else called
+
+
+def declared_name(path: Path) -> str | None:
+    """What the plugin in a file calls itself, as far as that can be read without running it."""
+    try:
+        body = ast.parse(read(path)).body
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None  # loading it says what is wrong
+    for statement in reversed(body):
+        if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__plugin__" for t in statement.targets):
+            try:
+                return ast.literal_eval(statement.value).get("name")
+            except (ValueError, TypeError, AttributeError, SyntaxError, MemoryError, RecursionError):
+                return None
+    return None
 
 
 def discard(module: ModuleType | None) -> None:

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from .loader import LoadedPlugin, discard, load_plugin_from_file
-from .storage import list_plugins, plugin_path
+from .loader import LoadedPlugin, declared_name, discard, load_plugin_from_file
+from .storage import NAME, list_plugins, plugin_path
 
 logger = logging.getLogger("plugins")
 
@@ -65,10 +65,14 @@ class PluginRegistry:
             discard(plugin.module)
 
     def _find(self, name: str) -> Path:
-        path = plugin_path(name, self.plugins_dir)
-        if not path.is_file():
-            raise ValueError(f"Plugin not found: {name}")
-        return path
+        """The file of a plugin: of that name, or, where there is none, one that calls itself so."""
+        if isinstance(name, str) and NAME.fullmatch(name) and plugin_path(name, self.plugins_dir).is_file():
+            return plugin_path(name, self.plugins_dir)
+        for path in list_plugins(self.plugins_dir):
+            if declared_name(path) == name:
+                return path
+        plugin_path(name, self.plugins_dir)  # a name that no plugin can have is told apart
+        raise ValueError(f"Plugin not found: {name}")
 
 
 plugin_registry = PluginRegistry()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from plugins import PluginError, load_plugin_from_file
 from plugins.models import PluginContext, ToolCall, ToolResult
@@ -21,6 +23,31 @@ class LoaderTest(PluginCase):
         plugin = self.load('__plugin__ = {"api": "1.0", "name": "other", "version": "2"}')
         self.assertEqual(plugin.name, "other")
         self.assertEqual(plugin.metadata, {"api": "1.0", "name": "other", "version": "2"})
+
+    def test_only_a_regular_file_is_read(self):
+        os.mkfifo(self.dir / "pipe.py")
+        (self.dir / "folder.py").mkdir()
+        for path in (self.dir / "pipe.py", self.dir / "folder.py", Path("/dev/zero")):
+            with self.assertRaisesRegex(PluginError, "cannot be read: "):
+                load_plugin_from_file(path)
+
+    def test_a_huge_file_is_no_plugin(self):
+        path = self.write("huge", "")
+        os.truncate(path, 1 << 40)
+        with self.assertRaisesRegex(PluginError, "more than 4 MiB"):
+            load_plugin_from_file(path)
+
+    def test_a_file_s_name_is_its_own(self):
+        text = '__plugin__ = {"name": "other"}'
+        self.assertEqual(self.load(text).name, "other")
+        self.write("other", "")
+        plugin = self.load(text)
+        self.assertEqual((plugin.name, plugin.called, plugin.metadata["name"]), ("sample", "other", "other"))
+
+    def test_a_name_that_is_no_plugin_s_file(self):
+        self.write("_other", "")
+        for name in ("_other", "../tests/other", "a name", "."):
+            self.assertEqual(self.load(f"__plugin__ = {{'name': {name!r}}}").name, name)
 
     def test_the_name_defaults_to_the_file_s(self):
         plugin = self.load("")

@@ -33,6 +33,19 @@ class RegistryTest(PluginCase):
             self.registry.reload("a")
         self.assertIs(self.registry.load("a"), first)
 
+    def test_a_plugin_by_the_name_it_calls_itself(self):
+        self.write("file", "__plugin__ = {'name': 'its own'}")
+        self.write("broken", "def f(:")
+        self.assertEqual(self.registry.load("its own").path.stem, "file")
+        self.assertIs(self.registry.load("file"), self.registry.load("its own"))
+        self.assertEqual(self.registry.reload("its own").path.stem, "file")
+
+    def test_a_file_s_name_goes_before_what_another_calls_itself(self):
+        self.write("a", "__plugin__ = {'name': 'b'}")
+        self.write("b", "")
+        self.assertEqual(self.registry.load("b").path.stem, "b")
+        self.assertEqual(self.registry.load("a").name, "a")
+
     def test_an_unknown_plugin(self):
         with self.assertRaisesRegex(ValueError, "Plugin not found: nobody"):
             self.registry.load("nobody")

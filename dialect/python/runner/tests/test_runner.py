@@ -37,6 +37,7 @@ class RunnerTest(HostCase):
             self.host.ask("load", path=str(path)),
             {
                 "name": "logger",
+                "called": "logger",
                 "hooks": ["on_done"],
                 "metadata": {"api": "1.0", "name": "logger", "extra": "{1}"},
                 "description": "Logs.",
