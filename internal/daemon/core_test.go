@@ -313,11 +313,10 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-func TestStorageHasTheLimitsOfTheConfiguration(t *testing.T) {
+func TestStorageHasItsQuota(t *testing.T) {
 	h := newHouse(t)
-	h.write(".config/patchbay/config.toml", "[plugins.notes.limits]\nstorage = \"1KB\"\nstorage_keys = 1\n")
 	c := h.open("")
-	notes, other := c.storage()("notes", patchbay.StorageQuota{}), c.storage()("other")
+	notes, other := c.storage()("notes", patchbay.StorageQuota{Bytes: 1 << 10, Keys: 1}), c.storage()("other", patchbay.StorageQuota{})
 	for _, s := range []dialect.Storage{notes, other} {
 		if err := s.Put(t.Context(), "a", json.RawMessage("1")); err != nil {
 			t.Fatal(err)
