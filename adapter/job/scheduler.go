@@ -23,7 +23,7 @@ const (
 //
 //	plan      ticks, next attempts, and what has gone stale      every process comes to the same answer
 //	take      one order after another → claim → make             one process has it
-//	sweep     runs whose process has died                        the first who finds one buries it
+//	sweep     runs whose process has died                        the first who finds one records that
 type Scheduler struct {
 	Runner *Runner
 	Agents func() []*Manifest // as they are now
@@ -93,7 +93,7 @@ func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
 				known()
 				return nil
 			}
-			s.learn(v)
+			s.learn(p, v)
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
@@ -103,15 +103,15 @@ func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
 	}
 }
 
-func (s *Scheduler) learn(v *engine.Value) {
+func (s *Scheduler) learn(p *parts, v *engine.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v.Deleted {
 		delete(s.states, v.Key)
-	} else if pg, err := decodePage(v.Data); err == nil {
-		s.states[v.Key] = pg.State
 	} else {
-		s.Runner.Logger.Warn("the state of a job is not readable", "schedule", v.Key, "err", err)
+		pg := p.decode(*v)
+		s.states[v.Key] = pg.State
+		s.Runner.heed(&pg)
 	}
 	s.Changed()
 }
@@ -289,7 +289,7 @@ func (s *Scheduler) sweep(ctx context.Context) {
 			if !ok || st.Active == "" {
 				continue
 			}
-			if err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
+			if _, err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
 			}
 		}
@@ -326,7 +326,14 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 
 // work does one order. It is done for the queue as soon as its record is written: from then on the record says whose it is.
 func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
-	c, err := s.claim(context.WithoutCancel(ctx), job) // whole or not at all: half a claim would count as a failed attempt
+	o, err := decodeOrder(job.Data)
+	if err != nil {
+		s.Runner.Logger.Warn("an order is not readable", "err", err)
+		o = Order{}
+	}
+	ctx, done := s.Runner.enlist(ctx, o.Run) // first: whoever wants it to end may be quick
+	defer done()
+	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {
 		s.Runner.Logger.Warn("a job is put back", "err", err)
 		if err := job.Nak(context.WithoutCancel(ctx), takePause); err != nil {
@@ -345,11 +352,9 @@ func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
 	}
 }
 
-func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) {
-	o, err := decodeOrder(job.Data)
-	if err != nil {
-		s.Runner.Logger.Warn("an order is not readable", "err", err)
-		return nil, nil
+func (s *Scheduler) claim(ctx context.Context, o Order) (*claim, error) {
+	if o.Run == "" {
+		return nil, nil // not readable
 	}
 	for _, m := range s.Agents() {
 		if sc := m.Schedule(o.Schedule); m.Agent.Name == o.Agent && sc != nil {
@@ -360,9 +365,14 @@ func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) 
 	return nil, nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) { _ = wait(ctx, d) }
+
+// wait is sleep, and reports whether ctx let it.
+func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
