@@ -93,7 +93,9 @@ func (c *claim) waitAlive(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
-	c.runner.clock.Sleep(ctx, c.run.NextAt)
+	for ctx.Err() == nil && c.runner.clock.Now().Before(c.run.NextAt) {
+		c.runner.clock.Sleep(ctx, c.run.NextAt)
+	}
 	return context.Cause(ctx)
 }
 

@@ -80,6 +80,7 @@ type State struct {
 	Schedule string    `json:"schedule"`
 	Since    time.Time `json:"since"`                 // when it was first seen
 	LastTick time.Time `json:"last_tick,omitzero"`    // the last one that was taken care of
+	Ahead    time.Time `json:"ahead,omitzero"`        // ticks up to here may have run already, while the clock was ahead
 	Active   string    `json:"active,omitempty"`      // the run that is not over
 	NextAt   time.Time `json:"next_attempt,omitzero"` // of the active run, where it waits
 	Attempt  int       `json:"attempt,omitempty"`     // of the active run, the last one begun

@@ -163,7 +163,8 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
 		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
-	err := c.update(ctx, func(pg *page) error {
+	before := false
+	err := c.update(ctx, func(pg *page) (err error) {
 		switch {
 		case pg.Active == o.Run, pg.LastRun == o.Run, !o.Manual && o.Tick.Equal(pg.LastTick):
 			return errNotOurs
@@ -171,9 +172,17 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 			return errLate
 		case pg.Now != nil:
 			return fmt.Errorf("%w: %s", ErrBusy, pg.Active)
+		case !o.Manual && !o.Tick.After(pg.Ahead):
+			if before, err = c.parts.ranBefore(ctx, o); err != nil || before {
+				pg.LastTick = o.Tick
+				return err
+			}
 		}
 		return c.enter(ctx, pg)
 	})
+	if err == nil && before {
+		return errNotOurs
+	}
 	if errors.Is(err, errLate) {
 		if r, err := c.parts.filed(ctx, &c.run, o.Tick); r != nil || err != nil {
 			return cmp.Or(err, errNotOurs)
@@ -181,6 +190,15 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 		return c.skip(ctx, errLate.Error())
 	}
 	return err
+}
+
+// ranBefore tells whether a tick has a record from before the clock was set back.
+func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
+	_, err := p.run(ctx, o.Run)
+	if errors.Is(err, ErrNoRun) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // enter writes the new run into the page of its schedule.

@@ -16,6 +16,7 @@ const (
 	farAway    = 24 * time.Hour  // how long the planner sleeps where nothing is due
 	takePause  = time.Second     // after a queue that did not answer
 	orderAgain = time.Hour       // an order that nobody has carried out for so long was lost
+	setBackBy  = 5 * time.Minute // a schedule whose last tick is so far in the future has seen a clock that was wrong
 )
 
 // A Scheduler puts what is due into the queue, and makes the runs that it takes out of it. Any number of them, in any number
@@ -185,6 +186,9 @@ func (l *look) plan(ctx context.Context, next *soonest) error {
 	if err != nil {
 		return err
 	}
+	if l.isAhead(&st) {
+		return l.setBack(ctx) // the page changes, and is looked at again
+	}
 	next.of(l.schedule.Next(l.now))
 	next.of(st.NextAt)
 	overdue := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter)
@@ -201,6 +205,50 @@ func (l *look) known(ctx context.Context) (State, error) {
 	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
 }
 
+// isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by more than those of machines that
+// share an engine may differ: the clock was set back.
+func (l *look) isAhead(st *State) bool {
+	limit := l.now.Add(setBackBy)
+	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longest()))
+}
+
+// longest is the longest wait between two attempts.
+func (l *look) longest() time.Duration {
+	most := time.Duration(0)
+	for _, d := range l.schedule.Retry.Backoff {
+		most = max(most, d)
+	}
+	return most
+}
+
+// setBack brings what is known of a schedule back to the present: else nothing of it would run until the clock is again where it was.
+// Ticks that have run already do not run again: see parts.ranBefore.
+func (l *look) setBack(ctx context.Context) error {
+	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if !l.isAhead(&pg.State) {
+			return nil // somebody else was quicker
+		}
+		for _, t := range []time.Time{pg.LastTick, pg.Since} {
+			if t.After(l.now) && t.After(pg.Ahead) {
+				pg.Ahead = t
+			}
+		}
+		pg.Since, pg.LastTick = earlier(pg.Since, l.now), earlier(pg.LastTick, l.now)
+		if pg.Now != nil && pg.NextAt.After(l.now) {
+			pg.NextAt = earlier(pg.NextAt, l.now.Add(pause(l.schedule.Retry.Backoff, pg.Attempt)))
+			pg.Now.NextAt = pg.NextAt
+		}
+		return nil
+	})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
 func (l *look) tick(ctx context.Context, st *State) error {
 	last := st.Since
@@ -211,7 +259,27 @@ func (l *look) tick(ctx context.Context, st *State) error {
 	if !due {
 		return nil
 	}
-	return l.order(ctx, l.parts, newOrder(l.manifest, l.schedule, tick, false))
+	o := newOrder(l.manifest, l.schedule, tick, false)
+	if !tick.After(st.Ahead) {
+		ran, err := l.parts.ranBefore(ctx, o)
+		if err != nil {
+			return err
+		}
+		if ran {
+			return l.passed(ctx, tick)
+		}
+	}
+	return l.order(ctx, l.parts, o)
+}
+
+// passed notes that a tick has run already.
+func (l *look) passed(ctx context.Context, tick time.Time) error {
+	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if tick.After(pg.LastTick) {
+			pg.LastTick = tick
+		}
+		return nil
+	})
 }
 
 // again orders the next attempt of a run that has waited long enough.

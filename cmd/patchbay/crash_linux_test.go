@@ -152,7 +152,7 @@ type ranRun struct {
 func (r *crashRig) history() []ranRun {
 	r.t.Helper()
 	var runs []ranRun
-	if err := json.Unmarshal([]byte(r.next("job", "history", "--json")), &runs); err != nil {
+	if err := json.Unmarshal([]byte(r.next("job", "history", "-n", "1000", "--json")), &runs); err != nil {
 		r.t.Fatal(err)
 	}
 	return runs

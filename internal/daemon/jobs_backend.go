@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,8 +51,8 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 				began <- r
 			}
 		}})
-		if !told {
-			refused <- err
+		if !told { // without an error: another run began in the same millisecond
+			refused <- cmp.Or(err, job.ErrBusy)
 		} else if err != nil {
 			j.core.log.Warn("a run is not recorded", "agent", agent, "err", err)
 		}

@@ -161,14 +161,14 @@ func (r *running) begin(ctx context.Context, session string) (context.Context, f
 func (r *running) interrupt(session string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	any := false
+	found := false
 	for t := range r.turns {
 		if t.session == session {
 			t.cancel(errInterrupted)
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }
 
 // stop lets no turn begin any more.
