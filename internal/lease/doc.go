@@ -14,8 +14,8 @@
 //	   └─ beyond it                   unsure, and free when no sign comes while the judge watches
 //
 // Why a dead process is asked for first: a crash on this machine is known at once, without waiting for anything to run out.
-// Why the last step: a clock that jumps forward makes every sign look old. A holder that lives gives the next sign within a third of
-// the time, so half of it is enough to tell an old sign from a clock that jumped.
+// Why the last step: a clock that jumps forward makes every sign look old. A holder that lives gives two signs within two
+// thirds of the time, which is enough to tell an old sign from a clock that jumped, though one of them goes amiss.
 //
 // Another pid namespace counts as elsewhere, since its numbers mean other processes, and so does every machine but
 // Linux, where nobody can tell whether a dead process has left anything running.

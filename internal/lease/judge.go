@@ -72,7 +72,7 @@ func (j *Judge) age(key string, s Sign) Verdict {
 			j.old = make(map[string]sighting)
 		}
 		j.old[key] = sighting{s.Revision, time.Now()}
-	case time.Since(seen.since) >= j.TTL/2:
+	case time.Since(seen.since) >= j.TTL*2/3: // in which a holder that lives gives two signs
 		delete(j.old, key)
 		return Free
 	}

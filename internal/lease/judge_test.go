@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		first Sign
-		later Sign // after half of the time
+		later Sign // after two thirds of the time
 		want  [2]Verdict
 	}{
 		{"a sign within the time holds", Sign{1, ttl}, Sign{1, ttl}, [2]Verdict{Held, Held}},
@@ -36,11 +36,11 @@ func TestJudge(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := &Judge{TTL: ttl}
 				first := ask(t, j, c.first)
-				time.Sleep(ttl / 4)
+				time.Sleep(ttl / 3)
 				if again := ask(t, j, c.first); again != first {
 					t.Errorf("a moment later: %v after %v", again, first)
 				}
-				time.Sleep(ttl / 4)
+				time.Sleep(ttl / 3)
 				if later := ask(t, j, c.later); [2]Verdict{first, later} != c.want {
 					t.Errorf("got %v and %v, want %v", first, later, c.want)
 				}
