@@ -121,6 +121,9 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 		if verdict == lease.Unsure && o.Manual && wait(ctx, p.judge.Pause()) { // a person is made to wait for an answer, a tick is not
 			continue
 		}
+		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {
+			mendErr = fmt.Errorf("%w: %w", ErrBusy, left)
+		}
 		return nil, c.refuse(ctx, cmp.Or(mendErr, err))
 	}
 }

@@ -75,7 +75,17 @@ func (h Holder) State() State {
 	return Alive
 }
 
-// Quiet waits until nothing runs that a dead holder has started. Its error names what still does.
+// A LeftoverError says that a holder has died and what it started still runs: to take over what it held would have two at work.
+type LeftoverError struct {
+	Holder string
+	PIDs   []int
+}
+
+func (e *LeftoverError) Error() string {
+	return fmt.Sprintf("%s has died, and what it started still runs (%s): end that first", e.Holder, numbers(e.PIDs))
+}
+
+// Quiet waits until nothing runs that a dead holder has started. A [LeftoverError] names what still does.
 func (h Holder) Quiet(ctx context.Context) error {
 	marks, err := h.marks()
 	if err != nil || len(marks) == 0 {
@@ -97,7 +107,7 @@ func (h Holder) Quiet(ctx context.Context) error {
 			if len(left) == 0 {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("%s has died, and what it started still runs (%s): end it first", h.Name, numbers(left))
+			return &LeftoverError{Holder: h.Name, PIDs: left}
 		}
 	}
 }

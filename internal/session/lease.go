@@ -133,6 +133,9 @@ func (l *sessionLease) judge(ctx context.Context, v engine.Value) (lease.Verdict
 		now, err := l.parts.leases.Now(ctx)
 		return lease.Sign{Revision: v.Revision, Age: now.Sub(v.Time)}, err
 	})
+	if left, ok := errors.AsType[*lease.LeftoverError](err); ok {
+		return lease.Held, &BusyError{Session: l.key, Owner: left.Error()}
+	}
 	switch {
 	case err != nil:
 		return lease.Held, fmt.Errorf("session %s: lease: %w", l.key, err)

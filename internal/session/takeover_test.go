@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // needHolders skips a test where nobody can tell whether a process lives.
@@ -66,6 +68,30 @@ func TestTakeover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian was killed too, its session is not taken over,
+// and the error says what is in the way.
+func TestNothingRunsTwice(t *testing.T) {
+	needHolders(t)
+	s := lasting(openEngine(t, t.TempDir()))
+	id := create(t, s, Session{}).ID
+	group := proc.NewGroup(nil)
+	left, err := group.Start(t.Context(), proc.Spec{Path: "/bin/sleep", Args: []string{"600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := claim{Token: "t", Owner: "dead", Holder: lease.Self(group.Mark())}
+	dead.Holder.Start++ // another process had the number
+	plant(t, s, id, dead)
+	var busy *BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || !strings.Contains(busy.Owner, fmt.Sprintf("process %d)", left.Pid())) {
+		t.Errorf("got %v, want that process %d is in the way", err, left.Pid())
+	}
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, s, id, BeginOptions{}), Done)
 }
 
 // plant writes a lease by hand.
