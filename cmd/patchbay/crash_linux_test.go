@@ -220,6 +220,31 @@ func TestKilledInMidRun(t *testing.T) {
 		}
 		t.Logf("the next command took %v at most", r.most)
 	})
+	t.Run("whoever follows its output is told the end", func(t *testing.T) {
+		r := newCrashRig(t)
+		cmd := r.start("job", "run", "slow")
+		r.await("began")
+		follower := patchbayIn(r.home, "job", "logs", "-f", "slow")
+		if err := follower.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- follower.Wait() }()
+		r.kill(cmd)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			_ = follower.Process.Kill()
+			t.Error("it follows a dead run for ever")
+		}
+		if runs := r.history(); runs[0].Status != "given_up" {
+			t.Errorf("%+v", runs)
+		}
+		r.check()
+	})
 	t.Run("a command that waits for its next attempt", func(t *testing.T) {
 		r := newCrashRig(t)
 		for round := range crashRounds() {

@@ -232,9 +232,34 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, follow bo
 		return &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
 	}
 	if follow {
+		defer a.keepMending(ctx, j)()
 		return j.Store.Follow(ctx, id, a.showLine)
 	}
 	return j.Store.Output(ctx, id, a.showLine)
+}
+
+// mendEvery is how often a command that waits for a run looks whether the run's process has died.
+const mendEvery = time.Second
+
+// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows such a run would
+// wait for ever.
+func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(mendEvery):
+			}
+			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
+				a.logger().Warn("a run that may have died is not looked after", "err", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // showLine prints a line of output, as JSON or as it is.
