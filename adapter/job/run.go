@@ -122,9 +122,12 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 			continue
 		}
 		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {
-			mendErr = fmt.Errorf("%w: %w", ErrBusy, left)
+			err, mendErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
 		}
-		return nil, c.refuse(ctx, cmp.Or(mendErr, err))
+		if mendErr != nil { // nobody knows: the order comes again
+			return nil, mendErr
+		}
+		return nil, c.refuse(ctx, err)
 	}
 }
 
