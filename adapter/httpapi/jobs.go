@@ -15,6 +15,7 @@ type Jobs interface {
 	List(ctx context.Context) (any, error)                                              // `job list`
 	Get(ctx context.Context, agent string) (any, error)                                 // the same, of one; ErrNoJob
 	Start(ctx context.Context, agent, schedule string, once bool) (run any, err error)  // ErrNoJob, ErrJobBusy
+	Cancel(ctx context.Context, id string) (run any, err error)                         // when it is over; ErrNoJob, ErrRunOver
 	Runs(ctx context.Context, agent string, limit int) (any, error)                     // `job history`
 	Run(ctx context.Context, id string) (any, error)                                    // ErrNoJob
 	Output(ctx context.Context, id string, each func(line json.RawMessage) error) error // what there is now; ErrNoJob
@@ -25,6 +26,7 @@ type Jobs interface {
 var (
 	ErrNoJob   = errors.New("no such job")
 	ErrJobBusy = errors.New("the last run is not over")
+	ErrRunOver = errors.New("the run is over")
 )
 
 type agentName struct {
@@ -76,6 +78,12 @@ func (a *api) addJobs() {
 	add(a, route{method: "GET", path: run, id: "get-run", tag: tag, summary: "Show a run",
 		shape: map[string]any{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Run(ctx, in.id()))
+	})
+	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "End a run on purpose",
+		doc: "Whichever process makes it. Answers with the run when it is over: as `cancelled`, unless it came to its own end at that moment. " +
+			"A run that waits for its next attempt has none.",
+		shape: map[string]any{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.Cancel(ctx, in.id()))
 	})
 	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
 		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run is over.",

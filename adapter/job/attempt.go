@@ -46,6 +46,7 @@ type attempt struct {
 	run      *Run
 	number   int
 	dryRun   bool
+	tmp      string // its temporary directory, to be made; "": whichever
 	out      *output
 }
 
@@ -174,7 +175,7 @@ func stepError(out *hook.Outcome) error {
 
 // command runs the agent's own program in a process group of its own, under its timeout.
 func (a *attempt) command(ctx context.Context) (code int, err error) {
-	tmp, err := os.MkdirTemp("", "patchbay-"+a.manifest.Slug()+"-")
+	tmp, err := a.makeTmp()
 	if err != nil {
 		return 0, err
 	}
@@ -199,6 +200,14 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	return a.await(ctx, p)
+}
+
+// makeTmp makes AGENT_TMPDIR.
+func (a *attempt) makeTmp() (string, error) {
+	if a.tmp == "" {
+		return os.MkdirTemp("", tmpPrefix+a.manifest.Slug()+"-")
+	}
+	return a.tmp, os.Mkdir(a.tmp, 0o700)
 }
 
 // await reads what the program prints until it has ended, or its time has.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -16,10 +17,12 @@ type RunOptions struct {
 	Wait  func(Run) // told when the run waits for its next attempt; nil: nobody
 }
 
-// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over.
+// RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over;
+// that is told to the person who asked, and not recorded. When ctx ends the run does, as [Cancelled], which is no error.
 func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOptions) (Run, error) {
 	r.init()
-	if err := r.mend(ctx, m, s); err != nil { // so that the dead do not stand in the way
+	p, err := r.Store.parts(ctx)
+	if err != nil {
 		return Run{}, err
 	}
 	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
@@ -28,31 +31,40 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 		once.Retry.MaxRetries = 1
 		s = &once
 	}
+	ctx, done := r.enlist(ctx, order.Run)
+	defer done()
+	defer r.watch(ctx, p, stateKey(m.Agent.Name, s.ID))()
 	for {
 		c, err := r.claim(ctx, order, m, s)
 		if err != nil {
-			return Run{}, err
+			return Run{}, fmt.Errorf("%s/%s: %w", m.Agent.Name, s.ID, err)
 		}
-		if c == nil {
+		if c == nil { // another run by hand began in the same millisecond, or this one was ended
 			return r.whyNot(ctx, order)
 		}
-		if o.Began != nil {
-			o.Began(c.run)
-		}
-		if err := c.make(ctx); err != nil {
-			return c.run, err
-		}
-		if c.run.Status != Waiting || ctx.Err() != nil {
-			return c.run, context.Cause(ctx)
-		}
-		if o.Wait != nil {
-			o.Wait(c.run)
-		}
-		if err := c.waitAlive(ctx); err != nil {
+		if over, err := c.runOnce(ctx, o); over || err != nil {
 			return c.run, err
 		}
 		order.Attempt++
 	}
+}
+
+// runOnce makes one attempt, and waits for the next where there is one.
+func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error) {
+	if o.Began != nil {
+		o.Began(c.run)
+	}
+	if err := c.make(ctx); err != nil || c.run.Status.Over() {
+		return true, err
+	}
+	if o.Wait != nil {
+		o.Wait(c.run)
+	}
+	err = c.waitAlive(ctx)
+	if err == nil || errors.Is(err, errLost) {
+		return false, err
+	}
+	return true, c.end(context.WithoutCancel(ctx), err.Error()) // whoever waited has had enough
 }
 
 // DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told. Nothing of it is recorded.
@@ -81,15 +93,17 @@ func (c *claim) waitAlive(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
-	c.runner.clock.Sleep(ctx, c.run.NextAt)
+	for ctx.Err() == nil && c.runner.clock.Now().Before(c.run.NextAt) {
+		c.runner.clock.Sleep(ctx, c.run.NextAt)
+	}
 	return context.Cause(ctx)
 }
 
 // whyNot says why a run could not be claimed.
 func (r *Runner) whyNot(ctx context.Context, o Order) (Run, error) {
-	run, err := r.Store.Run(ctx, o.Run)
-	if err != nil {
-		return Run{}, err
+	run, err := r.Store.Run(context.WithoutCancel(ctx), o.Run)
+	if err == nil && !run.Status.Over() {
+		err = fmt.Errorf("%s/%s: %w: %s", o.Agent, o.Schedule, ErrBusy, run.ID)
 	}
-	return run, fmt.Errorf("%s/%s: %w", o.Agent, o.Schedule, ErrBusy)
+	return run, err
 }

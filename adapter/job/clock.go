@@ -8,7 +8,7 @@ import (
 // A Clock tells the time. Days pass in seconds where a test says so.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at that time, or when ctx ends.
+	// Sleep returns at that time, when ctx ends, or when the clock was set: whoever sleeps looks again what time it is.
 	Sleep(ctx context.Context, until time.Time)
 }
 
@@ -19,7 +19,8 @@ func (systemClock) Now() time.Time { return time.Now() }
 // Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock may have been set.
 func (systemClock) Sleep(ctx context.Context, until time.Time) {
 	for {
-		left := time.Until(until)
+		before := time.Now()
+		left := until.Sub(before)
 		if left <= 0 || ctx.Err() != nil {
 			return
 		}
@@ -30,5 +31,11 @@ func (systemClock) Sleep(ctx context.Context, until time.Time) {
 			timer.Stop()
 			return
 		}
+		if now := time.Now(); wasSet(now.Round(0).Sub(before.Round(0)), now.Sub(before)) {
+			return
+		}
 	}
 }
+
+// wasSet tells by how far two clocks have gone on whether that on the wall was set meanwhile, or stood still while the machine slept.
+func wasSet(wall, passed time.Duration) bool { return (wall - passed).Abs() > setBackBy/10 }

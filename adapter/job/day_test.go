@@ -84,6 +84,17 @@ func (c *fakeClock) set(to time.Time) {
 	}
 }
 
+// jump sets the clock, and wakes everybody, as the system's does.
+func (c *fakeClock) jump(to time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = to
+	for wake := range c.sleepers {
+		close(wake)
+		delete(c.sleepers, wake)
+	}
+}
+
 // A rig is everything that runs jobs, in a home of its own.
 type rig struct {
 	t       *testing.T

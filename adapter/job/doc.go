@@ -9,10 +9,13 @@
 //	manifest*.go    an agent.toml, checked; the directories that hold agents; what changes in them
 //	schedule*.go    when an agent is due: ticks, time zones, daylight saving
 //	scheduler.go    ticks and retries that are due become orders in a queue
+//	plan.go         when they are, be it that the clock was set
 //	order.go        what is due: a run, or its next attempt
 //	run.go          one order is taken by one machine: a run, and its attempts
 //	byhand.go       runs that a person asks for, and dry ones
+//	held.go         who makes a run, and whether that process lives
 //	mend.go         runs whose process has died
+//	cancel.go       runs that are ended on purpose, from anywhere
 //	attempt.go      one attempt: preflights, the program, the sinks
 //	settle.go       what an attempt came to, and whom it concerns: the events
 //	tell.go         the hooks and notifiers that want to hear of an event, told

@@ -36,14 +36,13 @@ func FuzzPage(f *testing.F) {
 	for _, seed := range []string{
 		`{"agent":"a","schedule":"s","since":"2026-01-02T03:04:05Z","active":"r","attempt":2,"streak":-3}`, `{}`, `{"streak":1e99}`, `{"last_tick":"x"}`, `{"last_status":"no such","attempt":-1}`,
 		`{"active":"r","run":{"id":"a/s/1","status":"running","attempts":[{"number":1}]}}`, `{"run":{"status":"running","attempts":null}}`, `{"run":null,"last":{}}`,
+		`{"agent":"a","schedule":"s","streak":3,"run":7}`, `{"run":{"id":"a/s/1","status":"running","attempts":[{"number":1}]},"held":{"token":"t","holder":{"pid":1,"name":"n"}},"cancel":"me"}`,
+		`{"run":{"id":"a/s/1","status":"running","attempts":[{"number":1}]},"held":{"token":""}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := decodePage(data)
-		if err != nil {
-			return
-		}
+		s, _ := decodePage(data) // be it damaged: what could be read is a page all the same
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatalf("%q: %+v cannot be written: %v", data, s, err)

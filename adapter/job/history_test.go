@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
 // openStore is a store on an engine of its own.
@@ -125,10 +126,15 @@ func claimAt(ctx context.Context, r *Runner, m *Manifest, minute int) (*claim, e
 	return r.claim(ctx, newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), false), m, &m.Schedules[0])
 }
 
-// silence has the beats of the past forgotten.
-func silence(t *testing.T, p *parts) {
+// die has the process that makes the active run be one that is no more.
+func die(t *testing.T, p *parts) {
 	t.Helper()
-	if err := p.beats.Delete(t.Context(), "a/s"); err != nil {
+	err := p.update(t.Context(), "a", "s", time.Now(), func(pg *page) error {
+		pg.Held.Holder = lease.Self()
+		pg.Held.Holder.Start++ // another process had the number
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -175,8 +181,8 @@ func TestTicksAreTakenOnce(t *testing.T) {
 	})
 	t.Run("a run that is somebody else's by now is not settled", func(t *testing.T) {
 		c := take(t, 12)
-		silence(t, p)
-		if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+		die(t, p)
+		if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.settle(t.Context(), ok, ""); !errors.Is(err, errLost) {
@@ -203,14 +209,14 @@ func TestMend(t *testing.T) {
 	done.Status, done.Ended = Succeeded, time.Now()
 	done.Attempts = []Attempt{{Number: 1, Began: done.Began, Ended: done.Ended, Result: OK}}
 	fileAll(t, p, &done)
-	if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+	if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
 		t.Fatal(err)
 	}
 	if run, err := s.Run(t.Context(), done.ID); err != nil || run.Status != Running {
 		t.Errorf("a run that was heard of lately: %+v, %v", run, err)
 	}
-	silence(t, p)
-	if err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
+	die(t, p)
+	if _, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil {
 		t.Fatal(err)
 	}
 	states, err := s.States(t.Context())

@@ -5,37 +5,70 @@ import (
 	"errors"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
+// Mend looks after the run of every schedule of the agents whose process may have died, without waiting for one of which
+// that is not certain.
+func (r *Runner) Mend(ctx context.Context, agents []*Manifest) error {
+	states, err := r.Store.States(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range agents {
+		for _, s := range append([]Schedule{m.ByHand()}, m.Schedules...) {
+			if states[stateKey(m.Agent.Name, s.ID)].Active != "" {
+				_, err := r.mend(ctx, m, &s)
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // mend looks after the active run of a schedule: has its process died, and how far had it come? Of several who do, one writes it
-// down and tells.
-func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule) error {
+// down and tells. The verdict is what it found: [lease.Free] where the run was somebody's who has died.
+func (r *Runner) mend(ctx context.Context, m *Manifest, s *Schedule) (lease.Verdict, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
 	if err != nil {
-		return err
+		return lease.Held, err
 	}
 	key := stateKey(m.Agent.Name, s.ID)
 	pg, _, err := p.page(ctx, key)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Now == nil || pg.Now.Status == Waiting && !pg.Now.Manual) {
-		return nil // as it should be
+	if errors.Is(err, engine.ErrNotFound) || err == nil && pg.Now == nil {
+		return lease.Free, nil // it is over
 	}
 	if err != nil {
-		return err
+		return lease.Held, err
 	}
-	if alive, err := p.alive(ctx, key); alive || err != nil {
-		return err
+	c := &claim{runner: r, parts: p, manifest: m, schedule: s, run: *pg.Now, held: pg.Held}
+	return c.lookAfter(ctx, key)
+}
+
+// lookAfter is mend for the run of a page.
+func (c *claim) lookAfter(ctx context.Context, key string) (lease.Verdict, error) {
+	if c.run.Status == Waiting && !c.run.Manual {
+		return lease.Held, nil // for its next attempt, as it should
 	}
-	c := &claim{runner: r, parts: p, manifest: m, schedule: s, run: *pg.Now}
-	if pg.Now.Status == Waiting {
+	verdict, err := c.parts.judgeRun(ctx, key, c.held)
+	if verdict != lease.Free || err != nil {
+		return verdict, err
+	}
+	if err := c.held.sweep(); err != nil {
+		c.runner.Logger.Warn("the temporary directory of a run that died is left", "run", c.run.ID, "err", err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if c.run.Status == Waiting {
 		err = c.abandon(ctx)
 	} else {
 		err = c.conclude(ctx)
 	}
 	if errors.Is(err, errLost) {
-		return nil // somebody else was quicker
+		err = nil // somebody else was quicker
 	}
-	return err
+	return lease.Free, err
 }
 
 // conclude ends the attempt of a run whose process has died: as the history has it, where it died only after that.
@@ -45,42 +78,66 @@ func (c *claim) conclude(ctx context.Context) error {
 		return err
 	}
 	if filed == nil || len(filed.Attempts) < len(c.run.Attempts) {
-		return c.bury(ctx)
+		return c.cutOff(ctx)
 	}
-	return c.change(ctx, func(r *Run, s *State) {
+	return c.change(ctx, func(r *Run, pg *page) {
 		*r = *filed
+		s := &pg.State
 		over(r, s, r.Status, r.Ended)
-		if s.Failing = r.Status != Succeeded; !s.Failing {
-			s.Stale, s.Success, s.Streak = false, r.Ended, max(s.Streak, 0)+1
-		} else {
-			s.Streak = min(s.Streak, 0) - 1
+		switch r.Status {
+		case Succeeded:
+			s.Failing, s.Stale, s.Success, s.Streak = false, false, r.Ended, max(s.Streak, 0)+1
+		case GivenUp:
+			s.Failing, s.Streak = true, min(s.Streak, 0)-1
 		}
 	})
 }
 
-// bury records that a run's attempt was cut off together with the process that made it. The rulings: "An attempt cut off
-// by the death of the daemon is counted as failed when it comes back, and attempt_failed is emitted then".
-func (c *claim) bury(ctx context.Context) error {
+// cutOff records that a run's attempt ended together with the process that made it. docs/jobs.md: it counts as failed, and
+// attempt_failed is told when somebody finds it. A run that a person asked for has nobody who would wait for its next
+// attempt: it is given up. One that somebody wanted to end has ended.
+func (c *claim) cutOff(ctx context.Context) error {
 	last := *c.run.last()
 	last.Result, last.Ended = CutOff, c.runner.clock.Now()
 	last.Error = "cut off: " + c.run.Owner + " died"
-	return c.settle(ctx, last, "")
-}
-
-// abandon ends a run that a person asked for and that nobody waits with any more: the person has seen that it failed, and left.
-func (c *claim) abandon(ctx context.Context) error {
-	return c.change(ctx, func(r *Run, s *State) {
-		r.Reason = "abandoned: the command that made it ended"
-		over(r, s, GivenUp, c.runner.clock.Now())
-		s.Failing, s.Streak = true, min(s.Streak, 0)-1
+	var notices []Notice
+	err := c.change(ctx, func(r *Run, pg *page) {
+		if last := last; pg.Cancel != "" {
+			last.Result, last.Error = WasCancelled, pg.Cancel
+			notices = settle(r, &pg.State, last, nil)
+			return
+		}
+		notices = settle(r, &pg.State, last, c.schedule.Retry.Backoff)
+		if r.Manual && !r.Status.Over() {
+			notices = append(notices, c.leave(r, pg))
+		}
 	})
+	if err == nil {
+		c.tell(notices, "")
+	}
+	return err
 }
 
-// alive tells whether the run of a schedule has given a sign of life of late.
-func (p *parts) alive(ctx context.Context, key string) (bool, error) {
-	_, err := p.beats.Get(ctx, key)
-	if errors.Is(err, engine.ErrNotFound) {
-		return false, nil
+// abandon ends a run that a person asked for and that nobody waits with any more.
+func (c *claim) abandon(ctx context.Context) error {
+	var notices []Notice
+	err := c.change(ctx, func(r *Run, pg *page) {
+		if pg.Cancel != "" {
+			r.Reason = pg.Cancel
+			over(r, &pg.State, Cancelled, c.runner.clock.Now())
+			return
+		}
+		notices = []Notice{c.leave(r, pg)}
+	})
+	if err == nil {
+		c.tell(notices, "")
 	}
-	return err == nil, err
+	return err
+}
+
+// leave gives a run up whose command has died before its last attempt.
+func (c *claim) leave(r *Run, pg *page) Notice {
+	r.Reason = "abandoned: " + c.run.Owner + ", which made it, died"
+	last := r.last()
+	return giveUp(r, &pg.State, Notice{At: c.runner.clock.Now(), Attempt: last.Number, Most: r.Most, Error: last.Error, Suggest: last.Suggest, Exit: last.ExitCode})
 }

@@ -4,34 +4,59 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
-// A page is what the store has of a schedule, in one value: the run that is not over and the state that goes with it change
-// together, or not at all.
+// A page is what the store has of a schedule, in one value: the run that is not over, who runs it, and the state that goes with it
+// change together, or not at all.
 type page struct {
 	State
-	Now *Run `json:"run,omitempty"`  // the one that is not over
-	Was *Run `json:"last,omitempty"` // the last one that is over, and was not skipped; the history has it too
+	Now    *Run   `json:"run,omitempty"`    // the one that is not over
+	Held   *held  `json:"held,omitempty"`   // by whom; nil: it waits for whoever comes
+	Cancel string `json:"cancel,omitempty"` // who wants it to end; "": nobody
+	Was    *Run   `json:"last,omitempty"`   // the last one that is over, and was not skipped; the history has it too
 }
 
-// decodePage reads a page as the store has it. Who is active is who is there.
-func decodePage(data []byte) (pg page, err error) {
+// decodePage reads a page as the store has it. Who is active is who is there. The error says what is damaged; the page
+// has what can be read in spite of it. A run that cannot be read is nobody's.
+func decodePage(data []byte) (page, error) {
+	var pg page
 	if err := json.Unmarshal(data, &pg); err != nil {
-		return page{}, err
+		return rescue(data), err
 	}
 	switch now := pg.Now; {
 	case now == nil:
-		pg.Active, pg.NextAt, pg.Attempt = "", time.Time{}, 0
+		pg.clear()
 	case now.ID == "" || now.Status.Over() || len(now.Attempts) == 0:
-		return page{}, errors.New("the run under way has no id or attempt, or is over")
+		pg.Now = nil
+		pg.clear()
+		return pg, errors.New("the run under way has no id or attempt, or is over")
+	case pg.Held != nil && (pg.Held.Token == "" || !pg.Held.Holder.Known()):
+		pg.Active, pg.Held = now.ID, nil
+		return pg, errors.New("it does not say who holds the run under way")
 	default:
 		pg.Active = now.ID
 	}
 	return pg, nil
+}
+
+// rescue reads the state alone, where that can be read.
+func rescue(data []byte) page {
+	var pg page
+	if json.Unmarshal(data, &pg.State) != nil {
+		pg.State = State{}
+	}
+	pg.clear()
+	return pg
+}
+
+// clear is for a page without a run under way.
+func (pg *page) clear() {
+	pg.Active, pg.NextAt, pg.Attempt = "", time.Time{}, 0
+	pg.Held, pg.Cancel = nil, ""
 }
 
 // page is the page of a schedule, and its revision.
@@ -40,11 +65,20 @@ func (p *parts) page(ctx context.Context, key string) (page, uint64, error) {
 	if err != nil {
 		return page{}, 0, err
 	}
+	return p.decode(v), v.Revision, nil
+}
+
+// decode reads a page, and tells of damage.
+func (p *parts) decode(v engine.Value) page {
 	pg, err := decodePage(v.Data)
 	if err != nil {
-		return page{}, 0, fmt.Errorf("%s: %w", key, err)
+		p.log.Warn("the state of a job is damaged: what cannot be read counts as not there", "schedule", v.Key, "err", err)
 	}
-	return pg, v.Revision, nil
+	if pg.Agent == "" || pg.Schedule == "" {
+		pg.Agent, pg.Schedule, _ = strings.Cut(v.Key, "/")
+		pg.Since = v.Time // ticks from before it was written are nobody's any more
+	}
+	return pg
 }
 
 // pages are those of the schedules whose keys begin with prefix.
@@ -55,9 +89,7 @@ func (p *parts) pages(ctx context.Context, prefix string) ([]page, error) {
 	}
 	pages := make([]page, len(values))
 	for i, v := range values {
-		if pages[i], err = decodePage(v.Data); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.Key, err)
-		}
+		pages[i] = p.decode(v)
 	}
 	return pages, nil
 }

@@ -12,8 +12,9 @@ const (
 	Running   Status = "running"
 	Waiting   Status = "waiting" // for its next attempt
 	Succeeded Status = "succeeded"
-	GivenUp   Status = "given_up" // every attempt failed
-	Skipped   Status = "skipped"  // the run before it was not over
+	GivenUp   Status = "given_up"  // every attempt failed
+	Skipped   Status = "skipped"   // the run before it was not over
+	Cancelled Status = "cancelled" // somebody ended it on purpose; it neither succeeded nor failed
 )
 
 // Over tells whether a run has ended.
@@ -32,7 +33,7 @@ type Run struct {
 	Began     time.Time `json:"began"`
 	Ended     time.Time `json:"ended,omitzero"`
 	NextAt    time.Time `json:"next_attempt,omitzero"` // of a run that waits
-	Reason    string    `json:"reason,omitempty"`      // why it was skipped
+	Reason    string    `json:"reason,omitempty"`      // why it was skipped or cancelled, or given up before its last attempt
 	Owner     string    `json:"owner"`                 // who runs it, or ran it last
 	Recovered bool      `json:"recovered,omitempty"`   // it succeeded after a failure
 	LogAfter  uint64    `json:"log_after,omitempty"`   // what it prints comes after this record of the outputs
@@ -59,8 +60,10 @@ const (
 	Failed   Result = "failed"
 	TimedOut Result = "timed_out"
 	Refused  Result = "refused" // by a preflight
-	CutOff   Result = "cut_off" // together with the process that made it, or by the person who had asked for it
+	CutOff   Result = "cut_off" // together with the process that made it, which died
 	Stopped  Result = "stopped" // by a planned end of the process that made it; it does not count as one of the attempts
+
+	WasCancelled Result = "cancelled" // on purpose, with its run
 )
 
 // last is the attempt under way, or the last one there was.
@@ -77,6 +80,7 @@ type State struct {
 	Schedule string    `json:"schedule"`
 	Since    time.Time `json:"since"`                 // when it was first seen
 	LastTick time.Time `json:"last_tick,omitzero"`    // the last one that was taken care of
+	Ahead    time.Time `json:"ahead,omitzero"`        // ticks up to here may have run already, while the clock was ahead
 	Active   string    `json:"active,omitempty"`      // the run that is not over
 	NextAt   time.Time `json:"next_attempt,omitzero"` // of the active run, where it waits
 	Attempt  int       `json:"attempt,omitempty"`     // of the active run, the last one begun

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -32,6 +32,7 @@ type Runner struct {
 	Logger  *slog.Logger             // nil discards
 	Clock   Clock                    // nil: the system's
 	Owner   string                   // who others are told runs it; "": this process
+	Holder  lease.Holder             // this process, as its runs name it; zero: with Procs' mark alone
 
 	// Confine is asked for a sandbox for each agent whose [security] restricts its files or its network; nil: nobody is
 	// held to that. lent are grants that may lie in Patchbay's own places.
@@ -41,6 +42,15 @@ type Runner struct {
 
 	clock Clock
 	once  sync.Once
+
+	mu    sync.Mutex // protects under
+	under map[*underWay]struct{}
+}
+
+// underWay is a run that this process makes.
+type underWay struct {
+	run    string // its id
+	cancel context.CancelCauseFunc
 }
 
 // A Telling is a notice for the people and plugins that a manifest names.
@@ -59,13 +69,13 @@ func (r *Runner) init() {
 		if r.Logger == nil {
 			r.Logger = slog.New(slog.DiscardHandler)
 		}
-		if r.Owner == "" {
-			host, err := os.Hostname()
-			if err != nil {
-				host = "this machine" // the process alone must do
-			}
-			r.Owner = fmt.Sprintf("process %d on %s", os.Getpid(), host)
+		if !r.Holder.Known() && r.Procs != nil {
+			r.Holder = lease.Self(r.Procs.Mark())
+		} else if !r.Holder.Known() {
+			r.Holder = lease.Self()
 		}
+		r.Owner = cmp.Or(r.Owner, r.Holder.Name)
+		r.under = make(map[*underWay]struct{})
 	})
 }
 
@@ -76,31 +86,78 @@ type claim struct {
 	manifest *Manifest
 	schedule *Schedule
 	run      Run
+	held     *held // as the page has it
 }
 
-// errNotOurs is for an order that is not to be carried out: somebody else has it, or had, or the run before it is not over.
+// errNotOurs is for an order that is not to be carried out: somebody else has it, or had.
 var errNotOurs = errors.New("not ours to do")
 
-// claim makes an order this process's own. It is nil without an error where there is nothing to do.
+// claimTries bounds how often a run that has died is cleared away for the next one, which others may be quicker to begin.
+const claimTries = 3
+
+// claim makes an order this process's own. It is nil without an error where there is nothing to do. Where the last run is not
+// over, a run by hand is refused with [ErrBusy], and a tick is recorded as skipped. A run whose process has died is no obstacle.
 func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (*claim, error) {
 	r.init()
 	p, err := r.Store.parts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{runner: r, parts: p, manifest: m, schedule: s}
-	if o.Attempt == 1 {
-		err = c.begin(ctx, o)
-	} else {
-		err = c.goOn(ctx, o)
+	for tries := 0; ; {
+		c := &claim{runner: r, parts: p, manifest: m, schedule: s}
+		// Whole or not at all: half a claim would count as a failed attempt.
+		err := c.write(context.WithoutCancel(ctx), o)
+		if errors.Is(err, errNotOurs) {
+			return nil, nil
+		}
+		if !errors.Is(err, ErrBusy) {
+			return c.orNil(err)
+		}
+		verdict, mendErr := r.mend(ctx, m, s)
+		if verdict == lease.Free && mendErr == nil && tries < claimTries {
+			tries++
+			continue
+		}
+		if verdict == lease.Unsure && o.Manual && wait(ctx, p.judge.Pause()) { // a person is made to wait for an answer, a tick is not
+			continue
+		}
+		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {
+			err, mendErr = fmt.Errorf("%w: %w", ErrBusy, left), nil
+		}
+		if mendErr != nil { // nobody knows: the order comes again
+			return nil, mendErr
+		}
+		return nil, c.refuse(ctx, err)
 	}
-	if errors.Is(err, errNotOurs) {
-		return nil, nil
-	}
+}
+
+func (c *claim) orNil(err error) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// write writes the attempt into the page.
+func (c *claim) write(ctx context.Context, o Order) error {
+	h := c.runner.newHeld(c.manifest)
+	c.held = &h
+	if o.Attempt == 1 {
+		return c.begin(ctx, o)
+	}
+	return c.goOn(ctx, o)
+}
+
+// refuse is for an order that comes while the last run is not over. A person is told why; a tick is recorded as skipped.
+func (c *claim) refuse(ctx context.Context, why error) error {
+	if c.run.Manual {
+		return why
+	}
+	err := c.skip(context.WithoutCancel(ctx), why.Error())
+	if errors.Is(err, errNotOurs) {
+		return nil
+	}
+	return err
 }
 
 // errLate is for a tick after which another one was taken care of.
@@ -112,29 +169,42 @@ func (c *claim) begin(ctx context.Context, o Order) error {
 	now := c.runner.clock.Now()
 	c.run = Run{ID: o.Run, Agent: o.Agent, Schedule: o.Schedule, Tick: o.Tick, Manual: o.Manual, Status: Running, Began: now,
 		Most: c.schedule.Retry.MaxRetries, Owner: c.runner.Owner, Attempts: []Attempt{{Number: 1, Began: now}}}
-	busy := ""
-	err := c.update(ctx, func(pg *page) error {
+	before := false
+	err := c.update(ctx, func(pg *page) (err error) {
 		switch {
 		case pg.Active == o.Run, pg.LastRun == o.Run, !o.Manual && o.Tick.Equal(pg.LastTick):
 			return errNotOurs
 		case !o.Manual && o.Tick.Before(pg.LastTick):
 			return errLate
 		case pg.Now != nil:
-			busy = pg.Active
-			return ErrBusy
+			return fmt.Errorf("%w: %s", ErrBusy, pg.Active)
+		case !o.Manual && !o.Tick.After(pg.Ahead):
+			if before, err = c.parts.ranBefore(ctx, o); err != nil || before {
+				pg.LastTick = o.Tick
+				return err
+			}
 		}
 		return c.enter(ctx, pg)
 	})
-	switch {
-	case errors.Is(err, errLate):
+	if err == nil && before {
+		return errNotOurs
+	}
+	if errors.Is(err, errLate) {
 		if r, err := c.parts.filed(ctx, &c.run, o.Tick); r != nil || err != nil {
 			return cmp.Or(err, errNotOurs)
 		}
 		return c.skip(ctx, errLate.Error())
-	case errors.Is(err, ErrBusy):
-		return c.skip(ctx, fmt.Sprintf("%s: %s", ErrBusy, busy))
 	}
 	return err
+}
+
+// ranBefore tells whether a tick has a record from before the clock was set back.
+func (p *parts) ranBefore(ctx context.Context, o Order) (bool, error) {
+	_, err := p.run(ctx, o.Run)
+	if errors.Is(err, ErrNoRun) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // enter writes the new run into the page of its schedule.
@@ -149,17 +219,15 @@ func (c *claim) enter(ctx context.Context, pg *page) (err error) {
 		pg.LastTick = c.run.Tick
 	}
 	pg.Now, pg.Active, pg.Attempt, pg.NextAt = &c.run, c.run.ID, 1, time.Time{}
+	pg.Held, pg.Cancel = c.held, ""
 	return nil
 }
 
-// skip records a run that is not made. The record first: who dies in between has it written again, which does no harm.
+// skip records a tick that is not run. The record first: who dies in between has it written again, which does no harm.
 func (c *claim) skip(ctx context.Context, reason string) error {
 	c.run.Status, c.run.Ended, c.run.Attempts, c.run.Reason = Skipped, c.run.Began, []Attempt{}, reason
 	if err := c.parts.file(ctx, &c.run); err != nil {
 		return err
-	}
-	if c.run.Manual {
-		return errNotOurs
 	}
 	err := c.update(ctx, func(pg *page) error {
 		if !c.run.Tick.After(pg.LastTick) {
@@ -173,6 +241,7 @@ func (c *claim) skip(ctx context.Context, reason string) error {
 
 // goOn begins the next attempt of a run that waits.
 func (c *claim) goOn(ctx context.Context, o Order) error {
+	c.run.Agent, c.run.Schedule = o.Agent, o.Schedule
 	return c.update(ctx, func(pg *page) error {
 		if pg.Active != o.Run || pg.Now.Status != Waiting || len(pg.Now.Attempts) != o.Attempt-1 {
 			return errNotOurs // it was made already
@@ -183,7 +252,7 @@ func (c *claim) goOn(ctx context.Context, o Order) error {
 		c.run = *pg.Now
 		c.run.Status, c.run.NextAt, c.run.Owner = Running, time.Time{}, c.runner.Owner
 		c.run.Attempts = append(c.run.Attempts, Attempt{Number: o.Attempt, Began: c.runner.clock.Now()})
-		pg.Now, pg.Attempt, pg.NextAt = &c.run, o.Attempt, time.Time{}
+		pg.Now, pg.Attempt, pg.NextAt, pg.Held = &c.run, o.Attempt, time.Time{}, c.held
 		return nil
 	})
 }
@@ -195,26 +264,38 @@ func (c *claim) make(ctx context.Context) error {
 	defer c.keepAlive(ctx, cancel)()
 	kept := c.runner.Store.keep(c.parts, &c.run, c.runner)
 	a := attempt{runner: c.runner, manifest: c.manifest, schedule: c.schedule, run: &c.run, number: len(c.run.Attempts),
-		out: &output{keep: kept.line}}
+		tmp: c.held.Tmp, out: &output{keep: kept.line}}
 	result := a.do(ctx)
 	kept.close()
 	if errors.Is(context.Cause(ctx), errLost) {
 		return errLost // whoever took it has recorded that
 	}
-	if result.Result == CutOff && !c.run.Manual {
-		result.Result = Stopped // this process is about to end, as it was told to; who cuts off a run by hand is the person
+	if result.Result == CutOff {
+		result.Result = c.ended(ctx)
 	}
 	return c.settle(context.WithoutCancel(ctx), result, a.out.tail())
 }
 
+// ended is what has come of an attempt whose context has ended. Who asks for a run, and ends the command or the daemon that makes it,
+// ends it on purpose. A daemon that is told to end stops what its schedules have begun, and the next one goes on with it.
+func (c *claim) ended(ctx context.Context) Result {
+	if c.run.Manual || errors.Is(context.Cause(ctx), errCancelled) {
+		return WasCancelled
+	}
+	return Stopped
+}
+
 // settle records an attempt's result, and tells of it. Who waits for the next attempt of a run that a person asked for is the
-// person's own command, not the schedule.
+// person's own command, not the schedule. A run that somebody wants to end has no next attempt.
 func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
 	var notices []Notice
-	err := c.change(ctx, func(r *Run, s *State) {
-		notices = settle(r, s, a, c.schedule.Retry.Backoff)
+	err := c.change(ctx, func(r *Run, pg *page) {
+		if pg.Cancel != "" && a.Result != OK {
+			a.Result, a.Error = WasCancelled, pg.Cancel
+		}
+		notices = settle(r, &pg.State, a, c.schedule.Retry.Backoff)
 		if r.Manual {
-			s.NextAt = time.Time{}
+			pg.NextAt = time.Time{}
 		}
 	})
 	if err == nil {
@@ -228,20 +309,24 @@ func (c *claim) settle(ctx context.Context, a Attempt, text string) error {
 //
 // A run that is over goes into the history first, then out of the page. Who dies in between leaves a page that [Runner.mend]
 // brings up to date.
-func (c *claim) change(ctx context.Context, f func(*Run, *State)) error {
+func (c *claim) change(ctx context.Context, f func(*Run, *page)) error {
 	before, filed := c.run, false
 	return c.update(ctx, func(pg *page) error {
-		if !before.unchanged(pg.Now) {
+		if !before.unchanged(pg.Now) || pg.Held.token() != c.held.token() {
 			return errLost
 		}
 		c.run = before
 		c.run.Attempts = slices.Clone(before.Attempts)
-		f(&c.run, &pg.State)
+		f(&c.run, pg)
 		pg.Now = &c.run
 		if !c.run.Status.Over() {
+			if c.run.Status == Waiting && !c.run.Manual { // whoever comes when it is due has the next attempt
+				pg.Held = nil
+			}
 			return nil
 		}
 		pg.Now, pg.Was = nil, &c.run
+		pg.clear()
 		if filed {
 			return nil
 		}
@@ -252,7 +337,7 @@ func (c *claim) change(ctx context.Context, f func(*Run, *State)) error {
 
 // unchanged tells whether what is stored of a run is what is known of it.
 func (r *Run) unchanged(stored *Run) bool {
-	return stored != nil && stored.ID == r.ID && stored.Owner == r.Owner && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
+	return stored != nil && stored.ID == r.ID && stored.Status == r.Status && len(stored.Attempts) == len(r.Attempts)
 }
 
 func (c *claim) tell(notices []Notice, text string) {
@@ -267,13 +352,13 @@ func (c *claim) tell(notices []Notice, text string) {
 
 // update changes the page of the claim's schedule.
 func (c *claim) update(ctx context.Context, change func(*page) error) error {
-	return c.parts.update(ctx, c.manifest.Agent.Name, c.schedule.ID, c.runner.clock.Now(), change)
+	return c.parts.update(ctx, c.run.Agent, c.run.Schedule, c.runner.clock.Now(), change)
 }
 
-// beat gives a sign of life. It is the schedule's, which has one run at a time: of two who begin one at once, the sign of the
-// loser is good for the other for a while, and nobody is buried alive.
+// beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes race to begin one, the loser's
+// sign keeps the winner's run from being taken for dead.
 func (c *claim) beat(ctx context.Context) error {
-	_, err := c.parts.beats.Put(ctx, stateKey(c.manifest.Agent.Name, c.schedule.ID), []byte(c.runner.Owner))
+	_, err := c.parts.beats.Put(ctx, stateKey(c.run.Agent, c.run.Schedule), []byte(c.runner.Owner))
 	return err
 }
 

@@ -147,12 +147,15 @@ func TestRunNow(t *testing.T) {
 		}()
 		<-began
 		r.clock.set(r.clock.Now().Add(time.Second)) // ids have the time in them
-		if run, err := r.now("slow", job.RunOptions{}); !errors.Is(err, job.ErrBusy) || run.Status != job.Skipped {
+		if run, err := r.now("slow", job.RunOptions{}); !errors.Is(err, job.ErrBusy) {
 			t.Errorf("a second run: %+v, %v", run, err)
 		}
 		cancel()
-		if run := <-ended; run.Attempts[0].Result != job.CutOff {
+		if run := <-ended; run.Attempts[0].Result != job.WasCancelled || run.Status != job.Cancelled {
 			t.Errorf("an interrupted run: %+v", run)
+		}
+		if runs, err := r.store.Runs(t.Context(), "slow", 0); err != nil || len(runs) != 1 {
+			t.Errorf("a person who is refused leaves no record: %+v, %v", runs, err)
 		}
 		r.runner.Watch = nil
 	})

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ const (
 //
 //	plan      ticks, next attempts, and what has gone stale      every process comes to the same answer
 //	take      one order after another → claim → make             one process has it
-//	sweep     runs whose process has died                        the first who finds one buries it
+//	sweep     runs whose process has died                        the first who finds one records that
 type Scheduler struct {
 	Runner *Runner
 	Agents func() []*Manifest // as they are now
@@ -93,7 +92,7 @@ func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
 				known()
 				return nil
 			}
-			s.learn(v)
+			s.learn(p, v)
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
@@ -103,15 +102,15 @@ func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
 	}
 }
 
-func (s *Scheduler) learn(v *engine.Value) {
+func (s *Scheduler) learn(p *parts, v *engine.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v.Deleted {
 		delete(s.states, v.Key)
-	} else if pg, err := decodePage(v.Data); err == nil {
-		s.states[v.Key] = pg.State
 	} else {
-		s.Runner.Logger.Warn("the state of a job is not readable", "schedule", v.Key, "err", err)
+		pg := p.decode(*v)
+		s.states[v.Key] = pg.State
+		s.Runner.heed(&pg)
 	}
 	s.Changed()
 }
@@ -171,57 +170,6 @@ func (n *soonest) of(t time.Time) {
 	}
 }
 
-// A look is the planner's at one schedule.
-type look struct {
-	*Scheduler
-	parts    *parts
-	manifest *Manifest
-	schedule *Schedule
-	now      time.Time
-}
-
-func (l *look) plan(ctx context.Context, next *soonest) error {
-	st, err := l.known(ctx)
-	if err != nil {
-		return err
-	}
-	next.of(l.schedule.Next(l.now))
-	next.of(st.NextAt)
-	overdue := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter)
-	next.of(overdue)
-	return errors.Join(l.tick(ctx, &st), l.again(ctx, &st), l.stale(ctx, overdue))
-}
-
-// known is the schedule's state. Ticks from before a schedule was first seen are nobody's.
-func (l *look) known(ctx context.Context) (State, error) {
-	if st, ok := l.state(l.manifest.Agent.Name, l.schedule.ID); ok {
-		return st, nil
-	}
-	st := State{Agent: l.manifest.Agent.Name, Schedule: l.schedule.ID, Since: l.now}
-	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
-}
-
-// tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
-func (l *look) tick(ctx context.Context, st *State) error {
-	last := st.Since
-	if st.LastTick.After(last) {
-		last = st.LastTick
-	}
-	tick, due := l.schedule.Due(last, l.now)
-	if !due {
-		return nil
-	}
-	return l.order(ctx, l.parts, newOrder(l.manifest, l.schedule, tick, false))
-}
-
-// again orders the next attempt of a run that has waited long enough.
-func (l *look) again(ctx context.Context, st *State) error {
-	if st.Active == "" || st.NextAt.IsZero() || st.NextAt.After(l.now) {
-		return nil
-	}
-	return l.order(ctx, l.parts, Order{Agent: st.Agent, Schedule: st.Schedule, Run: st.Active, Attempt: st.Attempt + 1})
-}
-
 // order puts an order into the queue, once as far as this process knows. The queue knows better.
 func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	id, at := o.id(), slot{stateKey(o.Agent, o.Schedule), o.Attempt > 1}
@@ -244,36 +192,6 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 	return nil
 }
 
-// stale tells that a schedule is overdue. Of several who notice, the one that writes it down tells.
-func (l *look) stale(ctx context.Context, at time.Time) error {
-	if at.IsZero() || at.After(l.now) {
-		return nil
-	}
-	var st State
-	err := l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
-		if at := staleAt(&pg.State, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
-			return errNotOurs // somebody else tells, or it has succeeded meanwhile
-		}
-		pg.Stale = true
-		st = pg.State
-		return nil
-	})
-	if errors.Is(err, errNotOurs) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	last := "no run has succeeded yet"
-	if !st.Success.IsZero() {
-		last = "the last success was at " + st.Success.Format(time.RFC3339)
-	}
-	c := &claim{runner: l.Runner, parts: l.parts, manifest: l.manifest, schedule: l.schedule,
-		run: Run{ID: st.LastRun, Agent: st.Agent, Schedule: st.Schedule, Status: st.Last}}
-	c.tell([]Notice{{Event: GoneStale, At: l.now, Error: last}}, "")
-	return nil
-}
-
 // sweeper looks for runs whose process has died.
 func (s *Scheduler) sweeper(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -289,7 +207,7 @@ func (s *Scheduler) sweep(ctx context.Context) {
 			if !ok || st.Active == "" {
 				continue
 			}
-			if err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
+			if _, err := s.Runner.mend(ctx, m, &sc); err != nil && ctx.Err() == nil {
 				s.Runner.Logger.Warn("a run that may have died is not looked after", "run", st.Active, "err", err)
 			}
 		}
@@ -326,7 +244,14 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 
 // work does one order. It is done for the queue as soon as its record is written: from then on the record says whose it is.
 func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
-	c, err := s.claim(context.WithoutCancel(ctx), job) // whole or not at all: half a claim would count as a failed attempt
+	o, err := decodeOrder(job.Data)
+	if err != nil {
+		s.Runner.Logger.Warn("an order is not readable", "err", err)
+		o = Order{}
+	}
+	ctx, done := s.Runner.enlist(ctx, o.Run) // first: whoever wants it to end may be quick
+	defer done()
+	c, err := s.claim(context.WithoutCancel(ctx), o)
 	if err != nil {
 		s.Runner.Logger.Warn("a job is put back", "err", err)
 		if err := job.Nak(context.WithoutCancel(ctx), takePause); err != nil {
@@ -345,11 +270,9 @@ func (s *Scheduler) work(ctx context.Context, job *engine.Job) {
 	}
 }
 
-func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) {
-	o, err := decodeOrder(job.Data)
-	if err != nil {
-		s.Runner.Logger.Warn("an order is not readable", "err", err)
-		return nil, nil
+func (s *Scheduler) claim(ctx context.Context, o Order) (*claim, error) {
+	if o.Run == "" {
+		return nil, nil // not readable
 	}
 	for _, m := range s.Agents() {
 		if sc := m.Schedule(o.Schedule); m.Agent.Name == o.Agent && sc != nil {
@@ -360,9 +283,14 @@ func (s *Scheduler) claim(ctx context.Context, job *engine.Job) (*claim, error) 
 	return nil, nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) { _ = wait(ctx, d) }
+
+// wait is sleep, and reports whether ctx let it.
+func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }

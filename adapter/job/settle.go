@@ -31,7 +31,7 @@ type Notice struct {
 }
 
 // settle records what an attempt came to, in the run and in the state of its schedule, and says what is to be told, in
-// order. The rulings: "The last failed attempt emits attempt_failed, then given_up. Success after a failure emits success,
+// order. docs/jobs.md has the table: "The last failed attempt emits attempt_failed, then given_up. Success after a failure emits success,
 // then recovered. A failed sink emits attempt_failed and does not undo the run. A time-out emits timed_out in place of
 // attempt_failed."
 func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
@@ -39,6 +39,10 @@ func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	switch a.Result {
 	case OK:
 		return succeed(r, s, a)
+	case WasCancelled: // on purpose, of which whoever did it need not be told: it is no failure, and no success
+		r.Reason = a.Error
+		over(r, s, Cancelled, a.Ended)
+		return nil
 	case Stopped: // by a planned end, of which nobody need hear: it is made up for as soon as somebody can
 		r.Most++
 		r.Status, r.NextAt, s.NextAt = Waiting, a.Ended, a.Ended
@@ -55,11 +59,15 @@ func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 		s.NextAt, n.NextAt = r.NextAt, r.NextAt
 		return []Notice{n}
 	}
-	over(r, s, GivenUp, a.Ended)
-	s.Streak = min(s.Streak, 0) - 1
-	up := n
-	up.Event = RunGivenUp
-	return []Notice{n, up}
+	return []Notice{n, giveUp(r, s, n)}
+}
+
+// giveUp ends a run after a failure, of which n tells.
+func giveUp(r *Run, s *State, n Notice) Notice {
+	over(r, s, GivenUp, n.At)
+	s.Failing, s.Streak = true, min(s.Streak, 0)-1
+	n.Event, n.NextAt = RunGivenUp, time.Time{}
+	return n
 }
 
 func succeed(r *Run, s *State, a Attempt) []Notice {

@@ -29,6 +29,8 @@ func TestSettle(t *testing.T) {
 		{rule: "a time-out emits timed_out in place of attempt_failed", number: 1, result: TimedOut, want: []Event{AttemptTimeout}, status: Waiting, next: 5 * time.Minute},
 		{rule: "one that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
 		{rule: "one that was stopped by a planned end does not count, though it was the last", number: 3, result: Stopped, status: Waiting},
+		{rule: "one that was ended on purpose is neither a success nor a failure", state: State{Streak: 4}, number: 1, result: WasCancelled, status: Cancelled},
+		{rule: "nor does it mend what failed before", state: State{Streak: -2, Failing: true}, number: 2, result: WasCancelled, status: Cancelled},
 		{rule: "the last failed attempt emits attempt_failed, then given_up", number: 3, result: Failed, want: []Event{AttemptFailed, RunGivenUp}, status: GivenUp},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -43,8 +45,15 @@ func TestSettle(t *testing.T) {
 					t.Errorf("told %+v, want %v", notices, c.want)
 				}
 			}
-			if r.Status != c.status || c.next > 0 && !r.NextAt.Equal(at.Add(c.next)) || s.Failing != (c.result != OK && c.result != Stopped) {
+			if r.Status != c.status || c.next > 0 && !r.NextAt.Equal(at.Add(c.next)) {
 				t.Errorf("run %+v, state %+v", r, s)
+			}
+			if c.result == WasCancelled {
+				if s.Failing != c.state.Failing || s.Streak != c.state.Streak {
+					t.Errorf("state %+v, was %+v", s, c.state)
+				}
+			} else if s.Failing != (c.result != OK && c.result != Stopped) {
+				t.Errorf("state %+v", s)
 			}
 		})
 	}

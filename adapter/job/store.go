@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 )
 
 const (
 	runsKept  = 90 * 24 * time.Hour // how long the record of a run is kept
-	beatEvery = 10 * time.Second    // how often a run says that it is alive; after three times that of silence it is taken for dead
+	beatEvery = 10 * time.Second    // how often a run says that it is alive; elsewhere, after three times that of silence it is taken for dead
 	ackWait   = 30 * time.Second    // for who took a tick to begin its run
 
 	outputAge   = 30 * 24 * time.Hour
@@ -31,6 +33,8 @@ type Queuer interface {
 
 // A Store keeps runs, their output, and the states of schedules.
 type Store struct {
+	Logger *slog.Logger // told of what is damaged; nil discards. Set it before the store is used
+
 	engine Queuer
 	beat   time.Duration // beatEvery, except where a test has no time
 
@@ -46,6 +50,9 @@ type parts struct {
 	history engine.Stream // runs that are over, by agent
 	output  engine.Stream // what runs have printed, by schedule
 	queue   engine.Queue  // orders
+
+	judge *lease.Judge // of runs that others have
+	log   *slog.Logger // never nil
 }
 
 // NewStore makes a store. It does no I/O.
@@ -57,12 +64,16 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
-	var p parts
+	p := parts{judge: &lease.Judge{TTL: 3 * s.beat}, log: s.Logger}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
 	var err error
 	if p.states, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_states"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	if p.beats, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_beats", TTL: 3 * s.beat}); err != nil {
+	// Without a TTL: how old a sign is is for whoever looks to say.
+	if p.beats, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: "job_beats"}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	if p.history, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_history", MaxAge: runsKept}); err != nil {

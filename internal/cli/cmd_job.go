@@ -18,7 +18,7 @@ import (
 
 func newJobCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("job", "Agents that run on schedules",
-		newJobListCommand(a), newJobRunCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
+		newJobListCommand(a), newJobRunCommand(a), newJobCancelCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
 	cmd.GroupID = groupAgent
 	cmd.Long = `Agents are programs that run on schedules, described by an agent.toml each: when they
 run, which plugins are asked before, given the output, and told what went wrong. They are
@@ -29,10 +29,16 @@ looked for in the directories of [jobs] dirs. ` + "`patchbay serve`" + ` runs th
 // jobPoints are where plugins can take part in jobs.
 var jobPoints = []hook.Point{hook.JobPreflight, hook.JobSink, hook.JobNotify}
 
-// withJobs opens what jobs need: the engine, and the plugins that take part in them.
+// withJobs opens what jobs need: the engine, and the plugins that take part in them. Runs whose process has died are looked after first,
+// so that no command shows them as running, or waits for them, where there is no daemon.
 func (a *app) withJobs(ctx context.Context, use func(*daemon.Jobs) error) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(needPoints(jobPoints...)), NoModel: true},
-		func(core *daemon.Core) error { return use(core.Jobs) })
+		func(core *daemon.Core) error {
+			if err := core.Jobs.Mend(ctx); err != nil && ctx.Err() == nil { // what is asked for may work nevertheless
+				a.logger().Warn("a run that may have died is not looked after", "err", err)
+			}
+			return use(core.Jobs)
+		})
 }
 
 func newJobListCommand(a *app) *cobra.Command {
@@ -105,6 +111,8 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 		c.Style = render.StyleGreen
 	case i.Last.Status == job.GivenUp:
 		c.Style = render.StyleRed
+	case i.Last.Status == job.Cancelled:
+		c.Style = render.StyleYellow
 	}
 	return c
 }
@@ -175,11 +183,13 @@ func runRow(r job.Run) []render.Cell {
 		status.Style = render.StyleGreen
 	case job.GivenUp:
 		status.Style = render.StyleRed
+	case job.Cancelled:
+		status.Style = render.StyleYellow
 	case job.Running, job.Waiting:
 		status.Style = render.StyleCyan
 	}
 	reason := r.Reason
-	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded {
+	if n := len(r.Attempts); n > 0 && r.Status != job.Succeeded && r.Status != job.Cancelled {
 		reason = r.Attempts[n-1].Error
 	}
 	return []render.Cell{{Text: r.ID}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
@@ -222,9 +232,34 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, follow bo
 		return &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
 	}
 	if follow {
+		defer a.keepMending(ctx, j)()
 		return j.Store.Follow(ctx, id, a.showLine)
 	}
 	return j.Store.Output(ctx, id, a.showLine)
+}
+
+// mendEvery is how often a command that waits for a run looks whether the run's process has died.
+const mendEvery = time.Second
+
+// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows such a run would
+// wait for ever.
+func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(mendEvery):
+			}
+			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
+				a.logger().Warn("a run that may have died is not looked after", "err", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // showLine prints a line of output, as JSON or as it is.

@@ -27,7 +27,8 @@ func newJobRunCommand(a *app) *cobra.Command {
 		Short: "Run an agent now, and watch it",
 		Long: `Run an agent now, with all its attempts: preflights, the agent, sinks and notifiers, as
 on its schedule. What it prints is shown as it comes. After a failed attempt it waits as the
-manifest says, and shows how long.
+manifest says, and shows how long. Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from
+elsewhere: it is recorded as cancelled, which is no failure.
 
 With --dry-run the agent runs with AGENT_DRY_RUN=true, sinks and notifiers are not used,
 and what they would have been given is shown.`,
@@ -35,7 +36,8 @@ and what they would have been given is shown.`,
   patchbay job run disk-report --schedule daily --once
   patchbay job run disk-report --dry-run`,
 		Annotations: exits(exit{exitOK, "it succeeded"}, exit{exitFailed, "every attempt failed"},
-			exit{exitRefused, "the last run of the schedule is not over"}, exit{exitNotFound, "no such agent or schedule"}),
+			exit{exitRefused, "the last run of the schedule is not over"}, exit{exitNotFound, "no such agent or schedule"},
+			exit{exitInterrupted, "the run was cancelled, by Ctrl-C or `patchbay job cancel`"}),
 		Args: arguments("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.runJob(cmd.Context(), j, args[0], f) })
@@ -62,7 +64,7 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 	run, err := j.Runner.RunNow(ctx, m, s, job.RunOptions{Once: f.once, Wait: a.waits})
 	switch {
 	case errors.Is(err, job.ErrBusy):
-		return &problem{kind: kindRefused, err: err, fix: "`patchbay job list` shows what is running; wait for it to end"}
+		return &problem{kind: kindRefused, err: err, fix: "wait for it to end, or end it: `patchbay job cancel " + agent + "`"}
 	case err != nil:
 		return err
 	}
@@ -97,6 +99,9 @@ func (a *app) showRun(r job.Run) error {
 			}
 		}
 		return nil
+	}
+	if r.Status == job.Cancelled {
+		return &problem{kind: kindInterrupted, err: fmt.Errorf("%s: %s: %s", r.ID, r.Status, r.Reason)}
 	}
 	return &problem{kind: kindFailed, err: fmt.Errorf("%s: %s after %d of %d attempts: %s", r.ID, r.Status, len(r.Attempts), r.Most, last.Error),
 		fix: last.Suggest}

@@ -41,7 +41,7 @@ const (
 	kindRefused     kind = "refused"     // by a plugin, as its verdict on an event
 	kindFailed      kind = "failed"      // the command worked, and the answer is no
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
-	kindInterrupted kind = "interrupted" // by a signal
+	kindInterrupted kind = "interrupted" // by a signal, or on purpose from elsewhere
 	kindInternal    kind = "internal"    // anything else
 )
 
@@ -51,7 +51,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindFailed, p.code // whatever happened on the way, it is the program's to say
 	}
 	switch k := statedKind(err); {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, k == kindInterrupted:
 		return kindInterrupted, exitInterrupted
 	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, patchbay.ErrNoDialect):
 		return kindUsage, exitUsage
@@ -220,7 +220,7 @@ func (a *app) reportText(k kind, err error) {
 
 // message says what happened. An interrupt is reported as one, not as whatever it broke.
 func message(k kind, err error) string {
-	if k == kindInterrupted {
+	if k == kindInterrupted && statedKind(err) != kindInterrupted {
 		return "interrupted"
 	}
 	if c, ok := errors.AsType[*config.Error](err); ok {

@@ -22,6 +22,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -63,7 +64,7 @@ type Core struct {
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now(), running: running{turns: make(map[string]turnUnderWay)}}
+	c := &Core{log: o.Host.Logger, began: time.Now()}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -89,6 +90,9 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	c.procs = proc.NewGroup(c.log)
+	// What this process holds names all that it starts: whoever takes it over waits until none of that runs any more.
+	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
+	c.Sessions.Logger = c.log
 	c.tools = builtin.Tools(builtin.Options{Procs: c.procs, Environ: o.Host.Environ, Logger: c.log})
 	if err := c.openJobs(o.Host.Environ, secrets); err != nil {
 		return err
@@ -190,7 +194,9 @@ func (c *Core) Dir() string { return c.dir }
 // last: everybody keeps something in it.
 func (c *Core) Close() (err error) {
 	c.closing.Do(func() {
-		c.running.interruptAll()
+		if !c.running.interruptAll(interruptGrace) {
+			c.log.Warn("turns do not end, and are left behind")
+		}
 		err = errors.Join(c.closeJobs(), c.closeHost(), c.closeEngine())
 	})
 	return err

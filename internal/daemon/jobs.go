@@ -27,7 +27,7 @@ type Jobs struct {
 	mu     sync.Mutex // protects loaded
 	loaded job.Loaded
 
-	manual sync.WaitGroup // runs that were asked for, and not waited for
+	manual sync.WaitGroup // runs that were asked for, and not waited for; each is also known to Core.running
 }
 
 // openJobs reads the manifests. Nothing is scheduled before [Jobs.Schedule].
@@ -37,11 +37,12 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 		return err
 	}
 	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine)}
+	j.Store.Logger = c.log
 	j.teller = job.NewTeller(job.TellerOptions{Host: c.Host, Logger: c.log,
 		Notify:   notify.Options{Lookup: lookup(secrets, environ), Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
 	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
-		StateDir: filepath.Join(c.Dirs.State, "agents")}
+		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	if c.Config.Sandbox == config.SandboxDeclared {
 		j.Runner.Confine = c.confiner(environ)
 	}
@@ -114,6 +115,9 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	return err
 }
 
+// Mend looks after runs whose process has died. A daemon does so all the time; a command that is about to show runs, once.
+func (j *Jobs) Mend(ctx context.Context) error { return j.Runner.Mend(ctx, j.manifests()) }
+
 // tell passes a notice on: to the journal, to plugins and to people.
 func (j *Jobs) tell(t job.Telling) {
 	j.core.post("job."+string(t.Event), "", map[string]any{"agent": t.Manifest.Agent.Name, "schedule": t.Run.Schedule, "event": t.Event,
@@ -121,9 +125,15 @@ func (j *Jobs) tell(t job.Telling) {
 	j.teller.Tell(t)
 }
 
-// close waits for the runs that were asked for, whose context has ended, and tells what is left to be told.
+// close waits for the runs that were asked for, whose context has ended, for a while, and tells what is left to be told.
 func (j *Jobs) close() error {
-	j.manual.Wait()
+	ended := make(chan struct{})
+	go func() { j.manual.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(interruptGrace):
+		j.core.log.Warn("runs do not end, and are left behind")
+	}
 	return j.teller.Close()
 }
 

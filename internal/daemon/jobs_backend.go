@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,24 +37,40 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 		return nil, jobError(err)
 	}
 	began := make(chan job.Run, 1)
-	ended := make(chan error, 1)
+	refused := make(chan error, 1)
 	running, done, err := j.core.running.begin(context.WithoutCancel(ctx), "job "+agent)
 	if err != nil {
 		return nil, jobError(err)
 	}
 	j.manual.Go(func() {
 		defer done()
-		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Began: func(r job.Run) { began <- r }})
-		ended <- err
+		told := false
+		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Began: func(r job.Run) {
+			if !told { // of the first attempt alone
+				told = true
+				began <- r
+			}
+		}})
+		if !told { // without an error: another run began in the same millisecond
+			refused <- cmp.Or(err, job.ErrBusy)
+		} else if err != nil {
+			j.core.log.Warn("a run is not recorded", "agent", agent, "err", err)
+		}
 	})
 	select {
 	case r := <-began:
 		return r, nil
-	case err := <-ended:
+	case err := <-refused:
 		return nil, jobError(err)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Cancel ends a run, whichever process makes it.
+func (j jobs) Cancel(ctx context.Context, id string) (any, error) {
+	r, err := j.Runner.Cancel(ctx, id)
+	return r, jobError(err)
 }
 
 func (j jobs) Runs(ctx context.Context, agent string, limit int) (any, error) {
@@ -92,6 +109,10 @@ func jobError(err error) error {
 		return httpapi.ErrNoJob
 	case errors.Is(err, job.ErrBusy):
 		return httpapi.ErrJobBusy
+	case errors.Is(err, job.ErrOver):
+		return httpapi.ErrRunOver
+	case errors.Is(err, job.ErrStillRuns):
+		return &httpapi.UnavailableError{Reason: err.Error()}
 	}
 	if broken, ok := errors.AsType[*BrokenJobError](err); ok {
 		return &httpapi.UnavailableError{Reason: broken.Error()}

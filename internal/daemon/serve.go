@@ -138,7 +138,9 @@ func (c *Core) windDown(server *http.Server, endRequests func()) error {
 	if !c.running.wait(grace) {
 		c.log.Warn("turns are interrupted: the daemon ends")
 	}
-	c.running.interruptAll()
+	if !c.running.interruptAll(interruptGrace) {
+		c.log.Warn("turns do not end, and are left behind")
+	}
 	endRequests()
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
@@ -113,20 +114,24 @@ func (c *Core) chosen(ctx context.Context, id string) ([]string, error) {
 // errStopping is why a turn was interrupted, or not begun, when its process was told to end.
 var errStopping = errors.New("patchbay is shutting down")
 
+// interruptGrace bounds the wait for turns that were interrupted: for their tools to be stopped, and for their end to be kept.
+const interruptGrace = 30 * time.Second
+
 // errInterrupted is why a turn ended that somebody asked to be ended.
 var errInterrupted = fmt.Errorf("interrupted by request: %w", context.Canceled)
 
-// running knows the turns under way in this process.
+// running knows the turns and runs under way in this process. A session may have several that want its lease: each is known, so
+// that each can be interrupted.
 type running struct {
 	mu       sync.Mutex // protects the fields below
-	turns    map[string]turnUnderWay
+	turns    map[*turnUnderWay]struct{}
 	stopping bool
 	all      sync.WaitGroup
 }
 
 type turnUnderWay struct {
-	cancel context.CancelCauseFunc
-	number *int // tells this turn from another of the same session that waits for its lease
+	session string
+	cancel  context.CancelCauseFunc
 }
 
 // begin makes a turn known. Its context ends when somebody interrupts it.
@@ -137,31 +142,33 @@ func (r *running) begin(ctx context.Context, session string) (context.Context, f
 		return nil, nil, errStopping
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	mine := turnUnderWay{cancel, new(int)}
-	if _, busy := r.turns[session]; !busy { // the second one will find the lease taken
-		r.turns[session] = mine
+	mine := &turnUnderWay{session, cancel}
+	if r.turns == nil {
+		r.turns = make(map[*turnUnderWay]struct{})
 	}
+	r.turns[mine] = struct{}{}
 	r.all.Add(1)
 	return ctx, func() {
 		r.mu.Lock()
-		if r.turns[session].number == mine.number {
-			delete(r.turns, session)
-		}
+		delete(r.turns, mine)
 		r.mu.Unlock()
 		cancel(nil)
 		r.all.Done()
 	}, nil
 }
 
-// interrupt ends a session's turn, and says whether there was one.
+// interrupt ends a session's turns, and says whether there were any.
 func (r *running) interrupt(session string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, ok := r.turns[session]
-	if ok {
-		t.cancel(errInterrupted)
+	found := false
+	for t := range r.turns {
+		if t.session == session {
+			t.cancel(errInterrupted)
+			found = true
+		}
 	}
-	return ok
+	return found
 }
 
 // stop lets no turn begin any more.
@@ -186,13 +193,16 @@ func (r *running) wait(ctx context.Context) bool {
 	}
 }
 
-// interruptAll ends the turns under way and waits until they are kept.
-func (r *running) interruptAll() {
+// interruptAll ends the turns under way and waits until they are kept, for a while: a turn that does not heed its context must
+// not keep the process from ending. It says whether all have ended.
+func (r *running) interruptAll(patience time.Duration) bool {
 	r.stop()
 	r.mu.Lock()
-	for _, t := range r.turns {
+	for t := range r.turns {
 		t.cancel(fmt.Errorf("%w: %w", errStopping, context.Canceled))
 	}
 	r.mu.Unlock()
-	r.all.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return r.wait(ctx)
 }

@@ -248,5 +248,5 @@ func (b *bucket) value(m stored) (Value, error) {
 		return Value{}, fmt.Errorf("revision %d of %s, subject %.80q: %w", m.sequence, b.name, m.subject, err)
 	}
 	gone := m.header.Get(operationHeader) == operationDelete || m.header.Get(markerHeader) != ""
-	return Value{Key: key, Data: m.data, Revision: m.sequence, Deleted: gone}, nil
+	return Value{Key: key, Data: m.data, Revision: m.sequence, Time: m.time, Deleted: gone}, nil
 }

@@ -60,6 +60,8 @@ type Bucket interface {
 	// Watch calls f with every value as it is now, then with nil once, then with
 	// every change (Deleted set where it went), until ctx ends or f returns an error.
 	Watch(ctx context.Context, prefix string, f func(*Value) error) error
+	// Now is the time by the clock that stamps values. It less [Value].Time is a value's age, whatever clock the caller has.
+	Now(ctx context.Context) (time.Time, error)
 }
 
 // A Value is what a bucket has under a key.
@@ -67,6 +69,7 @@ type Value struct {
 	Key      string
 	Data     []byte
 	Revision uint64
+	Time     time.Time // when it was written, by the engine's clock
 	Deleted  bool
 }
 

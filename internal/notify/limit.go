@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -19,17 +20,60 @@ import (
 //   - What could not be sent was not told.
 //
 // It is safe for concurrent use, and by several machines on the same marks: at worst both of them tell.
+//
+// The time since a message that this process has sent is measured, not computed from the time of day: a clock that jumps neither
+// silences anybody nor lets everything through. Only for a message that another process has sent, or this one before it was
+// restarted, the time of day must do.
 type Limiter struct {
-	marks Marks
-	now   func() time.Time
+	marks  Marks
+	now    func() time.Time
+	passes func() time.Duration // a clock that never jumps; nil: there is none
+
+	mu   sync.Mutex // protects sent
+	sent map[string]sending
 }
+
+// A sending is the last message of an event that this process has sent.
+type sending struct {
+	at time.Time     // as the mark has it
+	by time.Duration // by passes
+}
+
+// maxSent bounds what is remembered; more schedules with notifiers than anybody has.
+const maxSent = 1 << 14
 
 // NewLimiter keeps its marks in m. now is the clock; nil: the system's.
 func NewLimiter(m Marks, now func() time.Time) *Limiter {
+	l := &Limiter{marks: m, now: now, sent: make(map[string]sending)}
 	if now == nil {
-		now = time.Now
+		start := time.Now()
+		l.now, l.passes = time.Now, func() time.Duration { return time.Since(start) }
 	}
-	return &Limiter{marks: m, now: now}
+	return l
+}
+
+// remember notes that this process has sent a message.
+func (l *Limiter) remember(q Question, at time.Time) {
+	if l.passes == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.sent) >= maxSent {
+		clear(l.sent) // the time of day must do
+	}
+	l.sent[q.Key+"\x00"+q.Event] = sending{at, l.passes()}
+}
+
+// present is the time of day as it would be if the clock had not jumped since the event was told last, where this process
+// has told it.
+func (l *Limiter) present(q Question, last time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, ok := l.sent[q.Key+"\x00"+q.Event]; ok && s.at.Equal(last) {
+		return last.Add(l.passes() - s.by)
+	}
+	return l.now()
 }
 
 // A Question is whether an event may be told.
@@ -54,7 +98,7 @@ func (l *Limiter) Ask(ctx context.Context, q Question) (Answer, error) {
 		return answer, nil
 	}
 	err := l.change(ctx, q.Key, func(m *mark) bool {
-		answer = m.answer(q, l.now())
+		answer = m.answer(q, l.present(q, m.Events[q.Event].At))
 		if answer.Tell {
 			return false
 		}
@@ -74,9 +118,11 @@ func (l *Limiter) Told(ctx context.Context, q Question, a Answer) error {
 	if q.Every <= 0 {
 		return nil
 	}
+	at := l.now().Round(0) // as it will be read again
+	l.remember(q, at)
 	return l.change(ctx, q.Key, func(m *mark) bool {
 		// What was held back since Ask, by another machine, is left for the next message.
-		m.Events[q.Event] = told{At: l.now(), Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
+		m.Events[q.Event] = told{At: at, Suppressed: max(m.Events[q.Event].Suppressed-a.Suppressed, 0)}
 		if s := stateAfter(q.Event); s != "" {
 			m.Last = s
 		}

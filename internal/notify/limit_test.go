@@ -75,6 +75,36 @@ func TestLimiter(t *testing.T) {
 			play(t, NewLimiter(InMemory(), clock.now), clock, c.every, c.story)
 		})
 	}
+	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run("a clock that jumps an hour "+name+" lets nothing through and silences nobody", func(t *testing.T) {
+			wall, passed := &clock{}, time.Duration(0)
+			wall.set(t, "10:00:00")
+			l := NewLimiter(InMemory(), wall.now)
+			l.passes = func() time.Duration { return passed }
+			tell := func(want bool) {
+				t.Helper()
+				q := Question{Key: "k", Event: Success, Every: time.Hour}
+				a, err := l.Ask(t.Context(), q)
+				if err != nil || a.Tell != want {
+					t.Fatalf("got %+v, %v", a, err)
+				}
+				if a.Tell {
+					if err := l.Told(t.Context(), q, a); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			pass := func(d time.Duration) { wall.at, passed = wall.at.Add(d), passed+d }
+			tell(true)
+			pass(10 * time.Minute)
+			wall.at = wall.at.Add(jump)
+			tell(false)
+			pass(50 * time.Minute)
+			tell(true)
+			pass(10 * time.Minute)
+			tell(false)
+		})
+	}
 	t.Run("what could not be sent was not told", func(t *testing.T) {
 		l := NewLimiter(InMemory(), nil)
 		for range 2 {

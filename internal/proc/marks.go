@@ -88,3 +88,12 @@ func (m *marks) free(value uint64) {
 	defer m.mu.Unlock()
 	delete(m.live, value)
 }
+
+// Mark is what every process of the group bears, and whatever they start, as text; "" where there are no marks. Whoever finds the
+// host dead can tell by it whether anything that the host started is still running.
+func (g *Group) Mark() string {
+	if all := g.marks.all(); all.Mask != 0 {
+		return all.String()
+	}
+	return ""
+}

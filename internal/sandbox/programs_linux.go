@@ -242,11 +242,20 @@ func (p *planner) mountShim(s start, real string, allow func(path string)) (file
 		p.add("behind the shim "+at, jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Exec: true, Lend: true, Missing: true})
 	}
 	if p.plan.Simple {
-		p.setEnv("PATH", filepath.Dir(w.end)+":"+env(p.plan.Env, "PATH"))
+		p.insteadOfShim(s.path, w.end)
 	} else if !p.visible(at) {
 		p.add("", jail.Mount{Kind: jail.Link, Source: w.end, Target: at})
 	}
 	return w.end, nil
+}
+
+// insteadOfShim has the program started where its shim would be: as the command itself, and by its name.
+func (p *planner) insteadOfShim(shim, program string) {
+	p.setEnv("PATH", filepath.Dir(program)+":"+env(p.plan.Env, "PATH"))
+	if p.plan.Path == shim {
+		p.plan.Path, p.plan.Argv = program, slices.Clone(p.plan.Argv)
+		p.plan.Argv[0] = program
+	}
 }
 
 // behind is the program behind a shim of the operator's, empty where that is not certain. It must belong to the same installation: the

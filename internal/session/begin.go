@@ -1,10 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 )
 
@@ -18,33 +17,15 @@ type BeginOptions struct {
 	Turn  string // its id; "": one is made
 }
 
-func (o BeginOptions) filled() BeginOptions {
-	if o.Owner == "" {
-		o.Owner = owner()
-	}
-	if o.Turn == "" {
-		o.Turn = NewTurnID()
-	}
-	return o
-}
-
-func owner() string {
-	host, err := os.Hostname()
-	if err != nil { // then the process alone must do
-		return fmt.Sprintf("process %d", os.Getpid())
-	}
-	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
-}
-
 // Begin takes the session's lease and begins a turn, which holds it until [Turn.End]; a [BusyError] says that another
-// turn is running. A turn that was cut off together with its process is recorded as interrupted, and its conversation
+// turn is running. The lease of a process that has died is taken over. A turn that was cut off together with its process is recorded as interrupted, and its conversation
 // mended, before the new one is recorded as begun. The turn's context descends from ctx.
 func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, error) {
 	p, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o = o.filled()
+	o.Turn = cmp.Or(o.Turn, NewTurnID())
 	t := &Turn{store: s, parts: p, id: o.Turn, writing: make(chan struct{}, 1)}
 	if t.session, _, err = p.get(ctx, id); err != nil {
 		return nil, err

@@ -5,8 +5,9 @@
 // the process that wrote it.
 //
 //	Store.Begin
-//	├─ lease.take            one claim a session, in whatever process or machine; else a BusyError
-//	├─ lease.keep            renewed every third of its time until it is given back
+//	├─ sessionLease.take     one claim a session, in whatever process or machine; else a BusyError
+//	│  └─ judge              somebody else's: does that process live? (package lease)
+//	├─ sessionLease.keep     renewed every third of its time until it is given back
 //	├─ Turn.enter            the transcript is read, once
 //	│  ├─ mending            a turn without an end is recorded as interrupted, calls without results get one
 //	│  └─ put                the first entry of ours: from here on no other turn's entries fit
@@ -16,7 +17,7 @@
 //	   └─ catchUp            something is in our place: our own, its answer lost, or another's: the turn is lost
 //	Turn.End
 //	├─ write                 how it ended
-//	└─ lease.release
+//	└─ sessionLease.release
 //
 // The lease keeps two turns from running at once. It cannot keep a process that was stopped for a minute from going
 // on as if nothing had happened: leases run out. So every entry names the one it must stand behind, and the engine

@@ -21,6 +21,7 @@ import (
 var fakes = map[string]func(args []string) error{
 	"talk": talk,
 	"wait": wait,
+	"hold": hold,
 }
 
 // TestKilled kills processes without warning in the middle of a turn. What they had acknowledged is there, the turn is
@@ -181,6 +182,19 @@ func wait(args []string) error {
 		fmt.Println(errors.Is(err, ErrLost), err)
 	}
 	return nil
+}
+
+// hold begins a turn whose lease does not run out, says so, and waits to be killed.
+func hold(args []string) error {
+	e, err := engine.Open(context.Background(), engine.Options{Dir: args[0]})
+	if err != nil {
+		return err
+	}
+	if _, err := lasting(e).Begin(context.Background(), args[1], BeginOptions{Owner: "fake"}); err != nil {
+		return err
+	}
+	fmt.Println("begun")
+	select {}
 }
 
 // beginFake begins a turn of a session on an engine that is never closed.

@@ -139,7 +139,7 @@ func TestLost(t *testing.T) {
 	t.Run("a turn whose lease another has taken is told so", func(t *testing.T) {
 		id := create(t, one, Session{}).ID
 		turn := begin(t, one, id, BeginOptions{})
-		if _, err := one.opened.leases.Put(ctx, id, []byte(`{"token":"other","owner":"the thief"}`)); err != nil {
+		if _, err := one.opened.leases.Put(ctx, id, []byte(thief)); err != nil {
 			t.Fatal(err)
 		}
 		cause := lostBy(t, turn)
@@ -160,7 +160,7 @@ func TestLost(t *testing.T) {
 		result := make(chan error)
 		go func() { result <- turn.Append(context.Background(), user("hello")) }()
 		<-hung.entered
-		if _, err := one.opened.leases.Put(ctx, id, []byte(`{"token":"other","owner":"the thief"}`)); err != nil {
+		if _, err := one.opened.leases.Put(ctx, id, []byte(thief)); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-result; !errors.Is(err, ErrLost) {
@@ -221,6 +221,9 @@ func TestLost(t *testing.T) {
 		}
 	})
 }
+
+// thief is a claim of somebody else's.
+const thief = `{"token":"other","owner":"the thief","holder":{"pid":1,"name":"the thief"}}`
 
 // unreachable is a bucket whose engine is away whenever something is to be changed.
 type unreachable struct{ engine.Bucket }

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
 // What the engine knows the parts by.
@@ -26,6 +28,9 @@ const updateTries = 32
 // A Store keeps sessions. It is safe for concurrent use, and so are several stores on the same engine, in whatever
 // process or machine.
 type Store struct {
+	Holder lease.Holder // this process, as leases name it. Set it before the first turn, where the process starts others
+	Logger *slog.Logger // told of leases that were damaged; nil discards
+
 	engine engine.Store
 	ttl    time.Duration // of a lease
 
@@ -36,12 +41,13 @@ type Store struct {
 // parts are what a store is made of in the engine.
 type parts struct {
 	records     engine.Bucket // sessions by id
-	leases      engine.Bucket // claims by session id, which vanish when they are not renewed
+	leases      engine.Bucket // claims by session id
 	transcripts engine.Stream // entries; a session's id is its topic
+	judge       *lease.Judge  // of claims that others hold
 }
 
 // New makes a store. It does no I/O: buckets and streams are opened by the first method that needs them.
-func New(e engine.Store) *Store { return &Store{engine: e, ttl: leaseTTL} }
+func New(e engine.Store) *Store { return &Store{Holder: lease.Self(), engine: e, ttl: leaseTTL} }
 
 // open returns the parts, opened once. What could not be opened is tried again the next time.
 func (s *Store) open(ctx context.Context) (*parts, error) {
@@ -50,12 +56,13 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
-	p := new(parts)
+	p := &parts{judge: &lease.Judge{TTL: s.ttl}}
 	var err error
 	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	if p.leases, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: leaseBucket, TTL: s.ttl}); err != nil {
+	// Without a TTL: no engine lets a lease go by its own clock, be it because it happens to be up or because that jumps.
+	if p.leases, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: leaseBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: leases: %w", err)
 	}
 	if p.transcripts, err = s.engine.Stream(ctx, engine.StreamConfig{Name: transcriptStream}); err != nil {

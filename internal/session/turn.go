@@ -27,7 +27,7 @@ type Turn struct {
 	parts   *parts
 	session Session // as it was when the turn began
 	id      string
-	lease   *lease
+	lease   *sessionLease
 	ctx     context.Context // what the caller has to heed
 	cancel  context.CancelCauseFunc
 	open    context.Context // ends when nothing more can be written, and says why; the caller's cancelling does not end it

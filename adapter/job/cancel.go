@@ -1,0 +1,169 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+const (
+	// cancelWait bounds how long [Runner.Cancel] waits for a run to end: its program has five seconds from SIGTERM to SIGKILL.
+	cancelWait = 15 * time.Second
+	cancelLook = 20 * time.Millisecond // between two looks
+)
+
+var (
+	// ErrOver is returned for a run that cannot be cancelled because it is over.
+	ErrOver = errors.New("the run is over")
+	// ErrStillRuns is returned for a run that was asked to end and has not yet.
+	ErrStillRuns = errors.New("the run was asked to end and has not yet: whoever makes it does not answer, or its program does not end")
+
+	// errCancelled ends the context of a run that somebody wants to end.
+	errCancelled = errors.New("cancelled")
+)
+
+// A cancelledError is errCancelled with who wanted it.
+type cancelledError struct{ by string }
+
+func (e *cancelledError) Error() string { return e.by }
+func (e *cancelledError) Unwrap() error { return errCancelled }
+
+// Cancel ends a run on purpose, whichever process makes it on whichever machine, and returns it when it is over: as [Cancelled], unless it
+// came to its own end at that moment. A run that waits for its next attempt has none. [ErrNoRun], [ErrOver], [ErrStillRuns].
+func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
+	r.init()
+	p, err := r.Store.parts(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	key, _, ok := cutRunID(id)
+	if !ok {
+		return Run{}, fmt.Errorf("%w: %.200s", ErrNoRun, id)
+	}
+	if run, err := p.run(ctx, id); err != nil {
+		return Run{}, err
+	} else if run.Status.Over() {
+		return run, fmt.Errorf("%w: %s %s", ErrOver, id, run.Status)
+	}
+	if err := r.ask(ctx, p, id, key); err != nil {
+		return Run{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelWait, ErrStillRuns)
+	defer cancel()
+	for {
+		run, err := p.run(ctx, id)
+		if err != nil || run.Status.Over() {
+			return run, err
+		}
+		if err := r.endDead(ctx, p, id, key); err != nil {
+			return run, err
+		}
+		sleep(ctx, cancelLook)
+		if ctx.Err() != nil {
+			return run, fmt.Errorf("%s: %w", id, context.Cause(ctx))
+		}
+	}
+}
+
+// ask writes into the page that the run is to end. Whoever makes it is watching. A run that nobody makes at the moment, because it
+// waits for its next attempt, is ended here. One that is over by now has nothing to be asked.
+func (r *Runner) ask(ctx context.Context, p *parts, id, key string) error {
+	for {
+		pg, _, err := p.page(ctx, key)
+		if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Now == nil || pg.Now.ID != id) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c := &claim{runner: r, parts: p, run: *pg.Now, held: pg.Held}
+		by := "cancelled by " + r.Owner
+		if c.held == nil && c.run.Status == Waiting {
+			err = c.end(ctx, by)
+		} else {
+			err = c.change(ctx, func(_ *Run, pg *page) { pg.Cancel = by })
+		}
+		if !errors.Is(err, errLost) { // else it has gone on since
+			return err
+		}
+	}
+}
+
+// end ends a run that waits.
+func (c *claim) end(ctx context.Context, why string) error {
+	return c.change(ctx, func(r *Run, pg *page) {
+		r.Reason = why
+		over(r, &pg.State, Cancelled, c.runner.clock.Now())
+	})
+}
+
+// endDead ends a run that was asked to end where its process has died.
+func (r *Runner) endDead(ctx context.Context, p *parts, id, key string) error {
+	pg, _, err := p.page(ctx, key)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && (pg.Now == nil || pg.Now.ID != id || pg.Cancel == "") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c := &claim{runner: r, parts: p, run: *pg.Now, held: pg.Held}
+	_, err = c.lookAfter(ctx, key)
+	return err
+}
+
+// enlist makes a run known that this process is about to make, until done. Its context ends when somebody wants the run to
+// end, for which the page must be watched: see heed.
+func (r *Runner) enlist(ctx context.Context, run string) (_ context.Context, done func()) {
+	r.init()
+	ctx, cancel := context.WithCancelCause(ctx)
+	u := &underWay{run, cancel}
+	r.mu.Lock()
+	r.under[u] = struct{}{}
+	r.mu.Unlock()
+	return ctx, func() {
+		r.mu.Lock()
+		delete(r.under, u)
+		r.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// heed ends the run of a page that somebody wants to end, where this process makes it.
+func (r *Runner) heed(pg *page) {
+	if pg.Now == nil || pg.Cancel == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for u := range r.under {
+		if u.run == pg.Now.ID {
+			u.cancel(&cancelledError{pg.Cancel})
+		}
+	}
+}
+
+// watch heeds the page of one schedule until stop. A scheduler heeds them all.
+func (r *Runner) watch(ctx context.Context, p *parts, key string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			err := p.states.Watch(ctx, key, func(v *engine.Value) error {
+				if v != nil && v.Key == key && !v.Deleted {
+					pg := p.decode(*v)
+					r.heed(&pg)
+				}
+				return nil
+			})
+			if err != nil && ctx.Err() == nil {
+				r.Logger.Warn("a run cannot be told to end", "schedule", key, "err", err)
+				sleep(ctx, takePause)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,257 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
+)
+
+// needHolders skips a test where nobody can tell whether a process lives.
+func needHolders(t *testing.T) {
+	t.Helper()
+	if lease.Self().State() != lease.Alive {
+		t.Skip("the system does not tell which process holds a run")
+	}
+}
+
+// byHandAt has a run by hand claimed.
+func byHandAt(t *testing.T, r *Runner, m *Manifest, minute int) *claim {
+	t.Helper()
+	o := newOrder(m, &m.Schedules[0], historyBegan.Add(time.Duration(minute)*time.Minute), true)
+	c, err := r.claim(t.Context(), o, m, &m.Schedules[0])
+	if err != nil || c == nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	return c
+}
+
+// TestCrash: an attempt whose process was killed is on record as failed, its directory is removed, the next run begins at once and without
+// a record of having been refused, and its success is a recovery.
+func TestCrash(t *testing.T) {
+	needHolders(t)
+	ok := func() Attempt { return Attempt{Number: 1, Result: OK, Ended: time.Now()} }
+	for _, c := range []struct {
+		rule   string
+		manual bool
+		waits  bool // it died after a first failure, in the wait
+		told   string
+		status Status
+	}{
+		{"a run by hand", true, false, "[attempt_failed given_up success recovered]", GivenUp},
+		{"a run by hand, in the wait", true, true, "[attempt_failed given_up success recovered]", GivenUp},
+		{"a run of a schedule goes on", false, false, "[attempt_failed]", Waiting},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s, p := openStore(t)
+			r, m, told := newRunner(s)
+			claimed := func(minute int) *claim {
+				if c.manual {
+					return byHandAt(t, r, m, minute)
+				}
+				one, err := claimAt(t.Context(), r, m, minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return one
+			}
+			dead := claimed(1)
+			if err := os.Mkdir(dead.held.Tmp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dead.held.Tmp, "x"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.waits {
+				if err := dead.settle(t.Context(), Attempt{Number: 1, Result: Failed, Ended: time.Now()}, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			die(t, p)
+			next := claimed(2)
+			if _, err := os.Stat(dead.held.Tmp); err == nil {
+				t.Errorf("%s is left", dead.held.Tmp)
+			}
+			if (next != nil) != c.manual {
+				t.Fatalf("the next run: %+v", next)
+			}
+			if next != nil {
+				if err := next.settle(t.Context(), ok(), ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run, err := s.Run(t.Context(), dead.run.ID)
+			if err != nil || run.Status != c.status {
+				t.Errorf("%+v, %v", run, err)
+			}
+			if want := map[bool]Result{true: Failed, false: CutOff}[c.waits]; run.Attempts[0].Result != want {
+				t.Errorf("%+v", run.Attempts)
+			}
+			if fmt.Sprint(*told) != c.told {
+				t.Errorf("told %v, want %s", *told, c.told)
+			}
+			runs, err := s.Runs(t.Context(), "", 0)
+			for _, one := range runs {
+				if c.manual && one.Status == Skipped {
+					t.Errorf("a record of having been refused: %+v, %v", one, err)
+				}
+			}
+		})
+	}
+	t.Run("one that somebody wanted to end has ended", func(t *testing.T) {
+		s, p := openStore(t)
+		r, m, told := newRunner(s)
+		c, err := claimAt(t.Context(), r, m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		die(t, p)
+		run, err := (&Runner{Store: s, Owner: "other"}).Cancel(t.Context(), c.run.ID)
+		if err != nil || run.Status != Cancelled || len(*told) != 0 {
+			t.Errorf("%+v, %v, told %v", run, err, *told)
+		}
+	})
+}
+
+// TestSweepIsCareful: a page that was tampered with does not have a directory removed that is none of an attempt's.
+func TestSweepIsCareful(t *testing.T) {
+	r, m, _ := newRunner(nil)
+	for name, change := range map[string]func(*held, string){
+		"another directory":       func(h *held, dir string) { h.Tmp = dir },
+		"another name":            func(h *held, dir string) { h.Tmp = filepath.Join(dir, "x-"+h.Token) },
+		"a token that is guessed": func(h *held, dir string) { h.Token, h.Tmp = "x", filepath.Join(dir, "patchbay-a-x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := r.newHeld(m)
+			change(&h, t.TempDir())
+			if err := os.MkdirAll(h.Tmp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.sweep(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(h.Tmp); err != nil {
+				t.Errorf("it was removed: %v", err)
+			}
+		})
+	}
+}
+
+// TestDamagedPage: what is known of a schedule and cannot be read is damaged, not held. The rest of it is kept, and somebody is told.
+func TestDamagedPage(t *testing.T) {
+	for name, data := range map[string]string{
+		"garbage":              "\x00",
+		"a run without an id":  `{"agent":"a","schedule":"s","streak":3,"run":{"status":"running"}}`,
+		"a run that is no run": `{"agent":"a","schedule":"s","streak":3,"run":"x"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, p := openStore(t)
+			var log bytes.Buffer
+			p.log = slog.New(slog.NewTextHandler(&log, nil))
+			r, m, _ := newRunner(s)
+			if _, err := p.states.Put(t.Context(), "a/s", []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+			c := byHandAt(t, r, m, 1)
+			if err := c.settle(t.Context(), Attempt{Number: 1, Result: OK, Ended: time.Now()}, ""); err != nil {
+				t.Fatal(err)
+			}
+			states, err := s.States(t.Context())
+			if st := states["a/s"]; err != nil || st.Streak != map[bool]int{true: 1, false: 4}[name == "garbage"] || st.Last != Succeeded {
+				t.Errorf("%+v, %v", states, err)
+			}
+			if !strings.Contains(log.String(), "damaged") {
+				t.Errorf("told %q", log.String())
+			}
+		})
+	}
+}
+
+// A skewed bucket has a clock that jumps when a test says so.
+type skewed struct {
+	engine.Bucket
+	mu     sync.Mutex // protects the fields below
+	skew   time.Duration
+	stamps map[uint64]time.Duration // by revision
+}
+
+func (b *skewed) jump(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.skew += d
+}
+
+func (b *skewed) note(revision uint64, err error) (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stamps[revision] = b.skew
+	return revision, err
+}
+
+func (b *skewed) Put(ctx context.Context, key string, data []byte) (uint64, error) {
+	return b.note(b.Bucket.Put(ctx, key, data))
+}
+
+func (b *skewed) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
+	return b.note(b.Bucket.Update(ctx, key, data, revision))
+}
+
+func (b *skewed) Get(ctx context.Context, key string) (engine.Value, error) {
+	v, err := b.Bucket.Get(ctx, key)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v.Time = v.Time.Add(b.stamps[v.Revision])
+	return v, err
+}
+
+func (b *skewed) Now(ctx context.Context) (time.Time, error) {
+	now, err := b.Bucket.Now(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Add(b.skew), err
+}
+
+// TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that gives signs of life stays its own; one that
+// has died is found out in the usual time.
+func TestClockJumps(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s, p := openStore(t)
+			s.beat = time.Second // a busy machine is late
+			clock := &skewed{Bucket: p.beats, stamps: make(map[uint64]time.Duration)}
+			p.beats, p.judge = clock, &lease.Judge{TTL: 3 * s.beat}
+			r, m, _ := newRunner(s)
+			r.Holder = lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}
+			c := byHandAt(t, r, m, 1)
+			alive, cancel := context.WithCancelCause(t.Context())
+			stop := c.keepAlive(alive, cancel)
+			clock.jump(jump)
+			for start := time.Now(); time.Since(start) < 2*p.judge.TTL; time.Sleep(p.judge.Pause()) {
+				if verdict, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil || verdict == lease.Free {
+					t.Fatalf("a run that lives: %v, %v", verdict, err)
+				}
+			}
+			if alive.Err() != nil {
+				t.Errorf("it was given up: %v", context.Cause(alive))
+			}
+			stop()
+			cancel(nil)
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(p.judge.Pause()) {
+				if verdict, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil || time.Now().After(deadline) {
+					t.Fatalf("a run that died: %v, %v", verdict, err)
+				} else if verdict == lease.Free {
+					return
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,158 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// setBackBy is how far in the future the last tick of a schedule may be. One that is further has seen a clock that was wrong.
+const setBackBy = 5 * time.Minute
+
+// A look is the planner's at one schedule.
+type look struct {
+	*Scheduler
+	parts    *parts
+	manifest *Manifest
+	schedule *Schedule
+	now      time.Time
+}
+
+func (l *look) plan(ctx context.Context, next *soonest) error {
+	st, err := l.known(ctx)
+	if err != nil {
+		return err
+	}
+	if l.isAhead(&st) {
+		return l.setBack(ctx) // the page changes, and is looked at again
+	}
+	next.of(l.schedule.Next(l.now))
+	next.of(st.NextAt)
+	overdue := staleAt(&st, l.schedule.Next, l.schedule.Retry.StaleAfter)
+	next.of(overdue)
+	return errors.Join(l.tick(ctx, &st), l.again(ctx, &st), l.stale(ctx, overdue))
+}
+
+// known is the schedule's state. Ticks from before a schedule was first seen are nobody's.
+func (l *look) known(ctx context.Context) (State, error) {
+	if st, ok := l.state(l.manifest.Agent.Name, l.schedule.ID); ok {
+		return st, nil
+	}
+	st := State{Agent: l.manifest.Agent.Name, Schedule: l.schedule.ID, Since: l.now}
+	return st, l.parts.update(ctx, st.Agent, st.Schedule, l.now, func(*page) error { return nil })
+}
+
+// isAhead tells whether what is known of a schedule is from a clock that was ahead of this one by more than those of machines that
+// share an engine may differ: the clock was set back.
+func (l *look) isAhead(st *State) bool {
+	limit := l.now.Add(setBackBy)
+	return st.Since.After(limit) || st.LastTick.After(limit) || st.NextAt.After(limit.Add(l.longest()))
+}
+
+// longest is the longest wait between two attempts.
+func (l *look) longest() time.Duration {
+	most := time.Duration(0)
+	for _, d := range l.schedule.Retry.Backoff {
+		most = max(most, d)
+	}
+	return most
+}
+
+// setBack brings what is known of a schedule back to the present: else nothing of it would run until the clock is again where it was.
+// Ticks that have run already do not run again: see parts.ranBefore.
+func (l *look) setBack(ctx context.Context) error {
+	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if !l.isAhead(&pg.State) {
+			return nil // somebody else was quicker
+		}
+		for _, t := range []time.Time{pg.LastTick, pg.Since} {
+			if t.After(l.now) && t.After(pg.Ahead) {
+				pg.Ahead = t
+			}
+		}
+		pg.Since, pg.LastTick = earlier(pg.Since, l.now), earlier(pg.LastTick, l.now)
+		if pg.Now != nil && pg.NextAt.After(l.now) {
+			pg.NextAt = earlier(pg.NextAt, l.now.Add(pause(l.schedule.Retry.Backoff, pg.Attempt)))
+			pg.Now.NextAt = pg.NextAt
+		}
+		return nil
+	})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// tick orders a run whose time has come. Of those that were missed, while the machine slept, the latest is made up for.
+func (l *look) tick(ctx context.Context, st *State) error {
+	last := st.Since
+	if st.LastTick.After(last) {
+		last = st.LastTick
+	}
+	tick, due := l.schedule.Due(last, l.now)
+	if !due {
+		return nil
+	}
+	o := newOrder(l.manifest, l.schedule, tick, false)
+	if !tick.After(st.Ahead) {
+		ran, err := l.parts.ranBefore(ctx, o)
+		if err != nil {
+			return err
+		}
+		if ran {
+			return l.passed(ctx, tick)
+		}
+	}
+	return l.order(ctx, l.parts, o)
+}
+
+// passed notes that a tick has run already.
+func (l *look) passed(ctx context.Context, tick time.Time) error {
+	return l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if tick.After(pg.LastTick) {
+			pg.LastTick = tick
+		}
+		return nil
+	})
+}
+
+// again orders the next attempt of a run that has waited long enough.
+func (l *look) again(ctx context.Context, st *State) error {
+	if st.Active == "" || st.NextAt.IsZero() || st.NextAt.After(l.now) {
+		return nil
+	}
+	return l.order(ctx, l.parts, Order{Agent: st.Agent, Schedule: st.Schedule, Run: st.Active, Attempt: st.Attempt + 1})
+}
+
+// stale tells that a schedule is overdue. Of several who notice, the one that writes it down tells.
+func (l *look) stale(ctx context.Context, at time.Time) error {
+	if at.IsZero() || at.After(l.now) {
+		return nil
+	}
+	var st State
+	err := l.parts.update(ctx, l.manifest.Agent.Name, l.schedule.ID, l.now, func(pg *page) error {
+		if at := staleAt(&pg.State, l.schedule.Next, l.schedule.Retry.StaleAfter); at.IsZero() || at.After(l.now) {
+			return errNotOurs // somebody else tells, or it has succeeded meanwhile
+		}
+		pg.Stale = true
+		st = pg.State
+		return nil
+	})
+	if errors.Is(err, errNotOurs) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	last := "no run has succeeded yet"
+	if !st.Success.IsZero() {
+		last = "the last success was at " + st.Success.Format(time.RFC3339)
+	}
+	c := &claim{runner: l.Runner, parts: l.parts, manifest: l.manifest, schedule: l.schedule,
+		run: Run{ID: st.LastRun, Agent: st.Agent, Schedule: st.Schedule, Status: st.Last}}
+	c.tell([]Notice{{Event: GoneStale, At: l.now, Error: last}}, "")
+	return nil
+}

@@ -1,0 +1,487 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// crashRounds is how often each kind of crash is made. PATCHBAY_CRASH_ROUNDS asks for more.
+func crashRounds() int {
+	if n, err := strconv.Atoi(os.Getenv("PATCHBAY_CRASH_ROUNDS")); err == nil {
+		return n
+	}
+	return 6
+}
+
+// once is the beginning of a program that must not run twice at once: it complains where another holds the lock, which whatever it
+// starts holds too.
+const once = `exec 9>"$HOME/lock"; flock -n 9 || echo "$0" >> "$HOME/twice"; echo ran >> "$HOME/ran"; `
+
+// slowAgent runs until it is killed, or not at all where there is a file quick.
+const slowAgent = "[agent]\nname = \"slow\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [10]\n"
+
+const slowProgram = once + `echo "$AGENT_TMPDIR" >> "$HOME/tmp"; touch "$AGENT_TMPDIR/x"
+[ -e "$HOME/fail" ] && exit 1
+[ -e "$HOME/quick" ] && exit 0
+: > "$HOME/began"; sleep 600; exit 0`
+
+// slowTurn is a turn in whose middle a tool does not end, and quickTurn one whose tool asks whether that one still runs. A script goes on
+// where the session's last turn has left it.
+const (
+	slowTurn = `- {text: Wait., tools: [{name: shell, arguments: {cmd: '` + once + `: > "$HOME/began"; sleep 600'}}]}
+`
+	quickTurn = `- {text: Look., tools: [{name: shell, arguments: {cmd: '` + once + `'}}]}
+- text: It works.
+`
+)
+
+// A crashRig is a home in which something is killed again and again.
+type crashRig struct {
+	t    *testing.T
+	home string
+	most time.Duration // that the next command took
+}
+
+func newCrashRig(t *testing.T) *crashRig {
+	plugtest.NeedTool(t, "flock")
+	r := &crashRig{t: t, home: t.TempDir()}
+	write(t, r.home, ".config/patchbay/agents/slow/agent.toml", slowAgent)
+	write(t, r.home, ".config/patchbay/agents/slow/agent.sh", slowProgram)
+	write(t, r.home, "script.yaml", strings.Repeat(slowTurn+quickTurn, crashRounds()))
+	return r
+}
+
+func (r *crashRig) has(name string) bool {
+	_, err := os.Stat(filepath.Join(r.home, name))
+	return err == nil
+}
+
+func (r *crashRig) forget(names ...string) {
+	for _, name := range names {
+		_ = os.Remove(filepath.Join(r.home, name)) // it may not be there
+	}
+}
+
+func (r *crashRig) lines(name string) []string {
+	text, err := os.ReadFile(filepath.Join(r.home, name))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text))
+}
+
+// await waits until something that is under way has made a file.
+func (r *crashRig) await(name string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !r.has(name); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s never came", name)
+		}
+	}
+}
+
+// start runs a command until it has begun what will be cut off.
+func (r *crashRig) start(args ...string) *exec.Cmd {
+	r.t.Helper()
+	r.forget("began")
+	cmd := patchbayIn(r.home, args...)
+	cmd.Stderr = new(bytes.Buffer)
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+// next is the next command, which must work.
+func (r *crashRig) next(args ...string) string {
+	r.t.Helper()
+	cmd := patchbayIn(r.home, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	began := time.Now()
+	out, err := cmd.Output()
+	r.most = max(r.most, time.Since(began))
+	if err != nil {
+		r.t.Fatalf("%q after a crash: %v: %s", args, err, stderr.String())
+	}
+	return string(out)
+}
+
+// kill ends a process as nothing can prepare for.
+func (r *crashRig) kill(cmd *exec.Cmd) {
+	r.t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+// check looks for what must not be: a program that ran twice at once, a directory that is left, a run that is not over.
+func (r *crashRig) check() {
+	r.t.Helper()
+	if twice := r.lines("twice"); twice != nil {
+		r.t.Fatalf("ran twice at once: %q", twice)
+	}
+	for _, dir := range r.lines("tmp") {
+		if _, err := os.Stat(dir); err == nil {
+			r.t.Errorf("%s is left", dir)
+		}
+	}
+}
+
+// A ranRun is a run as `job history --json` has it.
+type ranRun struct {
+	ID, Status string
+	Recovered  bool
+	Attempts   []struct{ Result string }
+}
+
+func (r *crashRig) history() []ranRun {
+	r.t.Helper()
+	var runs []ranRun
+	if err := json.Unmarshal([]byte(r.next("job", "history", "-n", "1000", "--json")), &runs); err != nil {
+		r.t.Fatal(err)
+	}
+	return runs
+}
+
+// recovered checks the last two runs: one that was cut off, and one that has recovered.
+func (r *crashRig) recovered(round int) {
+	r.t.Helper()
+	runs := r.history()
+	if len(runs) != 2*(round+1) || runs[0].Status != "succeeded" || !runs[0].Recovered || runs[1].Status != "given_up" || runs[1].Attempts[0].Result != "cut_off" {
+		r.t.Fatalf("round %d: %d runs, the last of them %+v", round, len(runs), runs[:min(len(runs), 3)])
+	}
+	r.check()
+}
+
+// TestKilledInMidRun kills the process that makes a run, again and again: the next command makes the next one.
+func TestKilledInMidRun(t *testing.T) {
+	t.Run("a command, without a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		for round := range crashRounds() {
+			cmd := r.start("job", "run", "slow")
+			r.await("began")
+			r.kill(cmd)
+			write(t, r.home, "quick", "")
+			r.next("job", "run", "slow")
+			r.forget("quick")
+			r.recovered(round)
+		}
+		t.Logf("the next command took %v at most", r.most)
+	})
+	t.Run("a command, beside a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		for round := range crashRounds() {
+			cmd := r.start("job", "run", "slow")
+			r.await("began")
+			r.kill(cmd)
+			write(t, r.home, "quick", "")
+			r.runOver(s)
+			r.forget("quick")
+			r.recovered(round)
+		}
+		t.Logf("the next request took %v at most", r.most)
+	})
+	t.Run("a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		for round := range crashRounds() {
+			r.forget("began")
+			s := serve(t, r.home, "--listen", "127.0.0.1:0")
+			if status := s.call("POST", "/v1/jobs/slow/run", "{}", nil); status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+			r.await("began")
+			s.kill()
+			write(t, r.home, "quick", "")
+			if round%2 == 0 {
+				r.next("job", "run", "slow")
+			} else {
+				after := serve(t, r.home, "--listen", "127.0.0.1:0")
+				r.runOver(after)
+				after.stop()
+			}
+			r.forget("quick")
+			r.recovered(round)
+		}
+		t.Logf("the next command took %v at most", r.most)
+	})
+	t.Run("whoever follows its output is told the end", func(t *testing.T) {
+		r := newCrashRig(t)
+		cmd := r.start("job", "run", "slow")
+		r.await("began")
+		follower := patchbayIn(r.home, "job", "logs", "-f", "slow")
+		if err := follower.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- follower.Wait() }()
+		r.kill(cmd)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			_ = follower.Process.Kill()
+			t.Error("it follows a dead run for ever")
+		}
+		if runs := r.history(); runs[0].Status != "given_up" {
+			t.Errorf("%+v", runs)
+		}
+		r.check()
+	})
+	t.Run("a command that waits for its next attempt", func(t *testing.T) {
+		r := newCrashRig(t)
+		for round := range crashRounds() {
+			r.waitsForNext("kill", func(cmd *exec.Cmd) { r.kill(cmd) })
+			runs := r.history()
+			if len(runs) != 2*(round+1) || runs[0].Status != "succeeded" || !runs[0].Recovered || runs[1].Status != "given_up" {
+				t.Fatalf("%+v", runs)
+			}
+			r.check()
+		}
+		t.Logf("the next command took %v at most", r.most)
+	})
+}
+
+// runOver makes a run over HTTP, to its end.
+func (r *crashRig) runOver(s *server) {
+	r.t.Helper()
+	began := time.Now()
+	var run ranRun
+	if status := s.call("POST", "/v1/jobs/slow/run", "{}", &run); status != http.StatusOK {
+		r.t.Fatalf("after a crash: status %d", status)
+	}
+	r.most = max(r.most, time.Since(began))
+	for deadline := time.Now().Add(patience); run.Status != "succeeded"; time.Sleep(5 * time.Millisecond) {
+		if s.call("GET", "/v1/runs/"+run.ID, "", &run); time.Now().After(deadline) {
+			r.t.Fatalf("%+v", run)
+		}
+	}
+}
+
+// waitsForNext has a command end, one way or another, while it waits for its run's next attempt; then the next one runs.
+func (r *crashRig) waitsForNext(how string, end func(*exec.Cmd)) {
+	r.t.Helper()
+	write(r.t, r.home, "fail", "")
+	cmd := patchbayIn(r.home, "job", "run", "slow")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	said := make([]byte, 4096)
+	for text := ""; !strings.Contains(text, "the next one is in"); {
+		n, err := out.Read(said)
+		if text += string(said[:n]); err != nil {
+			r.t.Fatalf("%s: it said %q: %v", how, text, err)
+		}
+	}
+	end(cmd)
+	r.forget("fail")
+	write(r.t, r.home, "quick", "")
+	r.next("job", "run", "slow")
+	r.forget("quick")
+}
+
+// TestKilledInMidTurn kills the process that runs a turn, again and again: the next message is answered, what was said is there, and
+// no tool runs twice.
+func TestKilledInMidTurn(t *testing.T) {
+	t.Run("a command, without a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		for round := range crashRounds() {
+			args := []string{"chat", "-p", fmt.Sprintf("wait %d", round), "--yes", "--script", "script.yaml"}
+			if round > 0 {
+				args = append(args, "--resume")
+			}
+			cmd := r.start(args...)
+			r.await("began")
+			r.kill(cmd)
+			if out := r.next("chat", "--resume", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
+				t.Errorf("got %q", out)
+			}
+			r.check()
+		}
+		t.Logf("the next command took %v at most", r.most)
+		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		r.transcribed(s, r.session(s))
+	})
+	t.Run("a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		id := ""
+		for round := range crashRounds() {
+			r.forget("began")
+			s := serve(t, r.home, "--listen", "127.0.0.1:0", "--script", "script.yaml")
+			if id == "" {
+				id = s.session("{}")
+			}
+			go func() { // the answer never comes
+				resp, err := http.Post(s.url+"/session/"+id+"/message", "application/json", strings.NewReader(fmt.Sprintf(`{"text":"wait %d"}`, round)))
+				if err == nil {
+					resp.Body.Close()
+				}
+			}()
+			r.await("began")
+			s.kill()
+			after := serve(t, r.home, "--listen", "127.0.0.1:0", "--script", "script.yaml")
+			began := time.Now()
+			answer, status := after.say(id, "and now?")
+			r.most = max(r.most, time.Since(began))
+			if status != http.StatusOK || answer.Text != "It works." {
+				t.Fatalf("after a crash: status %d, %+v", status, answer)
+			}
+			r.check()
+			if round == crashRounds()-1 {
+				r.transcribed(after, id)
+			}
+			after.stop()
+		}
+		t.Logf("the next message took %v at most", r.most)
+	})
+}
+
+// session is the only one there is.
+func (r *crashRig) session(s *server) string {
+	r.t.Helper()
+	var list []struct{ ID string }
+	if status := s.call("GET", "/v1/sessions", "", &list); status != http.StatusOK || len(list) != 1 {
+		r.t.Fatalf("status %d, %+v", status, list)
+	}
+	return list[0].ID
+}
+
+// transcribed checks that what was acknowledged is there: each message of a turn that was cut off, and how that ended.
+func (r *crashRig) transcribed(s *server, session string) {
+	r.t.Helper()
+	text := strings.Join(s.transcript(session), "\n")
+	for round := range crashRounds() {
+		want := fmt.Sprintf("turn began\nuser: wait %d\nassistant: Wait. (1 calls)\ntool: interrupted: ", round)
+		if strings.Count(text, want) != 1 {
+			r.t.Errorf("round %d is not there as it was:\n%s", round, text)
+		}
+	}
+	if n := strings.Count(text, "turn interrupted"); n != crashRounds() {
+		r.t.Errorf("%d turns were interrupted, want %d:\n%s", n, crashRounds(), text)
+	}
+}
+
+// TestInterruptedCommands presses Ctrl-C in each wait: the command gives up what it holds, and the next one works.
+func TestInterruptedCommands(t *testing.T) {
+	interrupt := func(t *testing.T, cmd *exec.Cmd) {
+		t.Helper()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+			t.Errorf("it ended with %v: %s", err, cmd.Stderr)
+		}
+	}
+	cancelled := func(t *testing.T, r *crashRig, results ...string) {
+		t.Helper()
+		runs := r.history()
+		if len(runs) != 2 || runs[0].Status != "succeeded" || runs[1].Status != "cancelled" || len(runs[1].Attempts) != len(results) {
+			t.Fatalf("%+v", runs)
+		}
+		for i, want := range results {
+			if runs[1].Attempts[i].Result != want {
+				t.Errorf("attempt %d: %+v", i+1, runs[1])
+			}
+		}
+		r.check()
+	}
+	t.Run("a run, in its program", func(t *testing.T) {
+		r := newCrashRig(t)
+		cmd := r.start("job", "run", "slow")
+		r.await("began")
+		interrupt(t, cmd)
+		write(t, r.home, "quick", "")
+		r.next("job", "run", "slow")
+		cancelled(t, r, "cancelled")
+		if r.history()[0].Recovered {
+			t.Error("a run that was ended on purpose is no failure to recover from")
+		}
+	})
+	t.Run("a run, between two attempts", func(t *testing.T) {
+		r := newCrashRig(t)
+		r.waitsForNext("Ctrl-C", func(cmd *exec.Cmd) { interrupt(t, cmd) })
+		cancelled(t, r, "failed")
+	})
+	t.Run("a turn, in a tool", func(t *testing.T) {
+		r := newCrashRig(t)
+		cmd := r.start("chat", "-p", "wait", "--yes", "--script", "script.yaml")
+		r.await("began")
+		interrupt(t, cmd)
+		if out := r.next("chat", "--resume", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
+			t.Errorf("got %q", out)
+		}
+		r.check()
+	})
+}
+
+// TestCancelledFromElsewhere ends runs that other processes make.
+func TestCancelledFromElsewhere(t *testing.T) {
+	t.Run("a command's, by a command", func(t *testing.T) {
+		r := newCrashRig(t)
+		cmd := r.start("job", "run", "slow")
+		r.await("began")
+		var run ranRun
+		if err := json.Unmarshal([]byte(r.next("job", "cancel", "slow", "--json")), &run); err != nil || run.Status != "cancelled" {
+			t.Errorf("%+v, %v", run, err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+			t.Errorf("the command that made it ended with %v: %s", err, cmd.Stderr)
+		}
+		r.check()
+	})
+	t.Run("a command's, by a daemon", func(t *testing.T) {
+		r := newCrashRig(t)
+		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		cmd := r.start("job", "run", "slow")
+		r.await("began")
+		id := r.history()[0].ID
+		var run ranRun
+		if status := s.call("POST", "/v1/runs/"+id+"/cancel", "", &run); status != http.StatusOK || run.Status != "cancelled" {
+			t.Errorf("status %d, %+v", status, run)
+		}
+		if status := s.call("POST", "/v1/runs/"+id+"/cancel", "", nil); status != http.StatusConflict {
+			t.Errorf("once more: status %d", status)
+		}
+		if status := s.call("POST", "/v1/runs/slow/manual/20260101T000000.000Z/cancel", "", nil); status != http.StatusNotFound {
+			t.Errorf("one that is not there: status %d", status)
+		}
+		_ = cmd.Wait()
+		r.check()
+	})
+	t.Run("a daemon's, by a command", func(t *testing.T) {
+		r := newCrashRig(t)
+		s := serve(t, r.home, "--listen", "127.0.0.1:0")
+		if status := s.call("POST", "/v1/jobs/slow/run", "{}", nil); status != http.StatusOK {
+			t.Fatalf("status %d", status)
+		}
+		r.await("began")
+		r.next("job", "cancel", "slow")
+		if runs := r.history(); runs[0].Status != "cancelled" {
+			t.Errorf("%+v", runs)
+		}
+		r.check()
+	})
+}

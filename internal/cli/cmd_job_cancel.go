@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newJobCancelCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "End a run on purpose, wherever it runs",
+		Long: `End a run on purpose: in this daemon, in another process, or on another machine that
+shares the engine. Its program gets SIGTERM, and SIGKILL five seconds later; a run that waits
+for its next attempt has none. The run is recorded as cancelled: that is no failure,
+nobody is notified, and it is not tried again.
+
+RUN is an id of ` + "`patchbay job history`" + `, or an agent's name, which means its run under way.`,
+		Example: `  patchbay job cancel disk-report
+  patchbay job cancel disk-report/daily/20261115T060000.000Z`,
+		Annotations: exits(exit{exitOK, "the run has ended"}, exit{exitFailed, "it was asked to end and has not yet"},
+			exit{exitRefused, "the run was over already"}, exit{exitNotFound, "there is no such run, or the agent is not running"}),
+		Args: arguments("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.cancelJob(cmd.Context(), j, args[0]) })
+		},
+	}
+	cmd.ValidArgsFunction = completeOnce(a.completeRuns)
+	return cmd
+}
+
+func (a *app) cancelJob(ctx context.Context, j *daemon.Jobs, id string) error {
+	id, err := underWay(ctx, j, id)
+	if err != nil {
+		return err
+	}
+	run, err := j.Runner.Cancel(ctx, id)
+	switch {
+	case errors.Is(err, job.ErrNoRun):
+		return &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
+	case errors.Is(err, job.ErrOver):
+		return &problem{kind: kindRefused, err: err}
+	case errors.Is(err, job.ErrStillRuns):
+		return &problem{kind: kindFailed, err: err, fix: "`patchbay job history` says who makes it; it ends as cancelled when that process is back, or known to be dead"}
+	case err != nil:
+		return err
+	case a.flags.json:
+		return a.printJSON(run)
+	}
+	a.printf("%s %s (%s)\n", a.screen().Paint(render.StyleYellow, "■"), run.Status, run.ID)
+	return nil
+}
+
+// underWay is the id of the run that is meant: itself, or that of an agent.
+func underWay(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
+	if strings.Contains(id, "/") {
+		return id, nil
+	}
+	runs, err := activeRuns(ctx, j, id)
+	if err != nil {
+		return "", err
+	}
+	switch len(runs) {
+	case 1:
+		return runs[0], nil
+	case 0:
+		if _, _, err := j.Find(id, ""); err != nil {
+			return "", noJob(err)
+		}
+		return "", &problem{kind: kindNotFound, err: fmt.Errorf("agent %s is not running", id), fix: "`patchbay job list` shows what is"}
+	}
+	return "", usage("name the one that is to end", "agent %s has several runs under way: %s", id, strings.Join(runs, ", "))
+}
+
+// activeRuns are the ids of the runs that are not over, of one agent or, where it is "", of all.
+func activeRuns(ctx context.Context, j *daemon.Jobs, agent string) ([]string, error) {
+	states, err := j.Store.States(ctx)
+	var ids []string
+	for _, st := range states {
+		if st.Active != "" && (agent == "" || st.Agent == agent) {
+			ids = append(ids, st.Active)
+		}
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// completeRuns offers the runs under way. It starts no plugin.
+func (a *app) completeRuns(ctx context.Context) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	o := daemon.Options{Host: *a.options(func(patchbay.Candidate) bool { return false }), NoModel: true}
+	o.Host.Logger = slog.New(slog.DiscardHandler)
+	var out []cobra.Completion
+	_ = a.withCoreOf(ctx, o, func(core *daemon.Core) error { // a press of the tab key has nobody to complain to
+		ids, err := activeRuns(ctx, core.Jobs, "")
+		out = append(out, ids...)
+		return err
+	})
+	return out
+}

@@ -1,0 +1,127 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// TestEveryTurnIsKnown: a second turn of a session can begin while the first is still on its way out. It can be interrupted as the first
+// could, and shutdown waits for neither without bound.
+func TestEveryTurnIsKnown(t *testing.T) {
+	begin := func(t *testing.T, r *running, session string) (context.Context, func()) {
+		t.Helper()
+		ctx, done, err := r.begin(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ctx, done
+	}
+	t.Run("the second is interrupted after the first has ended", func(t *testing.T) {
+		r := new(running)
+		_, firstDone := begin(t, r, "a")
+		second, secondDone := begin(t, r, "a")
+		other, otherDone := begin(t, r, "b")
+		defer otherDone()
+		firstDone()
+		if !r.interrupt("a") || !errors.Is(context.Cause(second), errInterrupted) {
+			t.Errorf("the second: %v", context.Cause(second))
+		}
+		if other.Err() != nil {
+			t.Error("another session's was interrupted too")
+		}
+		secondDone()
+		if r.interrupt("a") {
+			t.Error("there was none")
+		}
+	})
+	t.Run("shutdown ends all", func(t *testing.T) {
+		r := new(running)
+		for range 2 {
+			ctx, done := begin(t, r, "a")
+			go func() { <-ctx.Done(); done() }()
+		}
+		if !r.interruptAll(time.Minute) {
+			t.Error("not all have ended")
+		}
+		if _, _, err := r.begin(t.Context(), "a"); !errors.Is(err, errStopping) {
+			t.Errorf("one more: %v", err)
+		}
+	})
+	t.Run("shutdown waits for one that does not heed it no longer than its patience", func(t *testing.T) {
+		r := new(running)
+		_, done := begin(t, r, "a")
+		if r.interruptAll(time.Millisecond) {
+			t.Error("it has not ended")
+		}
+		done()
+		if !r.interruptAll(time.Minute) {
+			t.Error("it has ended")
+		}
+	})
+}
+
+const sleeper = "[agent]\nname = \"sleeper\"\n[run]\ncommand = \"/bin/sleep\"\nargs = [\"600\"]\n[[schedules]]\nid = \"one\"\ntype = \"cron\"\nhours = [6]\n" +
+	"[[schedules]]\nid = \"two\"\ntype = \"cron\"\nhours = [6]\n"
+
+// TestCancelOverHTTP: a run is ended through the routes, and by the end of its daemon.
+func TestCancelOverHTTP(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/agents/sleeper/agent.toml", sleeper)
+	c := h.open("")
+	routes, err := httpapi.New(httpapi.Options{Backend: c.backend()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(routes)
+	defer server.Close()
+	post := func(path string) int {
+		t.Helper()
+		resp, err := server.Client().Post(server.URL+path, "application/json", strings.NewReader(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	start := func(schedule string) string {
+		t.Helper()
+		run, err := jobs{c.Jobs}.Start(t.Context(), "sleeper", schedule, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.(job.Run).ID
+	}
+	status := func(id string) job.Status {
+		t.Helper()
+		run, err := c.Jobs.Store.Run(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Status
+	}
+	id := start("one")
+	if got := post("/v1/runs/" + id + "/cancel"); got != http.StatusOK || status(id) != job.Cancelled {
+		t.Errorf("status %d, run %s", got, status(id))
+	}
+	if got := post("/v1/runs/" + id + "/cancel"); got != http.StatusConflict {
+		t.Errorf("once more: %d", got)
+	}
+	if got := post("/v1/runs/sleeper/one/20260101T000000.000Z/cancel"); got != http.StatusNotFound {
+		t.Errorf("one that is not there: %d", got)
+	}
+	one, two := start("one"), start("two") // two runs of one agent, of which both are known
+	if !c.running.interruptAll(time.Minute) {
+		t.Error("not all runs have ended")
+	}
+	if status(one) != job.Cancelled || status(two) != job.Cancelled {
+		t.Errorf("%s and %s", status(one), status(two))
+	}
+}

@@ -1,0 +1,24 @@
+package guard
+
+import "os"
+
+// Alive lists the living processes that bear one of the marks.
+func Alive(marks ...Mark) []int {
+	var found []int
+	for _, pid := range processes() {
+		limit, ok := limitOf(pid)
+		if ok && pid != os.Getpid() && bears(limit, marks) && !finished(pid) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func bears(limit uint64, marks []Mark) bool {
+	for _, m := range marks {
+		if m.On(limit) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package lease
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestJudge: holders of whom nothing but the last sign is known, as those on other machines are. Ages are the engine's.
+func TestJudge(t *testing.T) {
+	const ttl = 15 * time.Second
+	ask := func(t *testing.T, j *Judge, s Sign) Verdict {
+		t.Helper()
+		v, err := j.Ask(t.Context(), "key", Holder{}, func(context.Context) (Sign, error) { return s, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, c := range []struct {
+		rule  string
+		first Sign
+		later Sign // after two thirds of the time
+		want  [2]Verdict
+	}{
+		{"a sign within the time holds", Sign{1, ttl}, Sign{1, ttl}, [2]Verdict{Held, Held}},
+		{"an old one that stays the last is the last", Sign{1, ttl + 1}, Sign{1, 2 * ttl}, [2]Verdict{Unsure, Free}},
+		{"no sign at all is an old one", Sign{}, Sign{}, [2]Verdict{Unsure, Free}},
+		{"a clock that jumps an hour forward takes nothing from who lives", Sign{1, time.Hour}, Sign{2, time.Second}, [2]Verdict{Unsure, Held}},
+		{"nor where it jumps again", Sign{1, time.Hour}, Sign{2, time.Hour}, [2]Verdict{Unsure, Unsure}},
+		{"a clock that jumps an hour back is noticed", Sign{1, -time.Hour}, Sign{2, time.Second}, [2]Verdict{Ahead, Held}},
+		{"clocks of servers that differ a little are not", Sign{1, -time.Second}, Sign{1, time.Second}, [2]Verdict{Held, Held}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := &Judge{TTL: ttl}
+				first := ask(t, j, c.first)
+				time.Sleep(ttl / 3)
+				if again := ask(t, j, c.first); again != first {
+					t.Errorf("a moment later: %v after %v", again, first)
+				}
+				time.Sleep(ttl / 3)
+				if later := ask(t, j, c.later); [2]Verdict{first, later} != c.want {
+					t.Errorf("got %v and %v, want %v", first, later, c.want)
+				}
+				if c.want[1] != Unsure && len(j.old) != 0 {
+					t.Errorf("it remembers %v", j.old)
+				}
+			})
+		})
+	}
+}

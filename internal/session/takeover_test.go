@@ -1,0 +1,233 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// needHolders skips a test where nobody can tell whether a process lives.
+func needHolders(t *testing.T) {
+	t.Helper()
+	if lease.Self().State() != lease.Alive {
+		t.Skipf("%s does not tell which process holds a lease", runtime.GOOS)
+	}
+}
+
+// lasting is a store whose leases do not run out while a test lasts.
+func lasting(e engine.Store) *Store {
+	s := New(e)
+	s.ttl = time.Hour
+	return s
+}
+
+// TestTakeover: the lease of a process of this machine that was killed is taken over at once. That of a living one is not.
+func TestTakeover(t *testing.T) {
+	needHolders(t)
+	for name, owns := range map[string]bool{"a guest of the engine": false, "the owner of the engine": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var s *Store
+			id := ""
+			if owns {
+				id = prepare(t, dir)
+			} else {
+				s = lasting(openEngine(t, dir))
+				id = create(t, s, Session{}).ID
+			}
+			waiter := startFake(t, "hold", dir, id)
+			if !waiter.says.Scan() || waiter.says.Text() != "begun" {
+				t.Fatalf("got %q", waiter.says.Text())
+			}
+			if owns {
+				s = lasting(openEngine(t, dir))
+			}
+			var busy *BusyError
+			if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "fake" {
+				t.Fatalf("while it lives: %v", err)
+			}
+			if err := waiter.process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			waiter.says.Scan() // to the end of it
+			end(t, begin(t, s, id, BeginOptions{}), Done)
+			if got := outline(t, s, id); got != "began interrupted began done" {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian was killed too, its session is not taken over,
+// and the error says what is in the way.
+func TestNothingRunsTwice(t *testing.T) {
+	needHolders(t)
+	s := lasting(openEngine(t, t.TempDir()))
+	id := create(t, s, Session{}).ID
+	group := proc.NewGroup(nil)
+	left, err := group.Start(t.Context(), proc.Spec{Path: "/bin/sleep", Args: []string{"600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := claim{Token: "t", Owner: "dead", Holder: lease.Self(group.Mark())}
+	dead.Holder.Start++ // another process had the number
+	plant(t, s, id, dead)
+	var busy *BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || !strings.Contains(busy.Owner, fmt.Sprintf("process %d)", left.Pid())) {
+		t.Errorf("got %v, want that process %d is in the way", err, left.Pid())
+	}
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, s, id, BeginOptions{}), Done)
+}
+
+// plant writes a lease by hand.
+func plant(t *testing.T, s *Store, id string, claim any) {
+	t.Helper()
+	data, ok := claim.([]byte)
+	if !ok {
+		var err error
+		if data, err = json.Marshal(claim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.opened.leases.Put(t.Context(), id, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// afar is the claim of a process on another machine.
+func afar() claim {
+	return claim{Token: "t", Owner: "afar", Holder: lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}}
+}
+
+// TestDamagedLease: a lease that cannot be read is damaged, not held, and somebody is told.
+func TestDamagedLease(t *testing.T) {
+	s := lasting(openEngine(t, t.TempDir()))
+	for name, data := range map[string]string{"garbage": "\x00\x01", "half": `{"token":"x`, "nothing": "",
+		"of an earlier version": `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			id := create(t, s, Session{}).ID
+			plant(t, s, id, []byte(data))
+			turn := begin(t, s, id, BeginOptions{})
+			if text := log.String(); strings.Count(text, "damaged") != 1 || !strings.Contains(text, id) {
+				t.Errorf("told %q", text)
+			}
+			plant(t, s, id, []byte(data)) // again, in the middle of the turn
+			if err := turn.lease.renew(t.Context()); err != nil {
+				t.Errorf("renewed: %v", err)
+			}
+			end(t, turn, Done)
+		})
+	}
+}
+
+// TestExpiryIsByTheEngine: a lease from elsewhere runs out whoever looks, though no engine was up meanwhile, and not before.
+func TestExpiryIsByTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shortLived(e)
+	id := create(t, s, Session{}).ID
+	plant(t, s, id, afar())
+	var busy *BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "afar" {
+		t.Fatalf("got %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(shortTTL) // of which no engine learns
+	s = shortLived(openEngine(t, dir))
+	end(t, begin(t, s, id, BeginOptions{}), Done)
+}
+
+// A skewed bucket has a clock that jumps when a test says so.
+type skewed struct {
+	engine.Bucket
+	mu     sync.Mutex // protects the fields below
+	skew   time.Duration
+	stamps map[uint64]time.Duration // by revision
+}
+
+func (b *skewed) jump(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.skew += d
+}
+
+func (b *skewed) note(revision uint64, err error) (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stamps[revision] = b.skew
+	return revision, err
+}
+
+func (b *skewed) Create(ctx context.Context, key string, data []byte) (uint64, error) {
+	return b.note(b.Bucket.Create(ctx, key, data))
+}
+
+func (b *skewed) Put(ctx context.Context, key string, data []byte) (uint64, error) {
+	return b.note(b.Bucket.Put(ctx, key, data))
+}
+
+func (b *skewed) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
+	return b.note(b.Bucket.Update(ctx, key, data, revision))
+}
+
+func (b *skewed) Get(ctx context.Context, key string) (engine.Value, error) {
+	v, err := b.Bucket.Get(ctx, key)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v.Time = v.Time.Add(b.stamps[v.Revision])
+	return v, err
+}
+
+func (b *skewed) Now(ctx context.Context) (time.Time, error) {
+	now, err := b.Bucket.Now(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Add(b.skew), err
+}
+
+// TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session; one whose machine died does not
+// keep it for an hour.
+func TestClockJumps(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := shortLived(openEngine(t, t.TempDir()))
+			s.ttl = 3 * shortTTL     // a busy machine renews late
+			s.Holder = afar().Holder // its number means nothing here
+			living, dead := create(t, s, Session{}).ID, create(t, s, Session{}).ID
+			clock := &skewed{Bucket: s.opened.leases, stamps: make(map[uint64]time.Duration)}
+			s.opened.leases = clock
+			turn := begin(t, s, living, BeginOptions{Owner: "runs"})
+			plant(t, s, dead, afar())
+			clock.jump(jump)
+			var busy *BusyError
+			if _, err := s.Begin(t.Context(), living, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "runs" {
+				t.Errorf("a turn that runs: %v", err)
+			}
+			appendTo(t, turn, user("still mine"))
+			end(t, turn, Done)
+			end(t, beginWhenFree(t, s, dead), Done)
+		})
+	}
+}
