@@ -128,7 +128,8 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	}
 	daemons := []*exec.Cmd{start(), start()}
 	for round := range rounds {
-		time.Sleep(4 * time.Second) // some ticks pass
+		time.Sleep(3 * time.Second) // some ticks pass
+		r.awaitRun()
 		victim := round % 2
 		_ = daemons[victim].Process.Kill() // it lives: nothing else ends it
 		_ = daemons[victim].Wait()
@@ -142,6 +143,23 @@ func TestEveryTickRunsOnce(t *testing.T) {
 		}
 	}
 	r.audit()
+}
+
+// awaitRun waits until an agent begins to run: whoever is killed then has work under way.
+func (r *rig) awaitRun() {
+	r.t.Helper()
+	count := func() (n int) {
+		for i := range schedules {
+			n += len(r.lines(fmt.Sprintf("ran/s%03d", i)))
+		}
+		return n
+	}
+	before := count()
+	for end := time.Now().Add(30 * time.Second); count() == before; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatal("no agent has run for half a minute")
+		}
+	}
 }
 
 // audit compares the records with what really ran.
