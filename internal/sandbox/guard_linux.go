@@ -101,9 +101,9 @@ func (p *planner) containing(w way) (root string, write bool) {
 	return root, write
 }
 
-// passes reports whether a way has a link in a directory.
-func (w way) passes(dir string) bool {
-	_, ok := w.through([]string{dir})
+// passes reports whether a way has a link in one of some directories.
+func (w way) passes(dirs ...string) bool {
+	_, ok := w.through(dirs)
 	return ok
 }
 

@@ -30,8 +30,8 @@ const (
 type origins struct {
 	own      []string // the plugin's files
 	writable []string // what the plugin may change
-	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change
-	named    []string // the programs outside of the plugin's files that exec: capabilities name
+	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change, or could by a link
+	named    []way    // the programs outside of the plugin's files that exec: capabilities name
 }
 
 func newOrigins(o *Options) origins {
@@ -45,11 +45,17 @@ func newOrigins(o *Options) origins {
 		}
 	}
 	for _, dir := range proc.SearchPath(o.Environ) {
-		if real := realPath(dir); filepath.IsAbs(dir) && !withinAny(real, places.own) && !withinAny(real, places.writable) {
-			places.path = append(places.path, real)
+		if w := walk(dir); filepath.IsAbs(dir) && !places.decides(w) {
+			places.path = append(places.path, w.end)
 		}
 	}
 	return places
+}
+
+// decides reports whether the plugin decides where a way ends: by a link that it ships or may change, or since the end itself is its own.
+func (o *origins) decides(w way) bool {
+	theirs := slices.Concat(o.own, o.writable)
+	return withinAny(w.end, theirs) || w.passes(theirs...)
 }
 
 // systemDirs are where systems keep what can be executed.
@@ -73,10 +79,34 @@ func (o *origins) of(w way) (from origin, first string) {
 		return fromSystem, first
 	case slices.Contains(o.path, filepath.Dir(first)):
 		return fromOperator, first
-	case slices.Contains(o.named, w.end):
+	case o.names(w.end, first):
 		return fromGrant, first
 	}
 	return unknown, first
+}
+
+// names reports whether an exec: capability names a program, and the place by which it is found. Another link to the same program
+// may be part of another installation, whose libraries nobody granted.
+func (o *origins) names(end, first string) bool {
+	return slices.ContainsFunc(o.named, func(n way) bool {
+		at := func(l hop) bool { return l.at == first }
+		return n.end == end && (first == end || slices.ContainsFunc(n.links, at))
+	})
+}
+
+// leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever reads the grant would not know what it
+// grants. And it refuses one whose links have no end.
+func (o *origins) leaves(g capability.Capability, w way) error {
+	if w.end == nowhere {
+		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
+	}
+	l, shipped := w.through(o.own)
+	if !shipped || withinAny(w.end, o.own) {
+		return nil
+	}
+	real := g
+	real.Path = w.end
+	return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
 }
 
 // ships reports whether the way to a program begins in the plugin's own files and leaves them.
@@ -86,6 +116,9 @@ func (o *origins) ships(w way) bool {
 
 // check refuses a way to a program that the plugin itself can change, and a file that is no program.
 func (o *origins) check(w way) error {
+	if w.end == nowhere {
+		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way", w.path, maxLinks)}
+	}
 	if l, loose := w.through(o.writable); loose {
 		return &Refusal{Why: fmt.Sprintf("%s is found by the link %s, which the plugin may change: grant less for writing", w.path, l.at)}
 	}

@@ -186,14 +186,11 @@ func (p *planner) grants() error {
 }
 
 // grant mounts what may be read or written. What lies within something that may be written is not mounted a second time, and no
-// link in there is followed: the plugin could have put it there, to a place it may not see. A link among the plugin's own files leads
-// nowhere either: whoever reads the grant would not know what it grants.
+// link in there is followed: the plugin could have put it there, to a place it may not see.
 func (p *planner) grant(g capability.Capability) error {
 	w := walk(g.Path)
-	if l, shipped := w.through(p.origins.own); shipped && !withinAny(w.end, p.origins.own) {
-		real := g
-		real.Path = w.end
-		return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
+	if err := p.origins.leaves(g, w); err != nil {
+		return err
 	}
 	write := g.Kind == capability.WriteFS
 	for _, root := range p.origins.writable {

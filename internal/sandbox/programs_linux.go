@@ -58,7 +58,7 @@ func (p *planner) name(g capability.Capability) error {
 	case !w.exists():
 		p.note("%s: there is no such program; the plugin runs without it", g)
 	case !p.origins.ships(w) && !withinAny(w.end, p.origins.own):
-		p.origins.named = append(p.origins.named, w.end)
+		p.origins.named = append(p.origins.named, w)
 	}
 	return nil
 }
