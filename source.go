@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/dialect/python"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // SourceDialect is the dialect whose plugins are single files of code, which a
@@ -70,9 +71,9 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 	return s, nil
 }
 
-// readSource reads a file that somebody may have made endless since it was found.
+// readSource reads a file that somebody may have made endless, or a named pipe, since it was found.
 func readSource(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := proc.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}

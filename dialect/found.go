@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // What dialects share about finding plugins: files, or folders with a manifest.
@@ -57,7 +59,7 @@ func FilesIn(place string) []string {
 
 // IsScript tells a file that names its interpreter in a #! line.
 func IsScript(path string) bool {
-	f, err := os.Open(path)
+	f, err := proc.OpenRegular(path)
 	if err != nil {
 		return false
 	}
@@ -79,9 +81,9 @@ func ExaminePlace(place string) []Problem {
 	return nil
 }
 
-// ReadManifest reads a file of at most that many bytes.
+// ReadManifest reads a regular file of at most that many bytes.
 func ReadManifest(file string, most int) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := proc.OpenRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, Cause(err))
 	}

@@ -14,7 +14,7 @@ const maxHeaders = 64 << 10
 
 // openELF opens an ELF file for what the kernel reads of it: its header and its program headers.
 func openELF(path string) (*elf.File, *os.File, error) {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -107,7 +106,7 @@ func lookup(env []string, name string) string {
 
 // readHead reads the first bytes of a file; none, where it cannot be read.
 func readHead(file string) []byte {
-	f, err := openRegular(file)
+	f, err := OpenRegular(file)
 	if err != nil {
 		return nil
 	}
@@ -120,15 +119,15 @@ func readHead(file string) []byte {
 	return head[:n]
 }
 
-// openRegular opens a file to read it. Anything but a regular file is an error, at once: a named pipe must not make the host wait.
-func openRegular(file string) (*os.File, error) {
+// OpenRegular opens a file to read it. Anything but a regular file is an error, at once: a named pipe must not make the host wait.
+func OpenRegular(file string) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", file)
+		err = &fs.PathError{Op: "open", Path: file, Err: errors.New("not a regular file")}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
