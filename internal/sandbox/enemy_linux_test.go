@@ -330,3 +330,49 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 		})
 	}
 }
+
+// TestDirectoriesThatAManifestNames: HOME and TMPDIR of a manifest do not show what the operator's links say, or where they lead.
+func TestDirectoriesThatAManifestNames(t *testing.T) {
+	needNamespaces(t)
+	for place, home := range map[string]func(t *testing.T) string{"below a home": outsideTmp, "below /tmp": func(t *testing.T) string { return t.TempDir() }} {
+		for _, variable := range []string{"HOME", "TMPDIR"} {
+			for _, target := range []string{"xq7z-pointee", "/tmp/xq7z-pointee"} {
+				t.Run(fmt.Sprintf("%s/%s/absolute %t", place, variable, filepath.IsAbs(target)), func(t *testing.T) {
+					h := newHideout(t, home(t))
+					link(t, target, h.secret+"/pointer")
+					s := sh(Options{Own: []string{h.own}, AnyProgram: true, Environ: []string{testPath, "HOME=" + h.home}},
+						"readlink "+h.secret+"/pointer; ls /tmp /var/tmp "+h.secret+" 2>/dev/null; find / -xdev -lname '*xq7z*' 2>/dev/null; echo $HOME; :")
+					s.Env = []string{variable + "=" + h.secret + "/pointer", testPath}
+					if said := output(t, s); strings.Contains(said, "xq7z") {
+						t.Errorf("it learnt %s", said)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestShimToolsRunNothingOfThePlugin: the tool behind a shim runs outside, in the plugin's directory, and finds none of the plugin's programs, whatever the
+// operator's PATH says.
+func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
+	needNamespaces(t)
+	for name, entry := range map[string]string{"the working directory": ".", "an empty entry": "", "a shipped directory": "OWN/bin", "a directory that it may change": "OWN/cache",
+		"a link among its files": "HOME/link"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHideout(t, outsideTmp(t))
+			root := h.home + "/.pyenv"
+			link(t, h.own+"/bin", h.home+"/link")
+			write(t, root+"/shims/python", h.shim(root), 0o755)
+			write(t, root+"/libexec/pyenv", "#!/bin/sh\npyenv-helper\necho $PYENV_ROOT/versions/1/bin/python\n", 0o755)
+			write(t, root+"/versions/1/bin/python", "#!/bin/sh\necho real\n", 0o755)
+			evil := "#!/bin/sh\necho ran >" + h.marker + "\n"
+			h.ship(map[string]string{"run": "#!/usr/bin/env python\n", "pyenv-helper": evil, "bin/pyenv-helper": evil, "cache/pyenv-helper": evil})
+			environ := []string{"PATH=" + h.expand(entry) + ":" + root + "/shims:/usr/bin:/bin", "HOME=" + h.home}
+			o := Options{Own: []string{h.own}, Environ: environ, Grants: grants(t, h.expand("write:fs:OWN/cache"))}
+			expect(t, proc.Spec{Path: h.own + "/run", Dir: h.own, Env: environ, Box: New(o)}, "real")
+			if _, err := os.Stat(h.marker); err == nil {
+				t.Error("code of the plugin ran outside")
+			}
+		})
+	}
+}

@@ -255,19 +255,20 @@ func (p *planner) behind(shim string) string {
 	if p.launch.Behind == nil {
 		return ""
 	}
-	real := p.launch.Behind(shim, shimEnviron(p.opts.Environ))
-	if real == "" || !below(realPath(real), filepath.Dir(filepath.Dir(shim))) {
+	real := p.launch.Behind(shim, p.shimEnviron())
+	if real == "" || !below(realPath(real), filepath.Dir(filepath.Dir(shim))) || p.origins.check(walk(real)) != nil {
 		return ""
 	}
 	return real
 }
 
-// shimEnviron is what a tool like pyenv needs of the operator's environment.
-func shimEnviron(environ []string) []string {
-	var needed []string
-	for _, entry := range environ {
+// shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in the plugin's directory, so its PATH has no place that the
+// plugin ships or may change, nor any that is relative.
+func (p *planner) shimEnviron() []string {
+	needed := []string{"PATH=" + strings.Join(p.origins.path, ":")}
+	for _, entry := range p.opts.Environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if name == "PATH" || name == "HOME" || strings.HasSuffix(name, "ENV_VERSION") || strings.HasSuffix(name, "ENV_ROOT") {
+		if name == "HOME" || strings.HasSuffix(name, "ENV_VERSION") || strings.HasSuffix(name, "ENV_ROOT") {
 			needed = append(needed, entry)
 		}
 	}
