@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -374,5 +377,99 @@ func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 				t.Error("code of the plugin ran outside")
 			}
 		})
+	}
+}
+
+// TestTheListOfTreesIsWhole: whatever is mounted inside, the list of trees has it; without namespaces, whatever may be touched.
+func TestTheListOfTreesIsWhole(t *testing.T) {
+	needNamespaces(t)
+	dir, below := outsideTmp(t), t.TempDir()
+	guarded := append(ownHome(t, dir), ownHome(t, below)...)
+	write(t, dir+"/.local/share/plugins/p/file", "file", 0o644)
+	for name, texts := range map[string][]string{"nothing": nil, "reading": {"read:fs:" + dir}, "writing": {"write:fs:" + dir}, "below /tmp": {"read:fs:" + below}, "writing below /tmp": {"write:fs:" + below},
+		"a program": {"exec:sh:/bin/sh"}, "the network": {"net:*"}} {
+		t.Run(name, func(t *testing.T) {
+			var trees []Tree
+			o := Options{Own: []string{"/var/lib/dpkg"}, Guarded: guarded, Grants: grants(t, texts...), AnyProgram: true, OnPlan: func(list []Tree) { trees = list }}
+			for _, at := range strings.Fields(output(t, sh(o, "while read a b c d at rest; do echo $at; done </proc/self/mountinfo"))) {
+				at = strings.TrimPrefix(at, "/outside")
+				known := func(tree Tree) bool { return within(at, tree.Path) }
+				made := []string{"/", "/proc/keys", "/proc/key-users", dir + "/.config/patchbay", below + "/.config/patchbay"}
+				if !slices.ContainsFunc(trees, known) && !slices.Contains(made, at) {
+					t.Errorf("%s is mounted, and not in the list", at)
+				}
+			}
+		})
+	}
+	t.Run("by Landlock alone", func(t *testing.T) {
+		var trees []Tree
+		o := Options{System: needSimple(t), Grants: grants(t, "read:fs:"+dir+"/.config/other"), AnyProgram: true, OnPlan: func(list []Tree) { trees = list }}
+		s := sh(o, "for f in /etc/passwd /etc/hosts $HOME/x /proc/1/stat /tmp /var/tmp /dev/shm; do ls $f >/dev/null 2>&1 && echo $f; done; echo x >$HOME/x && echo $HOME")
+		for _, path := range strings.Fields(output(t, s)) {
+			known := func(tree Tree) bool { return within(path, tree.Path) }
+			if !slices.ContainsFunc(trees, known) {
+				t.Errorf("%s can be seen, and is not in the list", path)
+			}
+		}
+		if i := slices.IndexFunc(trees, func(tree Tree) bool { return tree.Because == BecauseMemory }); i >= 0 {
+			t.Errorf("%v is in the list, and not there", trees[i])
+		}
+	})
+}
+
+// TestDeepDirectoriesOfAPlugin: what a plugin leaves in its own directory on disk is removed, however deep it is, and does not cost the host its
+// descriptors. What a link in it leads to stays.
+func TestDeepDirectoriesOfAPlugin(t *testing.T) {
+	outside, private := t.TempDir(), t.TempDir()+"/private"
+	write(t, outside+"/kept", "kept", 0o600)
+	deepTree(t, private, 3000, outside)
+	var most atomic.Int64
+	stop, counting := make(chan bool), sync.WaitGroup{}
+	counting.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Microsecond):
+				open, _ := os.ReadDir("/proc/self/fd")
+				most.Store(max(most.Load(), int64(len(open))))
+			}
+		}
+	})
+	s := &session{box: New(Options{}), private: private}
+	s.over()
+	close(stop)
+	counting.Wait()
+	if _, err := os.Lstat(private); err == nil {
+		t.Error("it is left")
+	}
+	if _, err := os.Stat(outside + "/kept"); err != nil {
+		t.Error(err)
+	}
+	if most.Load() > 500 {
+		t.Errorf("the host had %d descriptors open", most.Load())
+	}
+}
+
+// deepTree makes directories in each other, with files, links, and names that are numbers beside them.
+func deepTree(t *testing.T, path string, depth int, target string) {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at, err := os.OpenRoot(path)
+	for n := range depth {
+		if err == nil {
+			err = errors.Join(at.Mkdir("d", 0o700), at.Mkdir(fmt.Sprint(n), 0o700), at.WriteFile("f", nil, 0o600), at.Symlink(target, "link"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, openErr := at.OpenRoot("d")
+		err = errors.Join(openErr, at.Close())
+		at = inner
+	}
+	if err := errors.Join(err, at.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -150,10 +150,7 @@ func isProgram(info os.FileInfo) bool {
 }
 
 // exists reports whether there is anything at the end of a way.
-func (w way) exists() bool {
-	_, err := os.Lstat(w.end)
-	return err == nil
-}
+func (w way) exists() bool { return exists(w.end) }
 
 // A Refusal is something that a plugin asks for and its sandbox does not give it.
 type Refusal struct {

@@ -49,6 +49,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p.plan.NoUnix = p.plan.Simple || b.opts.ReadAll || slices.ContainsFunc(b.opts.Grants, isFile)
 	p.plan.trees = p.plan.listTrees()
 	if p.plan.Simple {
+		p.plan.trees = p.plan.simpleTrees(private)
 		p.access(private)
 	}
 	return p.plan, nil
@@ -272,7 +273,7 @@ func (p *planner) access(private string) {
 			p.plan.Access = append(p.plan.Access, access{Path: m.Target})
 		}
 	}
-	for _, name := range []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"} {
+	for _, name := range nameFiles {
 		p.plan.Access = append(p.plan.Access, access{Path: realPath(name)})
 	}
 	p.plan.Access = append(p.plan.Access, access{Path: private, Write: true})
