@@ -360,11 +360,13 @@ func TestDirectoriesThatAManifestNames(t *testing.T) {
 func TestShimToolsRunNothingOfThePlugin(t *testing.T) {
 	needNamespaces(t)
 	for name, entry := range map[string]string{"the working directory": ".", "an empty entry": "", "a shipped directory": "OWN/bin", "a directory that it may change": "OWN/cache",
-		"a link among its files": "HOME/link"} {
+		"a link among its files": "HOME/link", "a link to a name with a colon": "HOME/colon"} {
 		t.Run(name, func(t *testing.T) {
 			h := newHideout(t, outsideTmp(t))
 			root := h.home + "/.pyenv"
 			link(t, h.own+"/bin", h.home+"/link")
+			write(t, h.home+"/x:bin/none", "", 0o755)
+			link(t, h.home+"/x:bin", h.home+"/colon")
 			write(t, root+"/shims/python", h.shim(root), 0o755)
 			write(t, root+"/libexec/pyenv", "#!/bin/sh\npyenv-helper\necho $PYENV_ROOT/versions/1/bin/python\n", 0o755)
 			write(t, root+"/versions/1/bin/python", "#!/bin/sh\necho real\n", 0o755)

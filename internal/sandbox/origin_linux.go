@@ -94,11 +94,50 @@ func (o *origins) names(end, first string) bool {
 	})
 }
 
+// isOwnFile reports whether a path below the plugin's own directory is, or would be made, a file.
+func (o *origins) isOwnFile(path string) bool {
+	if !slices.ContainsFunc(o.own, func(own string) bool { return below(path, own) }) {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && !info.IsDir() || err != nil && hasExtension(filepath.Base(path))
+}
+
+// firm refuses links right in the plugin's own directory that lead to a file which the plugin may change. Its manifest lies there, and says what the
+// plugin may do at its next start.
+func (o *origins) firm() error {
+	if len(o.writable) == 0 {
+		return nil
+	}
+	for _, dir := range o.own {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // it is a file, or the start will say what it is
+		}
+		for _, e := range entries {
+			w := walk(filepath.Join(dir, e.Name()))
+			if e.Type() == os.ModeSymlink && o.loose(w) {
+				return &Refusal{Why: fmt.Sprintf("it may change %s, to which %s leads: grant less for writing, or remove that link", w.end, w.path)}
+			}
+		}
+	}
+	return nil
+}
+
+// loose reports whether the plugin may change a file at the end of a way, or where the way ends.
+func (o *origins) loose(w way) bool {
+	info, err := os.Lstat(w.end)
+	return w.passes(o.writable...) || withinAny(w.end, o.writable) && (err != nil || !info.IsDir())
+}
+
 // leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever reads the grant would not know what it
-// grants. And it refuses one whose links have no end.
+// grants. It refuses one whose links have no end, and one to change a single file among the plugin's own.
 func (o *origins) leaves(g capability.Capability, w way) error {
 	if w.end == nowhere {
 		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
+	}
+	if g.Kind == capability.WriteFS && o.isOwnFile(w.end) {
+		return &Refusal{Why: fmt.Sprintf("%s is a file among the plugin's own files, as its manifest is: only a directory below its own may be written", g)}
 	}
 	l, shipped := w.through(o.own)
 	if !shipped || withinAny(w.end, o.own) {

@@ -81,6 +81,9 @@ func (p *planner) firm() error {
 	if p.opts.ReadAll {
 		return nil // what could be seen so can be seen anyway
 	}
+	if err := p.origins.firm(); err != nil {
+		return err
+	}
 	for _, m := range p.plan.Mounts {
 		if m.Kind != jail.Bind || m.Write {
 			continue

@@ -265,7 +265,8 @@ func (p *planner) behind(shim string) string {
 // shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in the plugin's directory, so its PATH has no place that the
 // plugin ships or may change, nor any that is relative.
 func (p *planner) shimEnviron() []string {
-	needed := []string{"PATH=" + strings.Join(p.origins.path, ":")}
+	apart := func(dir string) bool { return strings.Contains(dir, ":") } // it would be two entries, the second one relative
+	needed := []string{"PATH=" + strings.Join(slices.DeleteFunc(slices.Clone(p.origins.path), apart), ":")}
 	for _, entry := range p.opts.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if name == "HOME" || strings.HasSuffix(name, "ENV_VERSION") || strings.HasSuffix(name, "ENV_ROOT") {
