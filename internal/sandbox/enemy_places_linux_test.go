@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -116,4 +118,51 @@ func TestFilesOfItsOwnInTheOpen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAliases: a place has another path for each time that its file system is mounted.
+func TestAliases(t *testing.T) {
+	mounts := []mounted{{"8:1", "/", "/"}, {"0:5", "/", "/proc"}, {"8:2", "/", "/home"}, {"8:2", "/ann", "/mnt/ann"}, {"8:2", "/ann/.config/patchbay/agents", "/srv/agents"}, {"8:2", "/bob", "/mnt/bob"}, {"8:1", "/", "/mnt/root"}}
+	for path, want := range map[string][]string{
+		"/home/ann/.config/patchbay":        {"/mnt/ann/.config/patchbay", "/srv/agents"},
+		"/home/ann/.config/patchbay/agents": {"/mnt/ann/.config/patchbay/agents", "/srv/agents"},
+		"/home/bob":                         {"/mnt/bob"},
+		"/no/such/place":                    {"/mnt/root/no/such/place"},
+		"/proc/none":                        nil,
+	} {
+		if got := aliases(path, mounts); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestOwnPlacesByAnotherMount: a grant that reaches Patchbay's places by a bind mount of the operator's is refused.
+func TestOwnPlacesByAnotherMount(t *testing.T) {
+	needNamespaces(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	dir, other := outsideTmp(t), outsideTmp(t)
+	guarded := ownHome(t, dir)
+	for _, name := range []string{"/home", "/config"} {
+		if err := os.Mkdir(other+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, source := range map[string]string{"/home": dir, "/config": dir + "/.config/patchbay"} {
+		if err := syscall.Mount(source, other+at, "", syscall.MS_BIND, ""); err != nil {
+			t.Skipf("no bind mounts here: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := syscall.Unmount(other+at, 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, grant := range []string{"write:fs:D/home", "write:fs:D/home/.config", "write:fs:D/home/.config/patchbay", "write:fs:D/config", "write:fs:D", "read:fs:D/home", "read:fs:D/config", "read:fs:D/home/.local/state/patchbay"} {
+		if err := startError(t, sh(Options{Guarded: guarded, Grants: grants(t, strings.ReplaceAll(grant, "D", other))}, ":")); !strings.Contains(err.Error(), "which is Patchbay's own, by the mount") {
+			t.Errorf("%s: %v", grant, err)
+		}
+	}
+	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }

@@ -25,11 +25,12 @@ func (p *planner) guard() error {
 	if !p.opts.ReadAll && !slices.ContainsFunc(p.opts.Grants, isFile) {
 		return nil
 	}
+	mounts := readMounts()
 	for _, g := range p.opts.Grants {
 		if !isFile(g) {
 			continue
 		}
-		if err := p.guardGrant(g); err != nil {
+		if err := errors.Join(p.guardGrant(g), p.guardAliases(g, mounts)); err != nil {
 			return err
 		}
 	}
