@@ -159,10 +159,13 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 			}
 		})
 	}
-	for _, grant := range []string{"write:fs:D/home", "write:fs:D/home/.config", "write:fs:D/home/.config/patchbay", "write:fs:D/config", "write:fs:D", "read:fs:D/home", "read:fs:D/config", "read:fs:D/home/.local/state/patchbay"} {
+	for _, grant := range []string{"write:fs:D/home", "write:fs:D/home/.config", "write:fs:D/home/.config/patchbay", "write:fs:D/config/made", "write:fs:D/config", "write:fs:D", "read:fs:D/home", "read:fs:D/config", "read:fs:D/home/.local/state/patchbay"} {
 		if err := startError(t, sh(Options{Guarded: guarded, Grants: grants(t, strings.ReplaceAll(grant, "D", other))}, ":")); !strings.Contains(err.Error(), "which is Patchbay's own, by the mount") {
 			t.Errorf("%s: %v", grant, err)
 		}
+	}
+	if _, err := os.Lstat(dir + "/.config/patchbay/made"); err == nil {
+		t.Error("a directory was made in one of them")
 	}
 	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }

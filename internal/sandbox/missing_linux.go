@@ -20,7 +20,7 @@ func (b *Box) makeMissing() error {
 		if g.Kind != capability.WriteFS {
 			continue
 		}
-		if err := errors.Join(p.origins.leaves(g, walk(g.Path)), p.guardGrant(g)); err != nil {
+		if err := errors.Join(p.origins.leaves(g, walk(g.Path)), p.guardGrant(g), p.guardAliases(g, readMounts())); err != nil {
 			return err
 		}
 		if err := p.origins.makeMissing(g.Path); err != nil {
