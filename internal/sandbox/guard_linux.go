@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ func (p *planner) guard() error {
 		if !isFile(g) {
 			continue
 		}
-		if err := errors.Join(p.guardGrant(g), p.guardAliases(g, mounts)); err != nil {
+		if err := cmp.Or(p.guardGrant(g), p.guardAliases(g, mounts)); err != nil {
 			return err
 		}
 	}
