@@ -111,6 +111,8 @@ var shipments = []shipment{
 	{name: "a shipped link to read", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"read:fs:OWN/data"}, refusal: `add "read:fs:SECRET"`},
 	{name: "a shipped link to write", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"write:fs:OWN/data"}, refusal: `add "write:fs:SECRET"`},
 	{name: "a shipped link on the way to read", command: []string{"/bin/sh"}, files: map[string]string{"up": "-> HOME"}, grants: []string{"read:fs:OWN/up/.secret/key"}, refusal: `add "read:fs:SECRET/key"`},
+	{name: "variables of loaders, shells and the jail", command: []string{"/bin/bash", "-c", "OWN/env SECRET/key"}, files: map[string]string{"evil": "echo ran >HOME/ran-outside\n"},
+		env: []string{"BASH_ENV=OWN/evil", "ENV=OWN/evil", "LD_PRELOAD=OWN/env", "LD_LIBRARY_PATH=OWN", "LD_AUDIT=OWN/env", "PATCHBAY_JAIL=patchbay-jail-init:4:0", "GODEBUG=execerrdot=0", "GOCOVERDIR=SECRET", "TMPDIR=SECRET"}},
 	{name: "its manifest, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"manifest.yaml": "name: p\n"},
 		grants: []string{"write:fs:OWN/manifest.yaml"}, refusal: "among the plugin's own files"},
 	{name: "a manifest that is not there, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, grants: []string{"write:fs:OWN/manifest.yaml"}, refusal: "among the plugin's own files"},
