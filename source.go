@@ -76,7 +76,7 @@ func (h *Host) Source(ctx context.Context, name string) (Source, error) {
 	return s, nil
 }
 
-// readSource reads a file that somebody may have made endless since it was found.
+// readSource reads a file that somebody may have made endless, or a named pipe, since it was found.
 func readSource(path string) (string, error) {
 	content, err := plainfile.Read(path, maxSource)
 	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {

@@ -24,7 +24,7 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},
-		{Path: localsock.RuntimeDir(), Hidden: true},
+		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: ofUser(dirs, dir)})

@@ -65,11 +65,11 @@ func (d *diagnosis) elf() (why, fix string) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return "is a program for Linux or a BSD, not for " + here, build + here
 	}
-	file, err := elf.Open(d.path)
+	file, f, err := openELF(d.path)
 	if err != nil {
 		return "is a damaged program: " + err.Error(), reinstall
 	}
-	defer file.Close()
+	defer f.Close()
 	if !machineFits(file.Machine) {
 		return fmt.Sprintf("is a program for %s, this machine is %s", strings.TrimPrefix(file.Machine.String(), "EM_"), here), build + here
 	}

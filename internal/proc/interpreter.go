@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -128,7 +127,7 @@ func openRegular(file string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", file)
+		err = &fs.PathError{Op: "open", Path: file, Err: errors.New("not a regular file")}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

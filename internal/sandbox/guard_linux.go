@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +15,10 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
-// coverSize and coverFiles bound the empty directory that lies over a place that is not to be seen.
 const (
-	coverSize  = 64 << 10
-	coverFiles = 1 << 10
+	coverSize  = 64 << 10 // of the empty directory that lies over a place that is not to be seen
+	veilSize   = 4 << 20  // of one that has mount points in it
+	coverFiles = 1 << 10  // in either
 )
 
 // guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A grant that is or lies in one of them is refused. Where
@@ -24,11 +27,12 @@ func (p *planner) guard() error {
 	if !p.opts.ReadAll && !slices.ContainsFunc(p.opts.Grants, isFile) {
 		return nil
 	}
+	mounts := readMounts()
 	for _, g := range p.opts.Grants {
 		if !isFile(g) {
 			continue
 		}
-		if err := p.guardGrant(g); err != nil {
+		if err := cmp.Or(p.guardGrant(g), p.guardAliases(g, mounts)); err != nil {
 			return err
 		}
 	}
@@ -56,7 +60,8 @@ func (p *planner) guardGrant(g capability.Capability) error {
 	return nil
 }
 
-// cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all.
+// cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all. A directory that is to be hidden is made
+// where it is missing: it could be made while the plugin runs, and would then be in sight.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
 	root, write := p.containing(w)
@@ -68,26 +73,97 @@ func (p *planner) cover(place Place) error {
 	case p.plan.Simple:
 		return nil // an agent may read everything
 	}
-	if write {
-		if err := p.pin(w, root, place); err != nil {
-			return err
+	if err := p.pinLinks(w); err != nil {
+		return err
+	}
+	if place.Make {
+		if err := os.MkdirAll(w.end, 0o700); err != nil {
+			return fmt.Errorf("make %s, so that the plugin cannot: %w", w.end, err)
 		}
 	}
+	p.pin(w)
 	info, err := os.Lstat(w.end)
 	switch {
-	case err != nil:
-		return nil // it is not there, and what is above it cannot be changed
-	case !place.Hidden:
-		p.add("Patchbay's own, to be read only", jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Exec: p.opts.ReadAll, Lend: true, Missing: true})
-	case info.IsDir():
+	case err == nil && info.IsDir() && place.Hidden:
 		p.add("Patchbay's own, hidden", jail.Mount{Kind: jail.Temp, Target: w.end, Size: coverSize, Files: coverFiles})
+	case err == nil && info.IsDir():
+		p.add(becauseGuarded, p.readOnly(w.end))
 	default:
-		p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: w.end, Missing: true})
+		return p.coverFile(w.end, place, err == nil)
 	}
 	return nil
 }
 
-// containing is the largest tree of the outside that contains a place and is in sight, and whether it may be changed.
+const becauseGuarded = "Patchbay's own, to be read only"
+
+func (p *planner) readOnly(path string) jail.Mount {
+	return jail.Mount{Kind: jail.Bind, Source: path, Target: path, Exec: p.opts.ReadAll, Lend: true, Missing: true}
+}
+
+// coverFile covers a place that is a file, or is not there. What is mounted on a file is gone as soon as somebody replaces the file, as
+// editors do, and on a missing one nothing can be mounted. So it is the directory around it that is covered.
+func (p *planner) coverFile(path string, place Place, exists bool) error {
+	dir := filepath.Dir(path)
+	switch {
+	case p.isGuarded(dir) && !place.Hidden:
+		return nil // nothing in there can be changed
+	case !changeable(path) && !exists, !exists && !place.Hidden:
+		return nil // only the administrator makes it
+	case !changeable(path) && place.Hidden:
+		p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: path, Missing: true})
+		return nil
+	case !changeable(path):
+		p.add(becauseGuarded, p.readOnly(path))
+		return nil
+	case !p.isGuarded(dir) && withinAny(dir, p.origins.writable):
+		return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, path)}
+	}
+	return p.veil(dir)
+}
+
+// maxVeiled bounds how much a directory may hold that is shown without its hidden files.
+const maxVeiled = 1000
+
+// veil shows a directory as it is now, without what is hidden in it: an empty one lies over it, with all the rest mounted. So nothing that comes into the
+// directory later is in sight.
+func (p *planner) veil(dir string) error {
+	if p.has(jail.Firm, dir) {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("hide what Patchbay keeps in %s, where it is not there yet: %w", dir, err)
+	}
+	if len(entries) > maxVeiled {
+		return &Refusal{Why: fmt.Sprintf("%s has a file of Patchbay's in it that must be hidden, and more than %d others: move that file, or grant less", dir, maxVeiled)}
+	}
+	p.add("", jail.Mount{Kind: jail.Firm, Target: dir, Size: veilSize, Files: coverFiles})
+	for _, e := range entries {
+		p.unveil(filepath.Join(dir, e.Name()), e.Type())
+	}
+	return nil
+}
+
+// unveil shows one entry of a directory that is veiled.
+func (p *planner) unveil(path string, kind os.FileMode) {
+	isHidden := func(place Place) bool { return place.Hidden && (place.Path == path || realPath(place.Path) == path) }
+	switch {
+	case slices.ContainsFunc(p.opts.Guarded, isHidden), p.has(jail.Bind, path), p.has(jail.Temp, path):
+	case kind.IsRegular(), kind.IsDir():
+		p.add(becauseGuarded, p.readOnly(path))
+	case kind == os.ModeSymlink:
+		if target, err := os.Readlink(path); err == nil {
+			p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: path})
+		}
+	}
+}
+
+// has reports whether something of a kind is mounted at a path.
+func (p *planner) has(kind jail.Kind, path string) bool {
+	return slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == kind && m.Target == path })
+}
+
+// containing is a tree of the outside that contains a place and is in sight, and whether one of those may be changed.
 func (p *planner) containing(w way) (root string, write bool) {
 	if p.opts.ReadAll {
 		root = "/"
@@ -104,37 +180,45 @@ func (p *planner) containing(w way) (root string, write bool) {
 	return root, write
 }
 
-// passes reports whether a way has a link in a directory.
-func (w way) passes(dir string) bool {
-	_, ok := w.through([]string{dir})
+// passes reports whether a way has a link in one of some directories.
+func (w way) passes(dirs ...string) bool {
+	_, ok := w.through(dirs)
 	return ok
 }
 
-// pin keeps the directories between what may be written and a place from being moved away: each is mounted on itself, and what is
-// mounted cannot be renamed. A directory of the user's that is not there yet is made, since otherwise the plugin could make it. A link on the way
-// cannot be pinned.
-func (p *planner) pin(w way, root string, place Place) error {
-	i := slices.IndexFunc(w.links, func(l hop) bool { return within(l.at, root) && changeable(l.at) })
-	if i >= 0 {
-		l := w.links[i]
-		return &Refusal{Why: fmt.Sprintf("by write:fs:%s it may change the link %s, by which Patchbay finds %s: grant less", root, l.at, w.path)}
+// pinLinks refuses a link on the way to a place that the plugin may change: it cannot be pinned.
+func (p *planner) pinLinks(w way) error {
+	i := slices.IndexFunc(w.links, func(l hop) bool { return withinAny(l.at, p.origins.writable) && changeable(l.at) })
+	if i < 0 {
+		return nil
 	}
-	if place.Make {
-		if err := os.MkdirAll(w.end, 0o700); err != nil {
-			return fmt.Errorf("make %s, so that the plugin cannot: %w", w.end, err)
-		}
-	}
-	for dir := filepath.Dir(w.end); below(dir, root); dir = filepath.Dir(dir) {
-		if p.isGuarded(dir) || !changeable(dir) {
-			continue // it is covered, and so mounted; or cannot be moved anyway
-		}
-		p.add("write:fs:"+root, jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Write: true, Exec: p.opts.ReadAll, Lend: true, Missing: true})
-	}
-	return nil
+	l := w.links[i]
+	return &Refusal{Why: fmt.Sprintf("by write:fs:%s it may change the link %s, by which Patchbay finds %s: grant less", p.writable(l.at), l.at, w.path)}
 }
 
-// changeable reports whether the host's user may put something else in a path's place.
-func changeable(path string) bool { return unix.Access(filepath.Dir(path), unix.W_OK) == nil }
+// pin keeps the directories between what may be written and a place from being moved away: each is mounted on itself, and what is
+// mounted cannot be renamed. Of grants that lie in each other the outermost counts, since only that is mounted itself.
+func (p *planner) pin(w way) {
+	for dir := filepath.Dir(w.end); dir != "/"; dir = filepath.Dir(dir) {
+		inside := func(root string) bool { return below(dir, root) }
+		if !slices.ContainsFunc(p.origins.writable, inside) || p.isGuarded(dir) || !changeable(dir) {
+			continue // it cannot be moved, or is covered, and so mounted
+		}
+		p.add("write:fs:"+p.writable(dir), jail.Mount{Kind: jail.Bind, Source: dir, Target: dir, Write: true, Exec: p.opts.ReadAll, Lend: true, Missing: true})
+	}
+}
+
+// changeable reports whether the host's user may put something else in a path's place. Where directories are missing on the way, the last one that is
+// there counts.
+func changeable(path string) bool {
+	for path != "/" {
+		path = filepath.Dir(path)
+		if err := unix.Access(path, unix.W_OK); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil
+		}
+	}
+	return false
+}
 
 func (p *planner) isGuarded(dir string) bool {
 	return slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return within(dir, realPath(place.Path)) })

@@ -16,7 +16,7 @@ func ownHome(t *testing.T, home string) []Place {
 	write(t, home+"/.local/share/plugins/p/run", "run", 0o700)
 	return []Place{
 		{Path: home + "/.config/patchbay"}, {Path: home + "/.config/patchbay/config.toml"},
-		{Path: home + "/.config/patchbay/secrets.toml", Hidden: true}, {Path: home + "/.local/state/patchbay", Hidden: true},
+		{Path: home + "/.config/patchbay/secrets.toml", Hidden: true}, {Path: home + "/.local/state/patchbay", Make: true, Hidden: true},
 		{Path: home + "/.local/share/plugins"}, {Path: home + "/.config/dotagent/agents.d", Make: true},
 	}
 }

@@ -29,12 +29,8 @@ func (p *planner) places() {
 // home gives the program a home of its own, and tells it where: in the jail's own /tmp. The user's home is then no more than a part of the
 // path to what was granted in there, and nothing that may only be read lies in a place that may be written (see outside).
 func (p *planner) home() {
-	dir := env(p.plan.Env, "HOME")
-	if !filepath.IsAbs(dir) || p.plan.Simple {
-		return
-	}
-	dir = p.reach(dir)
-	if p.stays(dir) {
+	dir := p.named("HOME")
+	if dir == "" || p.stays(dir) {
 		return
 	}
 	place := p.ownTemporary()
@@ -52,22 +48,42 @@ func (p *planner) home() {
 
 // temporaryFiles are in a directory that is the jail's own.
 func (p *planner) temporaryFiles() {
-	dir := env(p.plan.Env, "TMPDIR")
-	if !filepath.IsAbs(dir) || p.plan.Simple {
-		return
-	}
-	if dir = p.reach(dir); !p.stays(dir) {
+	if dir := p.named("TMPDIR"); dir != "" && !p.stays(dir) {
 		p.setEnv("TMPDIR", cmp.Or(p.ownTemporary(), "/tmp"))
 	}
+}
+
+// named is the directory that a variable names, without links; empty where it names none, or nothing can be put elsewhere. The links on the way to the
+// operator's own are there inside, too. A manifest may name another directory. Its links are followed only where it leads to what is granted: else
+// the plugin would learn what a link of the operator's says.
+func (p *planner) named(variable string) string {
+	dir := env(p.plan.Env, variable)
+	w := walk(dir)
+	switch {
+	case !filepath.IsAbs(dir) || p.plan.Simple:
+		return ""
+	case dir == env(p.opts.Environ, variable):
+		return p.reach(dir)
+	case len(w.links) == 0 || p.granted(w.end):
+		return w.end
+	}
+	return noHome
+}
+
+// noHome is the home of accounts that have none.
+const noHome = "/nonexistent"
+
+// granted reports whether a path is, or lies in, something that may be read or changed.
+func (p *planner) granted(path string) bool {
+	return slices.ContainsFunc(p.opts.Grants, func(g capability.Capability) bool { return isFile(g) && within(path, realPath(g.Path)) })
 }
 
 // stays reports whether a directory that the environment names is there: because it is granted, or has to be as it is, or lies in one that
 // is the jail's own.
 func (p *planner) stays(dir string) bool {
 	below := func(root string) bool { return within(dir, root) }
-	granted := func(g capability.Capability) bool { return isFile(g) && within(dir, realPath(g.Path)) }
 	switch {
-	case dir == "/", dir == "/usr", slices.ContainsFunc(p.opts.Grants, granted):
+	case dir == "/", dir == "/usr", p.granted(dir):
 		return true
 	case slices.ContainsFunc(temporary, below):
 		p.add("", jail.Mount{Kind: jail.Dir, Target: dir})

@@ -2,9 +2,9 @@ package sandbox
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // headSize is how much of a loader the kernel is told, to know it by: the header of an ELF file, in which is the address it begins at
@@ -39,16 +39,11 @@ func (p *planner) startableAt(file string) bool {
 	return slices.ContainsFunc(p.startable, func(place string) bool { return within(file, realPath(place)) })
 }
 
-// head is the beginning of a file; nil where it has none, as a directory.
+// head is the beginning of a file; nil where it has none, as a directory or a named pipe.
 func head(path string) []byte {
-	file, err := os.Open(path)
-	if err != nil {
+	start := proc.Head(path)
+	if len(start) < headSize {
 		return nil
 	}
-	defer file.Close()
-	start := make([]byte, headSize)
-	if _, err := io.ReadFull(file, start); err != nil {
-		return nil
-	}
-	return start
+	return start[:headSize]
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +21,7 @@ func (b *Box) makeMissing() error {
 		if g.Kind != capability.WriteFS {
 			continue
 		}
-		if err := p.guardGrant(g); err != nil {
+		if err := cmp.Or(p.origins.leaves(g, walk(g.Path)), p.guardGrant(g), p.guardAliases(g, readMounts())); err != nil {
 			return err
 		}
 		if err := p.origins.makeMissing(g.Path); err != nil {

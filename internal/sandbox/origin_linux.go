@@ -30,8 +30,8 @@ const (
 type origins struct {
 	own      []string // the plugin's files
 	writable []string // what the plugin may change
-	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change
-	named    []string // the programs outside of the plugin's files that exec: capabilities name
+	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change, or could by a link
+	named    []way    // the programs outside of the plugin's files that exec: capabilities name
 }
 
 func newOrigins(o *Options) origins {
@@ -45,11 +45,17 @@ func newOrigins(o *Options) origins {
 		}
 	}
 	for _, dir := range proc.SearchPath(o.Environ) {
-		if real := realPath(dir); filepath.IsAbs(dir) && !withinAny(real, places.own) && !withinAny(real, places.writable) {
-			places.path = append(places.path, real)
+		if w := walk(dir); filepath.IsAbs(dir) && !places.decides(w) {
+			places.path = append(places.path, w.end)
 		}
 	}
 	return places
+}
+
+// decides reports whether the plugin decides where a way ends: by a link that it ships or may change, or since the end itself is its own.
+func (o *origins) decides(w way) bool {
+	theirs := slices.Concat(o.own, o.writable)
+	return withinAny(w.end, theirs) || w.passes(theirs...)
 }
 
 // systemDirs are where systems keep what can be executed.
@@ -73,10 +79,73 @@ func (o *origins) of(w way) (from origin, first string) {
 		return fromSystem, first
 	case slices.Contains(o.path, filepath.Dir(first)):
 		return fromOperator, first
-	case slices.Contains(o.named, w.end):
+	case o.names(w.end, first):
 		return fromGrant, first
 	}
 	return unknown, first
+}
+
+// names reports whether an exec: capability names a program, and the place by which it is found. Another link to the same program
+// may be part of another installation, whose libraries nobody granted.
+func (o *origins) names(end, first string) bool {
+	return slices.ContainsFunc(o.named, func(n way) bool {
+		at := func(l hop) bool { return l.at == first }
+		return n.end == end && (first == end || slices.ContainsFunc(n.links, at))
+	})
+}
+
+// isOwnFile reports whether a path below the plugin's own directory is, or would be made, a file.
+func (o *origins) isOwnFile(path string) bool {
+	if !slices.ContainsFunc(o.own, func(own string) bool { return below(path, own) }) {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && !info.IsDir() || err != nil && hasExtension(filepath.Base(path))
+}
+
+// firm refuses links right in the plugin's own directory that lead to a file which the plugin may change. Its manifest lies there, and says what the
+// plugin may do at its next start.
+func (o *origins) firm() error {
+	if len(o.writable) == 0 {
+		return nil
+	}
+	for _, dir := range o.own {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // it is a file, or the start will say what it is
+		}
+		for _, e := range entries {
+			w := walk(filepath.Join(dir, e.Name()))
+			if e.Type() == os.ModeSymlink && o.loose(w) {
+				return &Refusal{Why: fmt.Sprintf("it may change %s, to which %s leads: grant less for writing, or remove that link", w.end, w.path)}
+			}
+		}
+	}
+	return nil
+}
+
+// loose reports whether the plugin may change a file at the end of a way, or where the way ends.
+func (o *origins) loose(w way) bool {
+	info, err := os.Lstat(w.end)
+	return w.passes(o.writable...) || withinAny(w.end, o.writable) && (err != nil || !info.IsDir())
+}
+
+// leaves refuses a grant of files that leads out of the plugin's own by a link among them: whoever reads the grant would not know what it
+// grants. It refuses one whose links have no end, and one to change a single file among the plugin's own.
+func (o *origins) leaves(g capability.Capability, w way) error {
+	if w.end == nowhere {
+		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way: name what it leads to", g, maxLinks)}
+	}
+	if g.Kind == capability.WriteFS && o.isOwnFile(w.end) {
+		return &Refusal{Why: fmt.Sprintf("%s is a file among the plugin's own files, as its manifest is: only a directory below its own may be written", g)}
+	}
+	l, shipped := w.through(o.own)
+	if !shipped || withinAny(w.end, o.own) {
+		return nil
+	}
+	real := g
+	real.Path = w.end
+	return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
 }
 
 // ships reports whether the way to a program begins in the plugin's own files and leaves them.
@@ -86,6 +155,9 @@ func (o *origins) ships(w way) bool {
 
 // check refuses a way to a program that the plugin itself can change, and a file that is no program.
 func (o *origins) check(w way) error {
+	if w.end == nowhere {
+		return &Refusal{Why: fmt.Sprintf("%s has more than %d links on its way", w.path, maxLinks)}
+	}
 	if l, loose := w.through(o.writable); loose {
 		return &Refusal{Why: fmt.Sprintf("%s is found by the link %s, which the plugin may change: grant less for writing", w.path, l.at)}
 	}
@@ -117,10 +189,7 @@ func isProgram(info os.FileInfo) bool {
 }
 
 // exists reports whether there is anything at the end of a way.
-func (w way) exists() bool {
-	_, err := os.Lstat(w.end)
-	return err == nil
-}
+func (w way) exists() bool { return exists(w.end) }
 
 // A Refusal is something that a plugin asks for and its sandbox does not give it.
 type Refusal struct {

@@ -52,6 +52,7 @@ func (b *Box) plan(l proc.Launch, private string) (*draft, error) {
 	p.plan.trees = p.plan.listTrees()
 	if p.plan.Simple {
 		p.plan.Attributes = attributesOf(&b.opts)
+		p.plan.trees = p.plan.simpleTrees(private)
 		p.access(private)
 	}
 	return p.plan, nil
@@ -82,6 +83,9 @@ type planner struct {
 func (p *planner) firm() error {
 	if p.opts.ReadAll {
 		return nil // what could be seen so can be seen anyway
+	}
+	if err := p.origins.firm(); err != nil {
+		return err
 	}
 	for _, m := range p.plan.Mounts {
 		if m.Kind != jail.Bind || m.Write {
@@ -189,14 +193,11 @@ func (p *planner) grants() error {
 }
 
 // grant mounts what may be read or written. What lies within something that may be written is not mounted a second time, and no
-// link in there is followed: the plugin could have put it there, to a place it may not see. A link among the plugin's own files leads
-// nowhere either: whoever reads the grant would not know what it grants.
+// link in there is followed: the plugin could have put it there, to a place it may not see.
 func (p *planner) grant(g capability.Capability) error {
 	w := walk(g.Path)
-	if l, shipped := w.through(p.origins.own); shipped && !withinAny(w.end, p.origins.own) {
-		real := g
-		real.Path = w.end
-		return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
+	if err := p.origins.leaves(g, w); err != nil {
+		return err
 	}
 	write := g.Kind == capability.WriteFS
 	for _, root := range p.origins.writable {
@@ -278,7 +279,7 @@ func (p *planner) access(private string) {
 			p.plan.Access = append(p.plan.Access, access{Path: m.Target})
 		}
 	}
-	for _, name := range []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"} {
+	for _, name := range nameFiles {
 		p.plan.Access = append(p.plan.Access, access{Path: realPath(name)})
 	}
 	p.plan.Access = append(p.plan.Access, access{Path: private, Write: true})

@@ -58,7 +58,7 @@ func (p *planner) name(g capability.Capability) error {
 	case !w.exists():
 		p.note("%s: there is no such program; the plugin runs without it", g)
 	case !p.origins.ships(w) && !withinAny(w.end, p.origins.own):
-		p.origins.named = append(p.origins.named, w.end)
+		p.origins.named = append(p.origins.named, w)
 	}
 	return nil
 }
@@ -264,19 +264,21 @@ func (p *planner) behind(shim string) string {
 	if p.launch.Behind == nil {
 		return ""
 	}
-	real := p.launch.Behind(shim, shimEnviron(p.opts.Environ))
-	if real == "" || !below(realPath(real), filepath.Dir(filepath.Dir(shim))) {
+	real := p.launch.Behind(shim, p.shimEnviron())
+	if real == "" || !below(realPath(real), filepath.Dir(filepath.Dir(shim))) || p.origins.check(walk(real)) != nil {
 		return ""
 	}
 	return real
 }
 
-// shimEnviron is what a tool like pyenv needs of the operator's environment.
-func shimEnviron(environ []string) []string {
-	var needed []string
-	for _, entry := range environ {
+// shimEnviron is what a tool like pyenv needs of the operator's environment. It runs outside, in the plugin's directory, so its PATH has no place that the
+// plugin ships or may change, nor any that is relative.
+func (p *planner) shimEnviron() []string {
+	apart := func(dir string) bool { return strings.Contains(dir, ":") } // it would be two entries, the second one relative
+	needed := []string{"PATH=" + strings.Join(slices.DeleteFunc(slices.Clone(p.origins.path), apart), ":")}
+	for _, entry := range p.opts.Environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if name == "PATH" || name == "HOME" || strings.HasSuffix(name, "ENV_VERSION") || strings.HasSuffix(name, "ENV_ROOT") {
+		if name == "HOME" || strings.HasSuffix(name, "ENV_VERSION") || strings.HasSuffix(name, "ENV_ROOT") {
 			needed = append(needed, entry)
 		}
 	}

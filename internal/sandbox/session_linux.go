@@ -271,7 +271,7 @@ func (s *session) over() {
 	s.descriptors.Give(s.taken)
 	s.taken = 0
 	if s.private != "" {
-		if err := os.RemoveAll(s.private); err != nil {
+		if err := removeTree(s.private); err != nil {
 			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)
 		}
 	}

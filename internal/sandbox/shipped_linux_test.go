@@ -111,6 +111,19 @@ var shipments = []shipment{
 	{name: "a shipped link to read", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"read:fs:OWN/data"}, refusal: `add "read:fs:SECRET"`},
 	{name: "a shipped link to write", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"write:fs:OWN/data"}, refusal: `add "write:fs:SECRET"`},
 	{name: "a shipped link on the way to read", command: []string{"/bin/sh"}, files: map[string]string{"up": "-> HOME"}, grants: []string{"read:fs:OWN/up/.secret/key"}, refusal: `add "read:fs:SECRET/key"`},
+	{name: "variables of loaders, shells and the jail", command: []string{"/bin/bash", "-c", "OWN/env SECRET/key"}, files: map[string]string{"evil": "echo ran >HOME/ran-outside\n"},
+		env: []string{"BASH_ENV=OWN/evil", "ENV=OWN/evil", "LD_PRELOAD=OWN/env", "LD_LIBRARY_PATH=OWN", "LD_AUDIT=OWN/env", "PATCHBAY_JAIL=patchbay-jail-init:4:0", "GODEBUG=execerrdot=0", "GOCOVERDIR=SECRET", "TMPDIR=SECRET"}},
+	{name: "its manifest, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"manifest.yaml": "name: p\n"},
+		grants: []string{"write:fs:OWN/manifest.yaml"}, refusal: "among the plugin's own files"},
+	{name: "a manifest that is not there, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, grants: []string{"write:fs:OWN/manifest.yaml"}, refusal: "among the plugin's own files"},
+	{name: "a shipped link to its manifest, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"manifest.yaml": "name: p\n", "x": "-> manifest.yaml"},
+		grants: []string{"write:fs:OWN/x"}, refusal: "among the plugin's own files"},
+	{name: "its manifest by a link, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/cache/m"}, files: map[string]string{"manifest.yaml": "-> cache/m", "cache/m": ""},
+		grants: []string{"write:fs:OWN/cache"}, refusal: "it may change OWN/cache/m, to which OWN/manifest.yaml leads"},
+	{name: "its manifest by a link to nothing, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/cache/m"}, files: map[string]string{"manifest.yaml": "-> cache/m"},
+		grants: []string{"write:fs:OWN/cache"}, refusal: "it may change OWN/cache/m, to which OWN/manifest.yaml leads"},
+	{name: "its manifest by two links, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/cache/m"}, files: map[string]string{"manifest.yaml": "-> cache/d/m", "cache/d": "-> OWN/other", "other/m": ""},
+		grants: []string{"write:fs:OWN/cache"}, refusal: "to which OWN/manifest.yaml leads"},
 	{name: "a program in a directory that may be written", command: []string{"/bin/sh"}, files: map[string]string{"cache/tool": "#!/bin/sh\n"},
 		grants: []string{"write:fs:OWN/cache", "exec:tool:OWN/cache/tool"}, refusal: "it may change OWN/cache/tool"},
 	{name: "an interpreter in a directory that may be written", files: map[string]string{"run": "#!OWN/cache/tool\n", "cache/tool": "#!/bin/sh\n"},
@@ -166,6 +179,9 @@ func (h hideout) hold(c shipment, system *System) {
 	}
 	if _, err := os.Stat(h.marker); err == nil {
 		h.t.Error("code of the plugin ran outside")
+	}
+	if text, err := os.ReadFile(h.own + "/manifest.yaml"); err == nil && strings.Contains(string(text), "evil") {
+		h.t.Errorf("its manifest is %q", text)
 	}
 	h.mountsNothing(box, s)
 }

@@ -150,7 +150,7 @@ func TestHomeAndTemporaryFiles(t *testing.T) {
 		s := newScene(t)
 		write(t, s.dir+"/real/me/plugin/data", "its own", 0o644)
 		link(t, "real", s.dir+"/home")
-		s.seesWith(Options{Own: []string{s.dir + "/home/me/plugin"}}, home(s.dir+"/home/me"), "see $HOME/plugin/data; put $HOME/new", "its own\nput")
+		s.seesWith(Options{Own: []string{s.dir + "/home/me/plugin"}, Environ: []string{testPath, "HOME=" + s.dir + "/home/me"}}, home(s.dir+"/home/me"), "see $HOME/plugin/data; put $HOME/new", "its own\nput")
 	})
 	t.Run("home that is granted is the real one", func(t *testing.T) {
 		s := newScene(t)

@@ -44,8 +44,12 @@ func isTree(m jail.Mount) bool {
 	if m.Kind != jail.Bind {
 		return m.Kind == jail.Temp || m.Kind == jail.Proc
 	}
-	_, err := os.Lstat(m.Source)
-	return err == nil && (m.Source != hidden || m.Target == hidden)
+	return exists(m.Source) && (m.Source != hidden || m.Target == hidden)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func accessOf(m jail.Mount) Access {
@@ -56,4 +60,28 @@ func accessOf(m jail.Mount) Access {
 		return Execute
 	}
 	return Read
+}
+
+// nameFiles are the files in which programs look people and machines up. Without mounts they cannot be made up.
+var nameFiles = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/host.conf"}
+
+// simpleTrees lists what is there without namespaces: nothing is in memory, and the files of names and of processes are the system's.
+func (d *draft) simpleTrees(private string) []Tree {
+	trees := []Tree{{private, Write, "its own, on disk until it ends"}}
+	for _, t := range d.listTrees() {
+		if t.Because == BecauseMemory {
+			continue
+		}
+		if t.Path == "/proc" {
+			t.Because = BecauseSystem
+		}
+		trees = append(trees, t)
+	}
+	for _, name := range nameFiles {
+		if path := realPath(name); exists(path) && !slices.ContainsFunc(trees, func(t Tree) bool { return t.Path == path }) {
+			trees = append(trees, Tree{path, Read, BecauseSystem})
+		}
+	}
+	slices.SortStableFunc(trees, func(a, b Tree) int { return cmp.Compare(a.Path, b.Path) })
+	return trees
 }

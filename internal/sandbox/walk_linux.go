@@ -10,6 +10,9 @@ import (
 // maxLinks is how many links in a row are followed, as by the kernel.
 const maxLinks = 40
 
+// nowhere is the end of a way with more links than that. Nothing can be made there, since what is above it is a file.
+const nowhere = "/dev/null/nowhere"
+
 // A hop is a symbolic link on the way to a file.
 type hop struct {
 	at     string // where it lies; no other link is part of this path
@@ -20,10 +23,11 @@ type hop struct {
 type way struct {
 	path  string // as it was named
 	links []hop  // in the order in which they are followed
-	end   string // where it ends; without any link
+	end   string // where it ends, without any link; nowhere: it has too many
 }
 
-// walk follows a path from the root on, as the kernel would. What does not exist is taken as it is written.
+// walk follows a path from the root on, as the kernel would. What does not exist is taken as it is written. A way must not end at a link that
+// was not followed: whoever walks on from there would come to a place that nobody has judged.
 func walk(path string) way {
 	w := way{path: path}
 	at, rest := "/", path
@@ -31,9 +35,13 @@ func walk(path string) way {
 		name, after, _ := strings.Cut(rest, "/")
 		next := filepath.Join(at, name) // also for "", "." and ".."
 		target, err := os.Readlink(next)
-		if err != nil || name == "" || name == "." || name == ".." || len(w.links) == maxLinks {
+		if err != nil || name == "" || name == "." || name == ".." {
 			at, rest = next, after
 			continue
+		}
+		if len(w.links) == maxLinks {
+			w.end = nowhere
+			return w
 		}
 		w.links = append(w.links, hop{next, target})
 		if filepath.IsAbs(target) {

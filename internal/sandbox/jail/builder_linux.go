@@ -8,6 +8,7 @@ type builder struct {
 	place  string // where the new root is mounted for now
 	root   int
 	procfs int // -1: there is none
+	firm   []int
 
 	covered bool // something that was granted lies over the root itself
 }
@@ -19,12 +20,8 @@ func (b *builder) make(m *Mount, tree int) error {
 		return b.attach(tree, m.Target)
 	case Proc:
 		return b.attach(b.procfs, m.Target)
-	case Temp:
-		fs, err := newMount("tmpfs", mountAttrNoexec, "size", decimal(uint64(m.Size)), "nr_inodes", decimal(uint64(m.Files)), "mode", "1777")
-		if err != nil {
-			return err
-		}
-		return b.attach(fs, m.Target)
+	case Temp, Firm:
+		return b.memory(m)
 	case Dir:
 		dir, err := b.directory(m.Target)
 		if err == nil {
@@ -37,6 +34,37 @@ func (b *builder) make(m *Mount, tree int) error {
 		return b.content(m)
 	}
 	return wrong("unknown kind " + string(m.Kind))
+}
+
+// memory makes an empty directory in memory. A firm one is kept open, to be closed to changes at the end.
+func (b *builder) memory(m *Mount) error {
+	mode := "1777"
+	if m.Kind == Firm {
+		mode = "0755"
+	}
+	fs, err := newMount("tmpfs", mountAttrNoexec, "size", decimal(uint64(m.Size)), "nr_inodes", decimal(uint64(m.Files)), "mode", mode)
+	if err != nil {
+		return err
+	}
+	if m.Kind == Firm {
+		kept, err := duplicate(fs)
+		if err != nil {
+			return err
+		}
+		b.firm = append(b.firm, kept)
+	}
+	return b.attach(fs, m.Target)
+}
+
+// finish closes the firm directories to changes.
+func (b *builder) finish() error {
+	for _, fs := range b.firm {
+		if err := setMount(fs, 0, &mountAttr{set: mountAttrRdonly}); err != nil {
+			return while(err, "close a directory to changes")
+		}
+		_ = syscall.Close(fs)
+	}
+	return nil
 }
 
 // link makes a symbolic link, unless it is there already, or what was granted is without it.

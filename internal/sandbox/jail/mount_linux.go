@@ -34,6 +34,9 @@ func (s *stage) mounts(plan []Mount, trees []int) error {
 			return while(err, "mount "+plan[i].Target)
 		}
 	}
+	if err := b.finish(); err != nil {
+		return err
+	}
 	return while(enter(b.root, !b.covered), "enter the root directory")
 }
 

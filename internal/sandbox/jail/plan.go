@@ -13,7 +13,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "4"
+const Protocol = "5"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
@@ -62,8 +62,8 @@ type Mount struct {
 	Exec    bool   // Bind: what is in it may be mapped for execution
 	Devices bool   // Bind: it is a device
 	Content string // File
-	Size    int64  // Temp: at most this many bytes
-	Files   int64  // Temp: at most this many files and directories
+	Size    int64  // Temp, Firm: at most this many bytes
+	Files   int64  // Temp, Firm: at most this many files and directories
 	Missing bool   // Bind: may be absent, and is then left out
 	Lend    bool   // Bind: files of the host's user are the program's own, also where it runs as another
 }
@@ -75,6 +75,7 @@ type Kind string
 const (
 	Bind Kind = "bind" // a file or directory of the outside
 	Temp Kind = "temp" // an empty directory in memory
+	Firm Kind = "firm" // the same, and once the jail is built nothing can be added to it
 	Proc Kind = "proc" // the processes of the jail
 	Link Kind = "link" // a symbolic link
 	File Kind = "file" // a small file with a given content, read-only

@@ -283,3 +283,12 @@ func setSignal(s syscall.Signal, action uint64) {
 	act := [4]uint64{action} // struct sigaction of the kernel, whose first member it is; no flags and no mask
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, sizeofSignalSet, 0, 0)
 }
+
+// duplicate returns another descriptor of the same file.
+func duplicate(fd int) (int, error) {
+	n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
+}

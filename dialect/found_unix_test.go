@@ -1,0 +1,36 @@
+//go:build unix
+
+package dialect
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestANamedPipeAsAManifest: nobody writes to it, and the host must not wait for somebody who does.
+func TestANamedPipeAsAManifest(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "manifest.yaml")
+	must(t, syscall.Mkfifo(pipe, 0o755))
+	done := make(chan error, 1)
+	go func() {
+		_, err := ReadManifest(pipe, 1024)
+		if IsScript(pipe) {
+			t.Error("it is taken for a script")
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || err.Error() != pipe+": not a regular file" {
+			t.Errorf("%v", err)
+		}
+		if strings.Count(err.Error(), pipe) != 1 {
+			t.Errorf("the path is not told once: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the host waits for a writer")
+	}
+}

@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+)
+
+// A mounted is a part of a file system that is to be seen at a path.
+type mounted struct {
+	device string // of the file system
+	root   string // the part of it
+	at     string
+}
+
+// readMounts reads what is mounted for this process; nil where that cannot be read, as without /proc.
+func readMounts() []mounted {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	var list []mounted
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			list = append(list, mounted{fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4])})
+		}
+	}
+	return list
+}
+
+// aliases are the other paths at which a place, or a part of it, is to be seen, since its file system is mounted more than once. The path has no links.
+func aliases(path string, mounts []mounted) []string {
+	var own mounted
+	for _, m := range mounts { // the later one lies on top
+		if within(path, m.at) && len(m.at) >= len(own.at) {
+			own = m
+		}
+	}
+	inside := join(own.root, rest(path, own.at))
+	var others []string
+	for _, m := range mounts {
+		alias := m.at
+		switch {
+		case m.device != own.device:
+			continue
+		case within(inside, m.root):
+			alias = join(m.at, rest(inside, m.root))
+		case !within(m.root, inside):
+			continue
+		}
+		if !within(alias, path) && !differs(alias, path, within(inside, m.root)) {
+			others = append(others, alias)
+		}
+	}
+	return others
+}
+
+// differs reports that two paths lead to different files: something else is mounted over one of them. whole: they should be the same.
+func differs(alias, path string, whole bool) bool {
+	one, err := os.Lstat(alias)
+	other, otherErr := os.Lstat(path)
+	return whole && err == nil && otherErr == nil && !os.SameFile(one, other)
+}
+
+// rest is what follows a directory in a path.
+func rest(path, dir string) string { return strings.TrimPrefix(strings.TrimPrefix(path, dir), "/") }
+
+// join puts a path below a directory.
+func join(dir, below string) string {
+	if below == "" {
+		return dir
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + below
+}
+
+// guardAliases refuses a grant that opens one of Patchbay's places under another name, by which it would not be covered.
+func (p *planner) guardAliases(g capability.Capability, mounts []mounted) error {
+	end := realPath(g.Path)
+	for _, place := range p.opts.Guarded {
+		if !place.Hidden && g.Kind != capability.WriteFS {
+			continue
+		}
+		for _, alias := range aliases(realPath(place.Path), mounts) {
+			if within(end, alias) || within(alias, end) {
+				return &Refusal{Why: fmt.Sprintf("%s opens %s, which is Patchbay's own, by the mount in which it is %s: grant less, or another directory", g, place.Path, alias)}
+			}
+		}
+	}
+	return nil
+}

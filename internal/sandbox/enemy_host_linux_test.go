@@ -1,0 +1,268 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// mostMemory is what a start may cost the host; one takes less than 1 MiB.
+const mostMemory = 64 << 20
+
+// startsInTime starts a plugin, or not: the host must not hang.
+func (h hideout) startsInTime(s proc.Spec) error {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	done := make(chan error, 1)
+	g := proc.NewGroup(nil)
+	go func() {
+		_, err := g.Run(ctx, s, proc.Call{})
+		done <- errors.Join(err, g.Close())
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(2 * patience):
+		h.t.Error("the host hangs")
+		return nil
+	}
+}
+
+// TestOddFilesDoNotHoldTheHost: a file that cannot be read to its end, or at all, keeps the host neither waiting nor busy.
+func TestOddFilesDoNotHoldTheHost(t *testing.T) {
+	needNamespaces(t)
+	fifo := func(name string) func(h hideout) {
+		return func(h hideout) {
+			if err := syscall.Mkfifo(filepath.Join(h.own, name), 0o755); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		ship  func(h hideout)
+		grant string
+	}{
+		{"a named pipe as its program", nil, fifo("run"), "net:[]"},
+		{"a named pipe as an interpreter", map[string]string{"run": "#!OWN/pipe\n"}, fifo("pipe"), "net:[]"},
+		{"a named pipe as a loader", map[string]string{"run": "ELF OWN/pipe"}, fifo("pipe"), "net:[]"},
+		{"a named pipe that exec: names", map[string]string{"run": "#!/bin/sh\n"}, fifo("pipe"), "exec:pipe:OWN/pipe"},
+		{"a named pipe that env finds", map[string]string{"run": "#!/usr/bin/env -S PATH=OWN:/bin pipe\n"}, fifo("pipe"), "net:[]"},
+		{"a terabyte of nothing as its program", nil, func(h hideout) { h.sparse("run", nil) }, "net:[]"},
+		{"an ELF program with names without end", nil, func(h hideout) { h.sparse("run", elfSections(2, 1<<27)) }, "net:[]"},
+		{"an ELF program with sections without end", nil, func(h hideout) { h.sparse("run", elfSections(0, 1<<21)) }, "net:[]"},
+		{"an ELF program with too many program headers", nil, func(h hideout) { h.sparse("run", elfHeaders(1<<13-1, 1<<14)) }, "net:[]"},
+	} {
+		for system, s := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
+			t.Run(system+"/"+c.name, func(t *testing.T) {
+				h := newHideout(t, outsideTmp(t))
+				h.ship(c.files)
+				c.ship(h)
+				o := Options{Own: []string{h.own}, Environ: []string{testPath}, Grants: grants(t, h.expand(c.grant)), System: s}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				t.Log(h.startsInTime(proc.Spec{Path: h.own + "/run", Dir: h.own, Env: []string{testPath}, Box: New(o)}))
+				runtime.ReadMemStats(&after)
+				if took := after.TotalAlloc - before.TotalAlloc; took > mostMemory {
+					t.Errorf("the host took %d MiB for it", took>>20)
+				}
+			})
+		}
+	}
+}
+
+// sparse makes a file of a terabyte that begins with some bytes.
+func (h hideout) sparse(name string, head []byte) {
+	h.t.Helper()
+	path := filepath.Join(h.own, name)
+	write(h.t, path, string(head), 0o755)
+	if err := os.Truncate(path, 1<<40); err != nil {
+		h.t.Skipf("no sparse files here: %v", err)
+	}
+}
+
+// elfSections is the head of an ELF file that has so many sections, the second of which is so large and has their names. Where there is none, the size
+// is how many there are.
+func elfSections(count uint16, size uint64) []byte {
+	const headerSize, sectionSize = 64, 64
+	b := make([]byte, headerSize+2*sectionSize)
+	copy(b, "\x7fELF\x02\x01\x01")
+	le := binary.LittleEndian
+	le.PutUint16(b[16:], 2)  // an executable
+	le.PutUint16(b[18:], 62) // for amd64
+	le.PutUint32(b[20:], 1)
+	le.PutUint64(b[40:], headerSize) // e_shoff
+	le.PutUint16(b[52:], headerSize)
+	le.PutUint16(b[54:], 56)
+	le.PutUint16(b[58:], sectionSize)
+	le.PutUint16(b[60:], count)
+	section := b[headerSize:]
+	if count == 0 {
+		le.PutUint64(section[32:], size)
+		return b
+	}
+	le.PutUint16(b[62:], 1)
+	section = section[sectionSize:]
+	le.PutUint32(section[4:], 3) // SHT_STRTAB
+	le.PutUint64(section[24:], headerSize)
+	le.PutUint64(section[32:], size)
+	return b
+}
+
+// elfHeaders is the head of one that has so many program headers of so many bytes.
+func elfHeaders(count, size uint16) []byte {
+	b := elfSections(0, 0)
+	clear(b[40:48])
+	le := binary.LittleEndian
+	le.PutUint64(b[32:], 64)
+	le.PutUint16(b[54:], size)
+	le.PutUint16(b[56:], count)
+	return b
+}
+
+// TestTheListOfTreesIsWhole: whatever is mounted inside, the list of trees has it; without namespaces, whatever may be touched.
+func TestTheListOfTreesIsWhole(t *testing.T) {
+	needNamespaces(t)
+	dir, below := outsideTmp(t), t.TempDir()
+	guarded := append(ownHome(t, dir), ownHome(t, below)...)
+	write(t, dir+"/.local/share/plugins/p/file", "file", 0o644)
+	for name, texts := range map[string][]string{"nothing": nil, "reading": {"read:fs:" + dir}, "writing": {"write:fs:" + dir}, "below /tmp": {"read:fs:" + below}, "writing below /tmp": {"write:fs:" + below},
+		"a program": {"exec:sh:/bin/sh"}, "the network": {"net:*"}} {
+		t.Run(name, func(t *testing.T) {
+			var trees []Tree
+			o := Options{Own: []string{"/var/lib/dpkg"}, Guarded: guarded, Grants: grants(t, texts...), AnyProgram: true, OnPlan: func(list []Tree) { trees = list }}
+			for _, at := range strings.Fields(output(t, sh(o, "while read a b c d at rest; do echo $at; done </proc/self/mountinfo"))) {
+				at = strings.TrimPrefix(at, "/outside")
+				known := func(tree Tree) bool { return within(at, tree.Path) }
+				made := []string{"/", "/proc/keys", "/proc/key-users", dir + "/.config/patchbay", below + "/.config/patchbay"}
+				if !slices.ContainsFunc(trees, known) && !slices.Contains(made, at) {
+					t.Errorf("%s is mounted, and not in the list", at)
+				}
+			}
+		})
+	}
+	t.Run("by Landlock alone", func(t *testing.T) {
+		var trees []Tree
+		o := Options{System: needSimple(t), Grants: grants(t, "read:fs:"+dir+"/.config/other"), AnyProgram: true, OnPlan: func(list []Tree) { trees = list }}
+		s := sh(o, "for f in /etc/passwd /etc/hosts $HOME/x /proc/1/stat /tmp /var/tmp /dev/shm; do ls $f >/dev/null 2>&1 && echo $f; done; echo x >$HOME/x && echo $HOME")
+		for _, path := range strings.Fields(output(t, s)) {
+			known := func(tree Tree) bool { return within(path, tree.Path) }
+			if !slices.ContainsFunc(trees, known) {
+				t.Errorf("%s can be seen, and is not in the list", path)
+			}
+		}
+		if i := slices.IndexFunc(trees, func(tree Tree) bool { return tree.Because == BecauseMemory }); i >= 0 {
+			t.Errorf("%v is in the list, and not there", trees[i])
+		}
+	})
+}
+
+// TestDeepDirectoriesOfAPlugin: what a plugin leaves in its own directory on disk is removed, however deep it is, and does not cost the host its
+// descriptors. What a link in it leads to stays.
+func TestDeepDirectoriesOfAPlugin(t *testing.T) {
+	outside, private := t.TempDir(), t.TempDir()+"/private"
+	write(t, outside+"/kept", "kept", 0o600)
+	deepTree(t, private, 3000, outside)
+	var most atomic.Int64
+	stop, counting := make(chan bool), sync.WaitGroup{}
+	counting.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Microsecond):
+				open, _ := os.ReadDir("/proc/self/fd")
+				most.Store(max(most.Load(), int64(len(open))))
+			}
+		}
+	})
+	s := &session{box: New(Options{}), private: private}
+	s.over()
+	close(stop)
+	counting.Wait()
+	if _, err := os.Lstat(private); err == nil {
+		t.Error("it is left")
+	}
+	if _, err := os.Stat(outside + "/kept"); err != nil {
+		t.Error(err)
+	}
+	if most.Load() > 500 {
+		t.Errorf("the host had %d descriptors open", most.Load())
+	}
+}
+
+// deepTree makes directories in each other, with files, links, and names that are numbers beside them.
+func deepTree(t *testing.T, path string, depth int, target string) {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at, err := os.OpenRoot(path)
+	for n := range depth {
+		if err == nil {
+			err = errors.Join(at.Mkdir("d", 0o700), at.Mkdir(fmt.Sprint(n), 0o700), at.WriteFile("f", nil, 0o600), at.Symlink(target, "link"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, openErr := at.OpenRoot("d")
+		err = errors.Join(openErr, at.Close())
+		at = inner
+	}
+	if err := errors.Join(err, at.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRacesWithTheNextStart: a process of the plugin that swaps directories for links, over and over, opens nothing to the process that is started
+// meanwhile, and has nothing made outside.
+func TestRacesWithTheNextStart(t *testing.T) {
+	needNamespaces(t)
+	python := tool(t, "python3")
+	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
+		t.Run(name, func(t *testing.T) {
+			h := newHideout(t, outsideTmp(t))
+			write(t, h.home+"/work/a/note", "note", 0o644)
+			o := Options{Own: []string{h.own}, System: system, AnyProgram: true, Environ: []string{testPath, "HOME=" + h.home},
+				Grants: grants(t, h.expand("write:fs:HOME/work"), h.expand("read:fs:HOME/work/a"), h.expand("read:fs:HOME/work/a/key"), h.expand("write:fs:HOME/work/a/made.db"))}
+			swap := sh(o, "")
+			swap.Path, swap.Args = python, []string{"-c", h.expand(`import os
+os.chdir("HOME/work")
+print("up", flush=True)
+while True:
+    os.rename("a", "b"); os.symlink("SECRET", "a"); os.unlink("a"); os.rename("b", "a")`)}
+			g := newGroup(t)
+			started(t, g, swap)
+			look := sh(o, h.expand("cat SECRET/key SECRET/lib/key HOME/work/a/key 2>/dev/null; :"))
+			ran := 0
+			for range 60 {
+				r, err := g.Run(t.Context(), look, proc.Call{})
+				if err == nil {
+					ran++
+				}
+				if r != nil && strings.Contains(string(r.Stdout), secretText) {
+					t.Fatalf("it has the secret: %s", r.Stdout)
+				}
+			}
+			if _, err := os.Lstat(h.secret + "/made.db"); err == nil {
+				t.Error("something was made outside")
+			}
+			t.Logf("%d of 60 started", ran)
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// removeTree removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each level, so that a plugin could use up all that the host
+// may have. Here every directory that is found is moved to the top first, and none is ever two levels deep. No link is followed.
+func removeTree(path string) error {
+	top, err := openDirAt(unix.AT_FDCWD, path)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	r := remover{top: top}
+	for {
+		names, err := top.Readdirnames(entriesAtOnce)
+		if errors.Is(err, io.EOF) && !r.again {
+			return os.Remove(path)
+		}
+		if errors.Is(err, io.EOF) { // since the beginning was read, directories have come in
+			r.again = false
+			_, err = top.Seek(0, io.SeekStart)
+		}
+		for _, name := range names {
+			err = errors.Join(err, r.remove(name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+const entriesAtOnce = 256
+
+// remover empties one directory.
+type remover struct {
+	top   *os.File
+	moved int  // how many directories were moved to the top
+	again bool // some were since the beginning was read last
+}
+
+// remove removes an entry of the top. What lies in a directory is removed, and the directories in it are moved.
+func (r *remover) remove(name string) error {
+	if gone, err := unlink(r.top, name); gone || err != nil {
+		return err
+	}
+	dir, err := openDirAt(int(r.top.Fd()), name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, inner := range names {
+		gone, failed := unlink(dir, inner)
+		if failed == nil && !gone {
+			failed = r.raise(dir, inner)
+		}
+		err = errors.Join(err, failed)
+	}
+	return errors.Join(err, unix.Unlinkat(int(r.top.Fd()), name, unix.AT_REMOVEDIR))
+}
+
+// raise moves a directory to the top, under a name that is free.
+func (r *remover) raise(from *os.File, name string) error {
+	for {
+		r.moved++
+		err := unix.Renameat2(int(from.Fd()), name, int(r.top.Fd()), strconv.Itoa(r.moved), unix.RENAME_NOREPLACE)
+		if !errors.Is(err, unix.EEXIST) {
+			r.again = true
+			return err
+		}
+	}
+}
+
+// unlink removes a file or an empty directory. gone is false for a directory with something in it.
+func unlink(dir *os.File, name string) (gone bool, err error) {
+	err = unix.Unlinkat(int(dir.Fd()), name, 0)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
+		err = unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR)
+	}
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
+		return false, nil
+	}
+	return err == nil || errors.Is(err, unix.ENOENT), ignoreMissing(err)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+func openDirAt(at int, name string) (*os.File, error) {
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: filepath.Base(name), Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
