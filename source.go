@@ -110,7 +110,9 @@ func (h *Host) trialBox(rt *dialect.Runtime) error {
 	if err := system.Possible(); err != nil {
 		return err
 	}
-	rt.Box = func(...string) proc.Box { return sandbox.New(sandbox.Options{Environ: h.setup.Environ, System: system, Log: rt.Log}) }
+	rt.Box = func(...string) proc.Box {
+		return sandbox.New(sandbox.Options{Environ: h.setup.Environ, System: system, Log: rt.Log})
+	}
 	return nil
 }
 
