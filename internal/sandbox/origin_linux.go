@@ -32,12 +32,15 @@ type origins struct {
 	writable []string // what the plugin may change
 	path     []string // the directories of the operator's PATH, without those that the plugin ships or may change, or could by a link
 	named    []way    // the programs outside of the plugin's files that exec: capabilities name
+	links    []string // links that the operator chose: on the way to these, and to the plugin
 }
 
 func newOrigins(o *Options) origins {
 	var places origins
 	for _, path := range o.Own {
-		places.own = append(places.own, realPath(path))
+		w := walk(path)
+		places.own = append(places.own, w.end)
+		places.choose(w)
 	}
 	for _, g := range o.Grants {
 		if g.Kind == capability.WriteFS {
@@ -47,9 +50,36 @@ func newOrigins(o *Options) origins {
 	for _, dir := range proc.SearchPath(o.Environ) {
 		if w := walk(dir); filepath.IsAbs(dir) && !places.decides(w) {
 			places.path = append(places.path, w.end)
+			places.choose(w)
 		}
 	}
 	return places
+}
+
+// choose notes the links on a way that the operator named.
+func (o *origins) choose(w way) {
+	for _, l := range w.links {
+		o.links = append(o.links, l.at)
+	}
+}
+
+// guessed reports whether a link on the way to a place is one that only the plugin named: it would learn what the link says.
+func (o *origins) guessed(w way, first string) bool {
+	for _, l := range w.links {
+		if l.at == first {
+			return false
+		}
+		if !withinAny(l.at, o.own) && !slices.Contains(o.links, l.at) && !isSystemLink(l.at) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSystemLink reports whether a link is part of the system's directories, as /bin often is.
+func isSystemLink(at string) bool {
+	around := func(dir string) bool { return within(dir, at) }
+	return withinAny(at, systemDirs) || slices.ContainsFunc(systemDirs, around) || within(at, "/etc/alternatives")
 }
 
 // decides reports whether the plugin decides where a way ends: by a link that it ships or may change, or since the end itself is its own.
@@ -75,6 +105,8 @@ func (o *origins) of(w way) (from origin, first string) {
 	switch {
 	case withinAny(first, o.own):
 		return fromOwn, first
+	case o.guessed(w, first):
+		return unknown, first
 	case withinAny(filepath.Dir(first), systemDirs):
 		return fromSystem, first
 	case slices.Contains(o.path, filepath.Dir(first)):

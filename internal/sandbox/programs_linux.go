@@ -59,6 +59,7 @@ func (p *planner) name(g capability.Capability) error {
 		p.note("%s: there is no such program; the plugin runs without it", g)
 	case !p.origins.ships(w) && !withinAny(w.end, p.origins.own):
 		p.origins.named = append(p.origins.named, w)
+		p.origins.choose(w)
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (p *planner) judge(s start) (from origin, w way, err error) {
 	if from == unknown && !w.exists() {
 		return unknown, w, nil // nothing is mounted for it, and the start says that it is missing
 	}
-	if from == unknown && filepath.Dir(first) == filepath.Dir(w.end) && p.inPath(w, filepath.Base(s.path), filepath.Base(first)) {
+	if from == unknown && filepath.Dir(first) == filepath.Dir(w.end) && !p.origins.guessed(w, first) && p.inPath(w, filepath.Base(s.path), filepath.Base(first)) {
 		from = fromOperator
 	}
 	if from == unknown {
