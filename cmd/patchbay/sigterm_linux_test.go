@@ -68,7 +68,7 @@ func TestOneSIGTERMEndsIt(t *testing.T) {
 			}
 			await(t, ready)
 			code := ended(t, cmd)
-			if code != 130 || !strings.Contains(stderr.String(), "interrupted") {
+			if code != 130 || !strings.Contains(stderr.String(), "interrupted") && !strings.Contains(stderr.String(), "cancelled") {
 				t.Errorf("exit code %d: %s", code, stderr.String())
 			}
 			if _, err := os.Stat(filepath.Join(home, "ran")); err == nil {

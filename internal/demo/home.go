@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -61,11 +62,20 @@ func (h home) fill() error {
 		}
 	}
 	for _, f := range files() {
-		if err := os.WriteFile(h.path(f.folder, f.name), []byte(f.text), 0o600); err != nil {
+		text := strings.ReplaceAll(f.text, binaryGrant, grantOf(self))
+		if err := os.WriteFile(h.path(f.folder, f.name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// grantOf is the capability that a confined sample needs, being a link to a program elsewhere. A sandbox is on Linux only.
+func grantOf(binary string) string {
+	if runtime.GOOS != "linux" {
+		return ""
+	}
+	return strconv.Quote("exec:patchbay:" + binary)
 }
 
 // path is a file in one of the home's folders.

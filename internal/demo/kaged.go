@@ -2,6 +2,9 @@ package demo
 
 import "encoding/json"
 
+// binaryGrant stands in a manifest for the capability to run the binary that the sample is a link to.
+const binaryGrant = "BINARY"
+
 // notebook remembers where a session left off.
 var notebook = sample{file: "patchbay-demo-notebook", folder: kagedFolder + "notebook", run: serving(
 	func(method string, _ json.RawMessage) (any, error) {
@@ -26,4 +29,5 @@ description: Remembers where you left off
 command: ["./patchbay-demo-notebook"]
 hooks: [on_session_start]
 methods: [notebook.page.count]
+capabilities: [` + binaryGrant + `]
 `}

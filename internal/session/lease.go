@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
@@ -127,6 +128,8 @@ func (l *sessionLease) judge(ctx context.Context, v engine.Value) (lease.Verdict
 		l.log.Warn("a session's lease is damaged, and taken over", "session", l.key, "err", err)
 		return lease.Free, nil
 	case c.Token == l.claim.Token: // written by us, and the answer was lost
+		return lease.Free, nil
+	case l.parts.abandoned.has(c.Token):
 		return lease.Free, nil
 	}
 	verdict, err := l.parts.judge.Ask(ctx, l.key, c.Holder, func(ctx context.Context) (lease.Sign, error) {
@@ -255,12 +258,21 @@ func (l *sessionLease) renew(ctx context.Context) error {
 	return l.replace(ctx, v) // our own, be it stamped by somebody who looked; or it is damaged, and nobody's
 }
 
-// release stops the renewing and gives the lease back, if it is still ours.
+// release stops the renewing and gives the lease back, if it is still ours. Where that fails, as on a full disk, the next turn of this
+// store takes the lease over without waiting.
 func (l *sessionLease) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()
 		<-l.done
 	}
+	err := l.giveBack(ctx)
+	if err != nil {
+		l.parts.abandoned.add(l.claim.Token)
+	}
+	return err
+}
+
+func (l *sessionLease) giveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for range takeTries {
@@ -279,6 +291,27 @@ func (l *sessionLease) release(ctx context.Context) error {
 		l.revision = revision
 	}
 	return nil
+}
+
+// abandoned are the tokens of claims that a store has given up and could not delete.
+type abandoned struct {
+	mu     sync.Mutex // protects tokens
+	tokens map[string]bool
+}
+
+func (a *abandoned) add(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tokens == nil {
+		a.tokens = make(map[string]bool)
+	}
+	a.tokens[token] = true
+}
+
+func (a *abandoned) has(token string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tokens[token]
 }
 
 // moved says of an error that the claim is not where we left it, or may not be.

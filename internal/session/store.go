@@ -44,6 +44,7 @@ type parts struct {
 	leases      engine.Bucket // claims by session id
 	transcripts engine.Stream // entries; a session's id is its topic
 	judge       *lease.Judge  // of claims that others hold
+	abandoned   *abandoned    // claims of our own that could not be deleted
 }
 
 // New makes a store. It does no I/O: buckets and streams are opened by the first method that needs them.
@@ -56,7 +57,7 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
-	p := &parts{judge: &lease.Judge{TTL: s.ttl}}
+	p := &parts{judge: &lease.Judge{TTL: s.ttl}, abandoned: &abandoned{}}
 	var err error
 	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)

@@ -62,6 +62,7 @@ func TestTakeover(t *testing.T) {
 				t.Fatal(err)
 			}
 			waiter.says.Scan() // to the end of it
+			_, _ = waiter.process.Wait()
 			end(t, begin(t, s, id, BeginOptions{}), Done)
 			if got := outline(t, s, id); got != "began interrupted began done" {
 				t.Errorf("got %s", got)
@@ -231,3 +232,27 @@ func TestClockJumps(t *testing.T) {
 		})
 	}
 }
+
+// TestALeaseThatCannotBeGivenBack: where the engine refuses the deletion, as on a full disk, the next turn of the same store does not wait.
+func TestALeaseThatCannotBeGivenBack(t *testing.T) {
+	s := lasting(openEngine(t, t.TempDir()))
+	id := create(t, s, Session{}).ID
+	p, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := begin(t, s, id, BeginOptions{})
+	whole := p.leases
+	p.leases = stuck{whole}
+	turn.lease.parts = p
+	if err := turn.End(t.Context(), Done); err == nil {
+		t.Error("the lease was given back all the same")
+	}
+	p.leases = whole
+	end(t, begin(t, s, id, BeginOptions{}), Done)
+}
+
+// stuck is a bucket from which nothing can be deleted.
+type stuck struct{ engine.Bucket }
+
+func (stuck) DeleteAt(context.Context, string, uint64) error { return errors.New("no space left on device") }
