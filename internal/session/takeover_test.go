@@ -255,4 +255,6 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 // stuck is a bucket from which nothing can be deleted.
 type stuck struct{ engine.Bucket }
 
-func (stuck) DeleteAt(context.Context, string, uint64) error { return errors.New("no space left on device") }
+func (stuck) DeleteAt(context.Context, string, uint64) error {
+	return errors.New("no space left on device")
+}
