@@ -18,6 +18,8 @@ const (
 	pullExpires = 30 * time.Second
 	// headerLastPlace is what a heartbeat tells: how many messages the server has sent from a place.
 	headerLastPlace = "Nats-Last-Consumer"
+	// headerLeft is in the status of a request that ended by its own limits, and not with its place.
+	headerLeft = "Nats-Pending-Messages"
 )
 
 // A pull is how a follower gets the messages of its place: it asks for some, and asks again when it has taken them all.
@@ -143,16 +145,13 @@ func (p *pull) status(msg *nats.Msg) error {
 		return p.beat(msg)
 	case !current: // the end of a request that was fulfilled
 		return nil
-	case status == "408", status == "409" && msg.Header.Get(headerPending409) != "":
+	case status == "408", status == "409" && msg.Header.Get(headerLeft) != "":
 		p.left = 0 // it has ended: expired, or as large as it may be
 		return nil
 	default:
 		return fmt.Errorf("the place is gone: status %.20q %.80q", status, msg.Header.Get("Description"))
 	}
 }
-
-// headerPending409 is in the status of a request that ended by its own limits, and not with its place.
-const headerPending409 = "Nats-Pending-Messages"
 
 // beat compares what the server has sent with what has come: the last message, behind which none comes, is missed too.
 func (p *pull) beat(msg *nats.Msg) error {
