@@ -27,14 +27,15 @@ type gap struct {
 // A place is where a stream begins.
 type place struct {
 	filter EventFilter
-	gap    *gap // nil: none
+	gap    *gap   // nil: none
+	seen   uint64 // up to here nothing is missed that the client was not told of
 }
 
 func (a *api) addEvents() {
 	add(a, route{method: "GET", path: "/v1/events", id: "events", tag: "inspect", summary: "Follow all that happens", events: true,
 		errors: []int{422, 503},
 		doc: "Server-sent events. Ids are those of the engine and grow; a client that comes back with `Last-Event-ID` misses nothing. " +
-			"Where events it asked for are gone, the first event is `gap`. A comment comes every 15 seconds. " +
+			"Where events it asked for are gone, or go before they can be sent, the event before the next one is `gap`. A comment comes every 15 seconds. " +
 			"A client that does not read is dropped."}, a.events)
 }
 
@@ -57,13 +58,14 @@ func (a *api) place(ctx context.Context, in *follow) (place, error) {
 		asked = in.After
 	}
 	if asked == "" {
-		return place{filter: EventFilter{After: last, Session: in.Session}}, nil
+		return place{filter: EventFilter{After: last, Session: in.Session}, seen: last}, nil
 	}
 	after, err := strconv.ParseUint(asked, 10, 64)
 	if err != nil {
 		return place{}, &problem{http.StatusUnprocessableEntity, fmt.Sprintf("Not an event id: %s", quote(asked))}
 	}
 	p := place{filter: EventFilter{After: min(after, last), Session: in.Session}}
+	p.seen = max(p.filter.After, first-min(first, 1))
 	if after > last || after > 0 && after+1 < first {
 		p.gap = &gap{After: after, First: first, Last: last}
 	}
@@ -82,7 +84,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, from place) {
 	if err := s.begin(from.gap); err != nil {
 		return
 	}
-	err := a.Events.Follow(ctx, from.filter, s.send)
+	err := a.Events.Follow(ctx, from.filter, a.telling(ctx, s, from))
 	if err != nil && ctx.Err() == nil { // neither the client's doing nor the daemon's
 		s.fail(a.problem(err, "stream of events"))
 	}
@@ -93,9 +95,38 @@ func (s *stream) begin(g *gap) error {
 	if err := s.write([]byte("retry: 2000\n\n")); err != nil || g == nil {
 		return err
 	}
+	return s.tell(g)
+}
+
+func (s *stream) tell(g *gap) error {
 	text, err := json.Marshal(g)
 	if err != nil {
 		return err
 	}
 	return s.send(Event{Kind: "gap", Data: text})
+}
+
+// telling sends events, and tells of those that went before they could be sent: the client was behind, or the engine away, for
+// longer than they are kept. Ids have holes for another reason too, deleted sessions, and those of one session have holes all the
+// time: there nothing is told.
+func (a *api) telling(ctx context.Context, s *stream, from place) func(Event) error {
+	seen := from.seen
+	return func(e Event) error {
+		if from.filter.Session == "" && e.ID > seen+1 {
+			if err := a.tellGone(ctx, s, seen); err != nil {
+				return err
+			}
+		}
+		seen = max(seen, e.ID)
+		return s.send(e)
+	}
+}
+
+// tellGone tells of a gap where events after seen are too old by now.
+func (a *api) tellGone(ctx context.Context, s *stream, seen uint64) error {
+	first, last, err := a.Events.Range(ctx)
+	if err != nil || seen+1 >= first {
+		return err
+	}
+	return s.tell(&gap{After: seen, First: first, Last: last})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -345,10 +346,23 @@ func (f *fakeEvents) add(kind, data string) {
 	f.more = make(chan struct{})
 }
 
+// addAt adds an event with an id of its own, which is its data too, and says which is the first from then on.
+func (f *fakeEvents) addAt(id, first uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first = first
+	f.all = append(f.all, Event{ID: id, Kind: "e", Data: strconv.AppendUint(nil, id, 10)})
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
 func (f *fakeEvents) Range(context.Context) (first, last uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.first, f.first + uint64(len(f.all)) - 1, nil
+	if len(f.all) == 0 {
+		return f.first, f.first - 1, nil
+	}
+	return f.first, f.all[len(f.all)-1].ID, nil
 }
 
 func (f *fakeEvents) after(id uint64) ([]Event, chan struct{}, error) {

@@ -114,6 +114,18 @@ func TestEvents(t *testing.T) {
 		s.listen("GET", "/v1/events?after=9", "").wants(hello, "id: 10|event: e|data: 0")
 		s.listen("GET", "/v1/events?after=99", "").wants(hello, `event: gap|data: {"after":99,"first":10,"last":10}`)
 	})
+	t.Run("what goes while a client follows is a gap, what was deleted is none", func(t *testing.T) {
+		s := serve(t, Options{})
+		s.events.add("e", `0`)
+		l := s.listen("GET", "/v1/events?after=0", "")
+		l.wants(hello, "id: 1|event: e|data: 0")
+		s.events.addAt(4, 1) // 2 and 3 were deleted
+		l.wants("id: 4|event: e|data: 4")
+		s.events.addAt(9, 7) // 5 and 6 are too old, 7 and 8 were deleted
+		l.wants(`event: gap|data: {"after":4,"first":7,"last":9}`, "id: 9|event: e|data: 9")
+		s.events.addAt(10, 7)
+		l.wants("id: 10|event: e|data: 10")
+	})
 	t.Run("an id that is none is refused", func(t *testing.T) {
 		s := serve(t, Options{})
 		s.do("GET", "/v1/events?after=x", "").wantsDetail(t, 422, "query.after")

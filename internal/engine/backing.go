@@ -98,6 +98,7 @@ func (e *Engine) adjust(ctx context.Context, s jetstream.Stream, want jetstream.
 	next.MaxAge, next.MaxBytes, next.Duplicates = want.MaxAge, want.MaxBytes, want.Duplicates
 	next.MaxMsgsPerSubject, next.AllowDirect = want.MaxMsgsPerSubject, want.AllowDirect
 	next.AllowMsgTTL = have.AllowMsgTTL || want.AllowMsgTTL // cannot be taken back
+	next.AllowAtomicPublish = have.AllowAtomicPublish || want.AllowAtomicPublish
 	next.SubjectDeleteMarkerTTL = want.SubjectDeleteMarkerTTL
 	if copies := e.copies(); e.replicas != 0 || copies > have.Replicas {
 		next.Replicas = copies
@@ -126,7 +127,7 @@ func (e *Engine) adjust(ctx context.Context, s jetstream.Stream, want jetstream.
 func sameSettings(a, b jetstream.StreamConfig) bool {
 	return a.MaxAge == b.MaxAge && a.MaxBytes == b.MaxBytes && a.Duplicates == b.Duplicates &&
 		a.MaxMsgsPerSubject == b.MaxMsgsPerSubject && a.AllowDirect == b.AllowDirect && a.AllowMsgTTL == b.AllowMsgTTL &&
-		a.SubjectDeleteMarkerTTL == b.SubjectDeleteMarkerTTL && a.Replicas == b.Replicas
+		a.AllowAtomicPublish == b.AllowAtomicPublish && a.SubjectDeleteMarkerTTL == b.SubjectDeleteMarkerTTL && a.Replicas == b.Replicas
 }
 
 // state asks for the stream's first and last sequence numbers.

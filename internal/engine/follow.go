@@ -6,12 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
-	// Those who follow get so many messages or bytes ahead. The bytes must be more than the largest message.
-	aheadMessages, aheadBytes = 128, 3 * maxValue
 	// The server says every so often that there is nothing new. After two that did not come, it is asked anew: a server
 	// that dies takes the followers' places with it, and in a cluster the connection may be with another one. In an
 	// embedded engine there is no other one, and the heart may beat slowly.
@@ -24,7 +23,10 @@ const (
 // returns an error, which is returned. It lives through the loss of the connection, and of the server: it knows how far
 // it came, and never relies on the server to know. No message is left out and none comes twice.
 func (b *backing) follow(ctx context.Context, filter string, after uint64, f func(stored) error) error {
-	t := &tail{backing: b, filter: filter, after: after, f: f}
+	return (&tail{backing: b, filter: filter, beat: b.heartbeat(), after: after, f: f}).follow(ctx)
+}
+
+func (t *tail) follow(ctx context.Context) error {
 	for wait := firstPause; ; {
 		before := t.after
 		err := t.run(ctx)
@@ -49,6 +51,7 @@ func (b *backing) follow(ctx context.Context, filter string, after uint64, f fun
 type tail struct {
 	*backing
 	filter string
+	beat   time.Duration // see heartbeat
 	f      func(stored) error
 
 	after uint64 // the last message that f has seen
@@ -73,25 +76,33 @@ func (t *tail) run(ctx context.Context) error {
 		return err
 	}
 	defer t.leave(ctx, consumer)
-	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(aheadMessages, aheadBytes),
-		jetstream.PullHeartbeat(t.heartbeat()))
+	messages, err := t.pull(consumer.CachedInfo().Name, t.beat)
 	if err != nil {
 		return err
 	}
-	defer messages.Stop()
-	for {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil { // the connection, the server or the place is gone: begin anew after the last message seen
-			return nil
+	defer messages.close()
+	t.read(ctx, messages)
+	return nil
+}
+
+// read hands on what comes until the connection, the server or the place is gone, or something is missing. Then it begins
+// anew after the last message seen.
+func (t *tail) read(ctx context.Context, messages *pull) {
+	for t.err == nil {
+		msg, err := messages.next(ctx)
+		if errors.Is(err, errLost) {
+			t.engine.log.Warn("engine: a follower reads again what did not reach it", "stream", t.name, "after", t.after, "err", err)
 		}
-		if t.take(msg); t.err != nil {
-			return nil
+		if err != nil {
+			return
 		}
+		t.take(msg)
 	}
 }
 
-func (t *tail) heartbeat() time.Duration {
-	if t.engine.node != nil {
+// heartbeat is how often the server is to say that there is nothing new.
+func (b *backing) heartbeat() time.Duration {
+	if b.engine.node != nil {
 		return heartbeatEmbedded
 	}
 	return heartbeatCluster
@@ -131,7 +142,7 @@ func (t *tail) leave(ctx context.Context, consumer jetstream.Consumer) {
 }
 
 // take hands one message on, unless it was seen already.
-func (t *tail) take(msg jetstream.Msg) {
+func (t *tail) take(msg *nats.Msg) {
 	meta, err := msg.Metadata()
 	if err != nil {
 		t.err = err
@@ -141,7 +152,7 @@ func (t *tail) take(msg jetstream.Msg) {
 		return
 	}
 	t.err = t.f(stored{
-		sequence: meta.Sequence.Stream, subject: msg.Subject(), time: meta.Timestamp, header: msg.Headers(), data: msg.Data(),
+		sequence: meta.Sequence.Stream, subject: msg.Subject, time: meta.Timestamp, header: msg.Header, data: msg.Data,
 	})
 	t.after = meta.Sequence.Stream
 }

@@ -42,6 +42,8 @@ func play(role, dir string) error {
 		return err
 	case "append":
 		return appendForever(dir)
+	case "together":
+		return appendTogether(dir)
 	case "full":
 		return fillDisk(dir)
 	}

@@ -23,6 +23,8 @@ func (e *Engine) Stream(ctx context.Context, c StreamConfig) (Stream, error) {
 		MaxMsgsPerSubject: -1,
 		Duplicates:        e.remember,
 		AllowDirect:       true,
+		// An older server does not know it, and leaves it out of what it says the stream is.
+		AllowAtomicPublish: c.Together,
 	})
 	if err != nil {
 		return nil, err

@@ -3,8 +3,8 @@
 //	Journal.Publish          when it returns, the event is on disk
 //	└─ engine.Stream.Append  the session is the topic
 //	Journal.Post             never waits: into the queue, or dropped and counted
-//	└─ Journal.drain         one goroutine, one event after another
-//	   └─ Publish
+//	└─ Journal.drain         one goroutine, in the order of the posts
+//	   └─ engine.Stream.AppendAll, or Append where few wait
 //	Journal.Read, Follow     from a sequence number on: of one session without reading the others', or of all
 //
 // It is for whole events: a turn began or ended, a point was fired (its trace), the model replied, a tool call began or

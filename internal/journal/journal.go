@@ -77,7 +77,7 @@ func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
 	if j.stream != nil {
 		return j.stream, nil
 	}
-	stream, err := j.engine.Stream(ctx, engine.StreamConfig{Name: streamName, MaxAge: maxAge, MaxBytes: maxBytes})
+	stream, err := j.engine.Stream(ctx, engine.StreamConfig{Name: streamName, MaxAge: maxAge, MaxBytes: maxBytes, Together: true})
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -87,17 +87,35 @@ func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
 
 // Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is on disk.
 func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json.RawMessage) (uint64, error) {
+	e, err := newEntry(kind, sessionID, data)
+	if err != nil {
+		return 0, err
+	}
+	return j.append(ctx, e)
+}
+
+// An entry is an event as the engine keeps it.
+type entry struct {
+	kind   string
+	record engine.Append
+}
+
+func newEntry(kind, sessionID string, data json.RawMessage) (entry, error) {
+	text, err := encode(kind, data)
+	if err != nil {
+		return entry{}, fmt.Errorf("journal: event %.64q: %w", kind, err)
+	}
+	return entry{kind, engine.Append{Topic: topic(sessionID), Data: text, ID: rand.Text()}}, nil
+}
+
+func (j *Journal) append(ctx context.Context, e entry) (uint64, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
 		return 0, err
 	}
-	text, err := encode(kind, data)
+	sequence, err := stream.Append(ctx, e.record)
 	if err != nil {
-		return 0, fmt.Errorf("journal: event %.64q: %w", kind, err)
-	}
-	sequence, err := stream.Append(ctx, engine.Append{Topic: topic(sessionID), Data: text, ID: rand.Text()})
-	if err != nil {
-		return 0, fmt.Errorf("journal: event %.64q, %d bytes: %w", kind, len(data), err)
+		return 0, fmt.Errorf("journal: event %.64q, %d bytes: %w", e.kind, len(e.record.Data), err)
 	}
 	return sequence, nil
 }

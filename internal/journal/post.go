@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some hundreds a second:
-// what does not fit comes of an engine that is away.
+// Bounds of the queue behind [Journal.Post]. A turn makes some dozens of events, a disk takes some hundreds a second one by one,
+// and thousands together: what does not fit comes of an engine that is away.
 const (
-	maxQueued      = 1024     // events
+	maxQueued      = 4096     // events
 	maxQueuedBytes = 32 << 20 // of their data: traces of large payloads are large
 )
 
@@ -38,7 +38,8 @@ type queue struct {
 
 	mu      sync.Mutex   // protects the fields below
 	waiting chan posting // closed by Close; the goroutine takes from it
-	bytes   int          // of the data that is waiting
+	events  int          // that are waiting or being written
+	bytes   int          // of their data
 	running bool         // the goroutine was started
 	closed  bool
 }
@@ -67,6 +68,7 @@ func (j *Journal) enqueue(p posting) error {
 		return err
 	}
 	q.waiting <- p // there is room, and nobody else sends: mu is held
+	q.events++
 	q.bytes += len(p.data)
 	if !q.running {
 		q.running = true
@@ -85,7 +87,7 @@ func (q *queue) refusal(size int) error {
 	switch {
 	case q.closed:
 		return errClosed
-	case q.bytes+size > maxQueuedBytes, len(q.waiting) == cap(q.waiting):
+	case q.bytes+size > maxQueuedBytes, q.events == maxQueued:
 		return errFull
 	}
 	return nil
@@ -101,27 +103,6 @@ func (j *Journal) Drop(kind string, err error) {
 
 // Dropped is how many events are not in the journal that should be.
 func (j *Journal) Dropped() uint64 { return j.queue.dropped.Load() }
-
-// drain writes what was posted, in its order, until Close.
-func (j *Journal) drain() {
-	q := j.queue
-	defer close(q.drained)
-	for p := range q.waiting {
-		q.mu.Lock()
-		q.bytes -= len(p.data)
-		q.mu.Unlock()
-		if err := j.write(p); err != nil {
-			j.Drop(p.kind, err)
-		}
-	}
-}
-
-func (j *Journal) write(p posting) error {
-	ctx, cancel := context.WithTimeout(j.queue.ctx, postTimeout)
-	defer cancel()
-	_, err := j.Publish(ctx, p.kind, p.session, p.data)
-	return err
-}
 
 // Close takes no more posts and waits, within a bound, until those there are have been written. The error says how
 // many were not. Everything else goes on working: the engine is not the journal's to close.

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The headers of messages that the server stores together.
+const (
+	headerBatch       = "Nats-Batch-Id"
+	headerBatchNumber = "Nats-Batch-Sequence"
+	headerBatchCommit = "Nats-Batch-Commit"
+)
+
+// AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it answers, and then stores them
+// with one sync. Whatever is wrong with one of them, it answers the last one with an error.
+func (s *stream) AppendAll(ctx context.Context, records []Append) error {
+	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
+		return fmt.Errorf("records together: %w", errors.ErrUnsupported)
+	}
+	messages, err := s.together(records)
+	if err != nil || len(messages) == 0 {
+		return err
+	}
+	return s.link.attempt(ctx, func(ctx context.Context) error {
+		rest, last := messages[:len(messages)-1], messages[len(messages)-1]
+		for _, msg := range rest {
+			if err := s.engine.nc.PublishMsg(msg); err != nil {
+				return err
+			}
+		}
+		answer, err := s.engine.nc.RequestMsgWithContext(ctx, last)
+		if err != nil {
+			return err
+		}
+		return storedTogether(answer, len(messages))
+	})
+}
+
+// together makes the messages of records that are stored together.
+func (s *stream) together(records []Append) ([]*nats.Msg, error) {
+	batch := rand.Text()
+	messages := make([]*nats.Msg, len(records))
+	for i, r := range records {
+		if r.ID == "" || r.After != nil {
+			return nil, errors.New("records that are added together need an id each, and may not depend on others")
+		}
+		subject, err := subjectOf(s.root, r.Topic)
+		if err != nil {
+			return nil, err
+		}
+		messages[i] = write{subject: subject, data: r.Data, id: r.ID}.message()
+		messages[i].Header.Set(headerBatch, batch)
+		messages[i].Header.Set(headerBatchNumber, strconv.Itoa(i+1))
+		if i == len(records)-1 {
+			messages[i].Header.Set(headerBatchCommit, "1")
+		}
+	}
+	return messages, nil
+}
+
+// storedTogether reads the server's answer to the last of so many messages.
+func storedTogether(answer *nats.Msg, count int) error {
+	if status := answer.Header.Get(headerStatus); status != "" {
+		return statusError(status)
+	}
+	var a struct {
+		Error *jetstream.APIError `json:"error"`
+		Count int                 `json:"count"`
+	}
+	if err := json.Unmarshal(answer.Data, &a); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	if a.Error != nil {
+		return a.Error
+	}
+	if a.Count != count {
+		return fmt.Errorf("the server has stored %d of %d records", a.Count, count)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What every follower is told: a message that is lost on its way, whatever the cause, is read again. Here somebody else takes
+// it from the follower's place, which is as if it had never arrived.
+func TestFollowMissesNothing(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *Engine) {
+		t.Run("a message lost in the midst", func(t *testing.T) { followRobbed(t, e, "midst", pullMessages+50) })
+		t.Run("the last message lost", func(t *testing.T) { followRobbed(t, e, "last", pullMessages+1) })
+		t.Run("a follower that stalls", func(t *testing.T) { followStalled(t, e) })
+		t.Run("a watcher", func(t *testing.T) { watchRobbed(t, e) })
+	})
+}
+
+// followRobbed loses the message behind those that the first request got.
+func followRobbed(t *testing.T, e *Engine, name string, records int) {
+	s := openStream(t, e, name).(*stream)
+	fillStream(t, s, records)
+	got := newReading(records)
+	follower := &tail{backing: s.backing, filter: s.root + ">", beat: 100 * time.Millisecond, f: func(m stored) error {
+		if len(got.sequences) == 0 {
+			rob(t, s.backing)
+		}
+		return got.add(m.sequence)
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := follower.follow(ctx); !errors.Is(err, errEnough) {
+		t.Errorf("%d of %d records came: %v", len(got.sequences), records, err)
+	}
+	got.check(t)
+}
+
+// watchRobbed loses a change that somebody watches for.
+func watchRobbed(t *testing.T, e *Engine) {
+	b := openBucket(t, e, BucketConfig{Name: "robbed"}).(*bucket)
+	const changes = pullMessages + 50
+	got := newReading(changes)
+	write := func() error {
+		for i := range changes {
+			if _, err := b.Put(t.Context(), fmt.Sprint(i), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := b.Watch(ctx, "", func(v *Value) error {
+		if v == nil {
+			return write()
+		}
+		if len(got.sequences) == 0 {
+			rob(t, b.backing)
+		}
+		return got.add(v.Revision)
+	})
+	if !errors.Is(err, errEnough) {
+		t.Errorf("%d of %d changes came: %v", len(got.sequences), changes, err)
+	}
+	got.check(t)
+}
+
+// rob takes the next message from the place of the only follower, whose own request has been fulfilled.
+func rob(t *testing.T, b *backing) {
+	t.Helper()
+	place := settled(t, b)
+	consumer, err := b.stream.Consumer(t.Context(), place.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := consumer.Next(jetstream.FetchMaxWait(10 * time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if meta, err := msg.Metadata(); err != nil || meta.Sequence.Consumer != pullMessages+1 {
+		t.Fatalf("taken away: %+v, %v", meta, err)
+	}
+}
+
+// settled waits until the server has sent the only follower all it asked for, and the connection has it.
+func settled(t *testing.T, b *backing) *jetstream.ConsumerInfo {
+	t.Helper()
+	var place *jetstream.ConsumerInfo
+	eventually(t, "the follower's request is fulfilled", func() bool {
+		for info := range b.stream.ListConsumers(t.Context()).Info() {
+			place = info
+		}
+		return place != nil && place.Delivered.Consumer > 0 && (place.Delivered.Consumer%pullMessages == 0 || place.NumPending == 0)
+	})
+	if err := b.engine.nc.FlushTimeout(10 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+// followStalled stalls a follower at the end of each request, and at the beginning of the next, until the server has sent
+// everything that the follower asked for.
+func followStalled(t *testing.T, e *Engine) {
+	s := openStream(t, e, "stalled").(*stream)
+	const records = 5*pullMessages + 7
+	fillStream(t, s, records)
+	got := newReading(records)
+	err := s.Follow(t.Context(), "", 0, func(r Record) error {
+		if at := r.Sequence % (pullMessages / 2); at < 3 {
+			settled(t, s.backing)
+		}
+		return got.add(r.Sequence)
+	})
+	if !errors.Is(err, errEnough) {
+		t.Error(err)
+	}
+	got.check(t)
+}
+
+// TestPullHoldsAll lets everything come that the server can send before the follower takes the first of it: two requests with
+// their statuses. Nothing may be dropped on the way, as reading again is for accidents.
+func TestPullHoldsAll(t *testing.T) {
+	var log bytes.Buffer
+	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := openStream(t, e, "held").(*stream)
+	fillStream(t, s, 2*pullMessages)
+	follower := &tail{backing: s.backing, filter: s.root + ">"}
+	consumer, err := follower.place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.leave(t.Context(), consumer)
+	p, err := s.pull(consumer.CachedInfo().Name, heartbeatEmbedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for range 2 {
+		if err := p.ask(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if place := settled(t, s.backing); place.Delivered.Consumer != 2*pullMessages {
+		t.Fatalf("the server has sent %d", place.Delivered.Consumer)
+	}
+	for i := range 2 * pullMessages {
+		if _, err := p.next(t.Context()); err != nil {
+			t.Fatalf("message %d: %v", i+1, err)
+		}
+	}
+	if dropped, err := p.sub.Dropped(); err != nil || dropped != 0 || strings.Contains(log.String(), "slow consumer") {
+		t.Errorf("%d dropped, %v\n%s", dropped, err, log.String())
+	}
+}
+
+func fillStream(t *testing.T, s Stream, records int) {
+	t.Helper()
+	for i := range records {
+		appendTo(t, s, "t", fmt.Sprint(i))
+	}
+}
+
+// A reading is what came of a number of messages that have the numbers from 1 on.
+type reading struct {
+	want      int
+	sequences []uint64
+}
+
+func newReading(want int) *reading { return &reading{want: want} }
+
+// add returns errEnough with the last one.
+func (r *reading) add(sequence uint64) error {
+	if r.sequences = append(r.sequences, sequence); sequence == uint64(r.want) {
+		return errEnough
+	}
+	return nil
+}
+
+func (r *reading) check(t *testing.T) {
+	t.Helper()
+	for i, sequence := range r.sequences {
+		if sequence != uint64(i+1) {
+			t.Fatalf("%d came instead of %d", sequence, i+1)
+		}
+	}
+	if len(r.sequences) != r.want {
+		t.Errorf("%d came, not %d", len(r.sequences), r.want)
+	}
+}
