@@ -30,7 +30,11 @@ func ReadEnv(args, env []string) (EnvCall, error) {
 	if err != nil {
 		return EnvCall{}, fmt.Errorf("env: %w", err)
 	}
-	return r.program(rest), nil
+	call := r.program(rest)
+	if call.Name == "" && call.Args != nil {
+		return EnvCall{}, errors.New("env: the name of the program is empty")
+	}
+	return call, nil
 }
 
 // SearchPath is where a program with this environment is searched when it is named without a slash.

@@ -64,6 +64,7 @@ func TestReadEnv(t *testing.T) {
 		"an open quote":             {"-S", "printf 'a"},
 		"a bare variable":           {"-S", "printf $A"},
 		"a last backslash":          {"-S", "printf \\"},
+		"an empty name":             {"", "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := exec.Command(env, args...).Run(); err == nil {
@@ -86,12 +87,12 @@ func TestReadEnv(t *testing.T) {
 }
 
 func FuzzReadEnv(f *testing.F) {
-	for _, s := range []string{"-S\x00a 'b' ${C}", "-i\x00A=b\x00x", "--unset=A\x00x", "-S\x00-S -S -S", "-uA\x00-C\x00/\x00x"} {
+	for _, s := range []string{"-S\x00a 'b' ${C}", "-i\x00A=b\x00x", "--unset=A\x00x", "-S\x00-S -S -S", "-uA\x00-C\x00/\x00x", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		call, err := ReadEnv(strings.Split(s, "\x00"), []string{"C=d"})
-		if err == nil && strings.Contains(call.Name, "=") || call.Name == "" && len(call.Args) > 0 {
+		if strings.Contains(call.Name, "=") || call.Name == "" && len(call.Args) > 0 {
 			t.Errorf("%q: %+v, %v", s, call, err)
 		}
 	})
