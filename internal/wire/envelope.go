@@ -24,11 +24,18 @@ type message struct {
 // same, however deep it is, so that its id is known: the scanner needs a bit for each level, and the line has an end.
 func scanMessage(line []byte, i int) (message, error) {
 	m, err := scanEnvelope(line, i, envelope+rawjson.MaxForeign)
-	if deep := (*rawjson.DepthError)(nil); errors.As(err, &deep) {
-		m, err = scanEnvelope(line, i, len(line))
-		m.deep = true
+	if err == nil || !isDeep(err) {
+		return m, err
 	}
+	m, err = scanEnvelope(line, i, len(line))
+	m.deep = true
 	return m, err
+}
+
+// isDeep is apart from scanMessage, which must not allocate: every message goes through it.
+func isDeep(err error) bool {
+	_, ok := errors.AsType[*rawjson.DepthError](err)
+	return ok
 }
 
 // envelope is the levels of a message around what is in it.
