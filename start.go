@@ -104,7 +104,7 @@ func (r *roster) relearn() {
 
 // refuseTwins leaves out the second of two ready plugins with one name in one
 // dialect: their tools and settings could not be told apart. The name of a
-// plugin's place is its own, whoever else calls itself so; otherwise one that was
+// plugin keeps the name of its directory or file even if another plugin claims it; otherwise one that was
 // there before the others is the first.
 func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }

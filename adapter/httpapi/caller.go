@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
-// A memo is what is known of the caller at the other end of a connection. That does not change: a connection cannot be passed from
-// inside a sandbox to outside of it, or back.
+// A memo keeps the verdict on a connection's caller. One look is enough for the life of the connection, because a sandboxed process cannot
+// hand a connection to a process outside, or receive one from there.
 type memo struct {
 	ask sync.Once
 	err error // set by ask
@@ -72,7 +72,7 @@ func (g *gate) tell(err error) {
 	}
 }
 
-// ask finds out who is at the other end of a request's connection.
+// ask looks up the process that opened the request's connection.
 func (g *gate) ask(r *http.Request) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {

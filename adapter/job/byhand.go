@@ -64,7 +64,7 @@ func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error
 	if err == nil || errors.Is(err, errLost) {
 		return false, err
 	}
-	return true, c.end(context.WithoutCancel(ctx), err.Error()) // whoever waited has had enough
+	return true, c.end(context.WithoutCancel(ctx), err.Error()) // the caller stopped waiting, so the run ends
 }
 
 // DryRun makes an attempt with AGENT_DRY_RUN set, without sinks, and says what would be told. Nothing of it is recorded.

@@ -68,8 +68,8 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// ask writes into the page that the run is to end. Whoever makes it is watching. A run that nobody makes at the moment, because it
-// waits for its next attempt, is ended here. One that is over by now has nothing to be asked.
+// ask records the request to cancel in the schedule's page, which the process that makes the run watches. A run that waits for its next
+// attempt has no such process, and is ended here. A run that is over is left alone.
 func (r *Runner) ask(ctx context.Context, p *parts, id, key string) error {
 	for {
 		pg, _, err := p.page(ctx, key)

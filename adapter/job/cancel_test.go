@@ -59,7 +59,7 @@ func (r *rig) start(ctx context.Context, name string, o job.RunOptions) chan job
 	return ended
 }
 
-// cancelled checks what is left of a run that was ended on purpose: a result of its own, and nothing else.
+// cancelled checks that a run has the result cancelled, and that it counts neither as a failure nor as a success.
 func (r *rig) cancelled(run job.Run, err error, streak int) {
 	t := r.t
 	t.Helper()
@@ -153,8 +153,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestInterrupted: whoever ends the command that makes a run ends the run, in its program and in each wait, and the next one can begin
-// at once.
+// TestInterrupted interrupts the command that makes a run: while its program runs, and in each wait. The run ends, and the next one can
+// begin at once.
 func TestInterrupted(t *testing.T) {
 	r := newRig(t, time.Now())
 	r.agent("long", stubborn, hourly)

@@ -8,7 +8,7 @@ import (
 // A Clock tells the time. Days pass in seconds where a test says so.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at that time, when ctx ends, or when the clock was set: whoever sleeps looks again what time it is.
+	// Sleep returns at that time, when ctx ends, or when the clock was set. The caller must read the time again.
 	Sleep(ctx context.Context, until time.Time)
 }
 

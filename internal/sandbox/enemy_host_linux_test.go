@@ -237,18 +237,18 @@ func TestRacesWithTheNextStart(t *testing.T) {
 	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
 		t.Run(name, func(t *testing.T) {
 			h := newHideout(t, outsideTmp(t))
-			write(t, h.home+"/work/a/note", "note", 0o644)
+			write(t, h.home+"/desk/a/note", "note", 0o644)
 			o := Options{Own: []string{h.own}, System: system, AnyProgram: true, Environ: []string{testPath, "HOME=" + h.home},
-				Grants: grants(t, h.expand("write:fs:HOME/work"), h.expand("read:fs:HOME/work/a"), h.expand("read:fs:HOME/work/a/key"), h.expand("write:fs:HOME/work/a/made.db"))}
+				Grants: grants(t, h.expand("write:fs:HOME/desk"), h.expand("read:fs:HOME/desk/a"), h.expand("read:fs:HOME/desk/a/key"), h.expand("write:fs:HOME/desk/a/made.db"))}
 			swap := sh(o, "")
 			swap.Path, swap.Args = python, []string{"-c", h.expand(`import os
-os.chdir("HOME/work")
+os.chdir("HOME/desk")
 print("up", flush=True)
 while True:
     os.rename("a", "b"); os.symlink("SECRET", "a"); os.unlink("a"); os.rename("b", "a")`)}
 			g := newGroup(t)
 			started(t, g, swap)
-			look := sh(o, h.expand("cat SECRET/key SECRET/lib/key HOME/work/a/key 2>/dev/null; :"))
+			look := sh(o, h.expand("cat SECRET/key SECRET/lib/key HOME/desk/a/key 2>/dev/null; :"))
 			ran := 0
 			for range 60 {
 				r, err := g.Run(t.Context(), look, proc.Call{})

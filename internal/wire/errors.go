@@ -113,7 +113,7 @@ func (o Options) garbage(line []byte, err error) {
 		return
 	}
 	why := err.Error()
-	if line[0] == '{' && !errors.Is(err, errDeep) { // seed 003: "One JSON object per line"; it prints one over several lines for the reader's sake
+	if line[0] == '{' && !errors.Is(err, errDeep) { // docs/protocols/scaffold.md: a message is one line. Authors often print it over several
 		why += " (a message is one JSON object on one line)"
 	}
 	o.OnNoise(Noise{Kind: NoiseGarbage, Line: cut(line, messageCut), Why: why})
