@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,9 +58,7 @@ for line in sys.stdin:
 // TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has the plugin, and by whatever
 // capability; and everybody else does.
 func TestOurOwnDoors(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip(err)
-	}
+	plugtest.NeedTool(t, "python3")
 	users := []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
 		users = append(users, 65534)
@@ -245,9 +245,10 @@ func (s *street) knockByDaemon(t *testing.T, plugin, host, port string) string {
 
 // foreign calls from namespaces that are not ours, as Codex and bubblewrap do, while plugins of ours run.
 func (s *street) foreign(t *testing.T) {
+	plugtest.NeedTool(t, "unshare")
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	for _, home := range []string{"over TCP", "by the socket"} {
 		host, port := s.socket("four"), "0"
