@@ -19,24 +19,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
-// smallDisk is a directory with little room, which ends with the test.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	switch err := syscall.Mount("none", dir, "tmpfs", syscall.MS_NODEV, "size="+size); {
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		t.Skipf("no right to mount a small disk: %v; as root this test runs", err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil { // not MNT_DETACH: what is still open there is a leak
-			t.Errorf("something of the small disk is still in use: %v", err)
-		}
-	})
-	return dir
-}
-
 // fill takes all the room that is left, and gives it back with the function it returns.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
@@ -55,7 +37,7 @@ func fill(t *testing.T, dir string) (free func()) {
 // TestAFullDiskLosesNothingThatWasStored: what a plugin stores goes to the host's own data directory. Where that is full the
 // plugin is told so, all that was stored before is still there, and with room again it can store on.
 func TestAFullDiskLosesNothingThatWasStored(t *testing.T) {
-	disk := smallDisk(t, "24m")
+	disk := plugtest.SmallDisk(t, "24m")
 	open := func() (*engine.Engine, *storage.Store) {
 		e, err := engine.Open(t.Context(), engineOptions(t, disk))
 		if err != nil {
@@ -131,7 +113,7 @@ func closeEngine(t *testing.T, e *engine.Engine) {
 // TestAFullDiskKeepsTheOldCode: a plugin's file is replaced as a whole or not at all.
 func TestAFullDiskKeepsTheOldCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
-	disk := smallDisk(t, "1m")
+	disk := plugtest.SmallDisk(t, "1m")
 	host, err := patchbay.Open(t.Context(), &patchbay.Options{Dir: disk, Dialects: []string{plugtest.Python},
 		Environ: []string{"HOME=" + disk, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}})
 	if err != nil {

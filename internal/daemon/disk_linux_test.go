@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestFullDiskIsToldByEveryRequest fills the disk of a daemon. Every request that needs to write says so and names the
@@ -24,7 +25,7 @@ func TestFullDiskIsToldByEveryRequest(t *testing.T) {
 }
 
 func testFullDisk(t *testing.T, guest bool) {
-	h := house{t, smallDisk(t, "40m")}
+	h := house{t, plugtest.SmallDisk(t, "40m")}
 	if guest {
 		e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(h.home, ".local", "share", "patchbay", "engine")})
 		if err != nil {
@@ -95,22 +96,4 @@ func testFullDisk(t *testing.T, guest bool) {
 		}
 	}
 	s.works("there is room again")
-}
-
-// smallDisk is a directory with little room, which ends with the test.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	switch err := syscall.Mount("none", dir, "tmpfs", syscall.MS_NODEV, "size="+size+",mode=0700"); {
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		t.Skipf("no right to mount a small disk: %v; as root this test runs", err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil { // not MNT_DETACH: what is still open there is a leak
-			t.Errorf("something of the small disk is still in use: %v", err)
-		}
-	})
-	return dir
 }

@@ -8,22 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestDamageOnAFullDisk: where a damaged block cannot be kept aside, the engine does not start, says why, and changes nothing.
 func TestDamageOnAFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	switch err := syscall.Mount("none", dir, "tmpfs", syscall.MS_NODEV, "size=24m,mode=0700"); {
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		t.Skipf("no right to mount a small disk: %v; as root this test runs", err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("something of the small disk is still in use: %v", err)
-		}
-	})
+	dir := plugtest.SmallDisk(t, "24m")
 	k := keptKinds()[0]
 	fill(t, dir, k)
 	path := blockPath(dir, k.stream, 1)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestOwnPlacesWithNestedGrants: however the grants around Patchbay's places lie in each other, and in whatever order, none of the directories on the
@@ -153,11 +155,7 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 		if err := syscall.Mount(source, other+at, "", syscall.MS_BIND, ""); err != nil {
 			t.Skipf("no bind mounts here: %v", err)
 		}
-		t.Cleanup(func() {
-			if err := syscall.Unmount(other+at, 0); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { plugtest.Unmount(t, other+at) })
 	}
 	for _, grant := range []string{"write:fs:D/home", "write:fs:D/home/.config", "write:fs:D/home/.config/patchbay", "write:fs:D/config/made", "write:fs:D/config", "write:fs:D", "read:fs:D/home", "read:fs:D/config", "read:fs:D/home/.local/state/patchbay"} {
 		if err := startError(t, sh(Options{Guarded: guarded, Grants: grants(t, strings.ReplaceAll(grant, "D", other))}, ":")); !strings.Contains(err.Error(), "which is Patchbay's own, by the mount") {
