@@ -101,7 +101,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	}
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
-	d.Counters = e.count()
+	d.Counters = e.tally.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health
 	}
@@ -154,7 +154,7 @@ func (h *Host) wiring(e *entry) []Wire {
 	wires := []Wire{}
 	for _, spec := range hook.Points() {
 		for _, hk := range h.bus.Hooks(spec.Point) {
-			if hk.Counters == &e.counters {
+			if hk.Counters == &e.tally.Counters {
 				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected})
 			}
 		}
@@ -244,18 +244,8 @@ func (h *Host) Counters() []PluginCount {
 	var counts []PluginCount
 	for _, e := range h.roster().entries {
 		if e.plugin != nil {
-			counts = append(counts, PluginCount{e.info.Name, e.found.Dialect, e.count()})
+			counts = append(counts, PluginCount{e.info.Name, e.found.Dialect, e.tally.count()})
 		}
 	}
 	return counts
-}
-
-// count reads a plugin's counters.
-func (e *entry) count() Counters {
-	c := Counters{Calls: e.counters.Calls.Load(), Errors: e.counters.Errors.Load(), Timeouts: e.counters.Timeouts.Load()}
-	if e.plugin != nil {
-		status := e.plugin.Status()
-		c.Restarts, c.NotificationsDropped = status.Restarts, status.NotificationsDropped
-	}
-	return c
 }

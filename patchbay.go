@@ -36,6 +36,8 @@ type Host struct {
 	setup   *setup
 	procs   *proc.Group
 	keeper  *keeper
+	tallies *tallies
+	guest   bool // processes and storage are another host's, which ends them
 	bus     hook.Bus
 	plugins atomic.Pointer[roster]   // nil until the hooks are on the bus
 	found   atomic.Pointer[[]string] // where the plugins are that were found last
@@ -71,7 +73,7 @@ type entry struct {
 	err      error // why it is not ready
 	named    bool  // by the caller, with a path: a search does not find it
 	stamp    stamp // of its files, when it was opened
-	counters hook.Counters
+	tally    *tally
 	policy   *policy       // what it is held to; nil: nothing
 	limits   config.Limits // what it was started with
 	alone    bool          // no other plugin's place has the same name
@@ -87,7 +89,7 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s),
+	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s), tallies: &tallies{},
 		closed: make(chan struct{}), warned: make(map[string]bool)}
 	h.system = sync.OnceValue(func() *sandbox.System {
 		found := s.system
@@ -252,13 +254,21 @@ func (h *Host) shutdown() error {
 	var farewells sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
-			// Not the caller's context: a cancelled caller must not cut short a plugin's
-			// last write. Each dialect bounds its own farewell.
-			farewells.Go(func() { errs[i] = e.plugin.Close(context.Background()) })
+			farewells.Go(func() { errs[i] = e.end() })
 		}
 	}
 	farewells.Wait()
-	return errors.Join(append(errs, h.procs.Close(), h.keeper.close())...)
+	if !h.guest {
+		errs = append(errs, h.procs.Close(), h.keeper.close())
+	}
+	return errors.Join(errs...)
+}
+
+// end closes a plugin. It has no caller's context: a caller that is cancelled must not cut short a plugin's last write. Each dialect
+// bounds its own farewell.
+func (e *entry) end() error {
+	e.tally.leave(e.plugin)
+	return e.plugin.Close(context.Background())
 }
 
 func (h *Host) isClosed() bool {
@@ -273,7 +283,7 @@ func (h *Host) isClosed() bool {
 // call names a tool or method call for the one place that makes them.
 func (e *entry) call(name string) *hook.Call {
 	return &hook.Call{Plugin: e.info.Name, Dialect: e.found.Dialect, Name: name,
-		Timeout: cmp.Or(e.settings.ToolTimeout, dialect.DefaultToolTimeout), Counters: &e.counters}
+		Timeout: cmp.Or(e.settings.ToolTimeout, dialect.DefaultToolTimeout), Counters: &e.tally.Counters}
 }
 
 // encode turns what a caller gave into JSON without escaping what need not be.

@@ -56,8 +56,7 @@ func (h *Host) dismissThose(in, notIn *roster) error {
 	var farewells sync.WaitGroup
 	for i, e := range in.entries {
 		if e.plugin != nil && !slices.Contains(notIn.entries, e) {
-			// As in shutdown: the farewell is the dialect's to bound.
-			farewells.Go(func() { errs[i] = e.plugin.Close(context.Background()) })
+			farewells.Go(func() { errs[i] = e.end() })
 		}
 	}
 	farewells.Wait()

@@ -146,7 +146,7 @@ func (s *search) entry(x sighting) *entry {
 		return known
 	}
 	f := x.found
-	e := &entry{found: f, names: bearerOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
+	e := &entry{found: f, tally: s.host.tallies.of(f), names: bearerOf(f), dialect: x.dialect, named: x.named, state: f.State, err: f.Err, stamp: now,
 		info: dialect.Info{Name: f.Name, Priority: hook.DefaultPriority}}
 	if f.Info != nil {
 		e.info = *f.Info

@@ -58,6 +58,7 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		return
 	}
 	e.plugin, e.info, e.state = plugin, plugin.Info(), dialect.Ready
+	e.tally.join(plugin)
 	log.Debug("plugin ready", "name", e.info.Name, "dur", time.Since(began))
 	if called := cmp.Or(e.info.Called, e.info.Name); called != cmp.Or(e.names.called, e.names.place) {
 		h.rename(e, called, names)
@@ -149,7 +150,7 @@ func (h *Host) refuseTwin(e *entry, owner string) {
 
 // dismiss ends a plugin that was opened only to learn that it is not wanted.
 func (h *Host) dismiss(e *entry) {
-	if err := e.plugin.Close(context.Background()); err != nil {
+	if err := e.end(); err != nil {
 		h.setup.Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	e.plugin = nil

@@ -63,7 +63,7 @@ func (h *Host) wireHooks(r *roster) error {
 
 // wired fills in what the hub and the configuration know about a hook.
 func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
-	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.counters
+	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.tally.Counters
 	hk.Alias, hk.Priority = e.names.place, e.priority()
 	if e.policy != nil {
 		hk.Remarks = e.denials.take

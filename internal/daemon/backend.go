@@ -255,6 +255,10 @@ func stopError(err error) error {
 	if errors.Is(err, errStopping) {
 		return &httpapi.UnavailableError{Reason: errStopping.Error()}
 	}
+	var gone *NoDirectoryError
+	if errors.As(err, &gone) {
+		return &httpapi.InvalidRequestError{Reason: gone.Error()}
+	}
 	return err
 }
 

@@ -58,8 +58,9 @@ type Core struct {
 	began time.Time
 	count *metrics
 
-	running running
-	closing sync.Once
+	projects *projects // nil until the host is open
+	running  running
+	closing  sync.Once
 }
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
@@ -89,6 +90,7 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if c.Host, err = patchbay.Open(ctx, &o.Host); err != nil {
 		return err
 	}
+	c.projects = newProjects(c.Host, c.log)
 	c.procs = proc.NewGroup(c.log)
 	// What this process holds names all that it starts: whoever takes it over waits until none of that runs any more.
 	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
@@ -215,6 +217,9 @@ func (c *Core) closeHost() error {
 		errs = append(errs, c.procs.Close())
 	}
 	if c.Host != nil {
+		if c.projects != nil {
+			c.projects.close()
+		}
 		errs = append(errs, c.Host.Close())
 	}
 	return errors.Join(errs...)
@@ -235,12 +240,15 @@ func (c *Core) closeEngine() error {
 }
 
 // Tools are the built-in tools and those of the plugins that are there now.
-func (c *Core) Tools() []chat.Tool {
+func (c *Core) Tools() []chat.Tool { return c.toolsOf(c.Host) }
+
+// toolsOf are the tools of an agent with these plugins.
+func (c *Core) toolsOf(host *patchbay.Host) []chat.Tool {
 	tools := append([]chat.Tool(nil), c.tools...)
-	for _, t := range c.Host.Tools() {
+	for _, t := range host.Tools() {
 		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
 			Run: func(ctx context.Context, call chat.Call) (chat.ToolResult, error) {
-				r, err := c.Host.CallTool(ctx, t.Name, call.Arguments)
+				r, err := host.CallTool(ctx, t.Name, call.Arguments)
 				if err != nil {
 					return chat.ToolResult{}, err
 				}
@@ -250,9 +258,9 @@ func (c *Core) Tools() []chat.Tool {
 	return tools
 }
 
-// Agent is an agent on this core that asks approve before a tool changes things; nil: everything is allowed.
-func (c *Core) Agent(approve chat.Approver) *chat.Agent {
-	return &chat.Agent{Host: c.Host, Model: c.Model, Tools: c.Tools, Approve: approve, Logger: c.log,
+// agent is an agent with these plugins that asks approve before a tool changes things; nil: everything is allowed.
+func (c *Core) agent(host *patchbay.Host, approve chat.Approver) *chat.Agent {
+	return &chat.Agent{Host: host, Model: c.Model, Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
 		Compact: chat.CompactOptions{Strategy: string(c.Config.Chat.Compact)}}
 }
 

@@ -40,7 +40,7 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	d := Diagnosis{OK: true, Findings: append(i.Host.Doctor(), engineFindings(i.Engine)...)}
+	d := Diagnosis{OK: true, Findings: append(i.projects.findings(), engineFindings(i.Engine)...)}
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != patchbay.SeverityError
 	}

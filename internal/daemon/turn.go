@@ -27,9 +27,9 @@ type TurnRequest struct {
 // where the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *patchbay.Host) (session.Status, error) {
 		var err error
-		result, err = c.Agent(r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
+		result, err = c.agent(host, r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
 			Observe: c.observer(r.Observe)})
 		return result.Status, err
 	})
@@ -39,9 +39,9 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 // Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *patchbay.Host) (session.Status, error) {
 		var err error
-		compaction, err = c.Agent(nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
+		compaction, err = c.agent(host, nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
 			Observe: c.observer(nil)}, r.Strategy)
 		if errors.Is(err, chat.ErrNothingToCompact) {
 			return session.Done, nil
@@ -63,7 +63,12 @@ type CompactRequest struct {
 
 // End tells the plugins that a session is over.
 func (c *Core) End(ctx context.Context, s session.Session, plugins []string) error {
-	return c.Agent(nil).End(scoped(ctx, s.ID, plugins), s)
+	host, done, err := c.projects.in(ctx, s.WorkingDir)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return c.agent(host, nil).End(scoped(ctx, s.ID, plugins), s)
 }
 
 // scoped is the context of what is fired for a session.
@@ -75,9 +80,11 @@ func scoped(ctx context.Context, id string, plugins []string) context.Context {
 	return hook.WithChoice(ctx, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
 }
 
+// A turnUse is work on a session whose lease is held, with the plugins of its project.
+type turnUse func(context.Context, *session.Turn, *patchbay.Host) (session.Status, error)
+
 // hold keeps a session's lease while use works with it, and records how that ended.
-func (c *Core) hold(ctx context.Context, id string, plugins []string,
-	use func(context.Context, *session.Turn) (session.Status, error)) error {
+func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUse) error {
 	ctx, done, err := c.running.begin(ctx, id)
 	if err != nil {
 		return err
@@ -87,11 +94,21 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string,
 	if err != nil {
 		return err
 	}
-	status, err := use(scoped(t.Context(), id, plugins), t)
+	status, err := c.inProject(scoped(t.Context(), id, plugins), t, use)
 	if endErr := t.End(ctx, status); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
 	}
 	return err
+}
+
+// inProject has the work on a session done with the plugins of the session's project.
+func (c *Core) inProject(ctx context.Context, t *session.Turn, use turnUse) (session.Status, error) {
+	host, done, err := c.projects.in(ctx, t.Session().WorkingDir)
+	if err != nil {
+		return session.Failed, err
+	}
+	defer done()
+	return use(ctx, t, host)
 }
 
 // chosen are the plugins of code that take part in a session's turns. Seed 004: "Confirm plugins feature is enabled",

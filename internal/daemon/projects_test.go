@@ -1,0 +1,233 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// where is a scaffold plugin that adds the directory it works in to the prompt.
+const where = `#!/bin/bash
+while read -r line; do
+  id=$(sed -E 's/.*"id":([0-9]+).*/\1/' <<<"$line")
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"name":"where","version":"1.0.0","hooks":["context_enhance"],"tools":[{"name":"dir","description":"d"}]}}';;
+    *'"hook/context_enhance"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"dynamic_context":"at '$PWD'"}}';;
+    *'"tool/execute"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"success":true,"result":"'$PWD'"}}';;
+    *'"shutdown"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{}}'; exit 0;;
+    *) echo '{"jsonrpc":"2.0","id":'$id',"result":{"action":"continue"}}';;
+  esac
+done
+`
+
+// script installs a program of a scaffold plugin.
+func (h house) script(name, text string) {
+	h.t.Helper()
+	if err := os.Chmod(h.write(".local/scaffold/plugins/"+name, text), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// repository makes a repository with a branch of its own name, and returns its directory.
+func repository(t *testing.T, name string) string {
+	t.Helper()
+	plugtest.NeedTool(t, "git")
+	dir := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("git", "init", "-q", "-b", name, dir).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+	return dir
+}
+
+// enhanced is what plugins made of the prompt's context in a turn of a session that works in a directory.
+func (h house) enhanced(c *Core, dir string) string {
+	h.t.Helper()
+	s, err := c.Sessions.Create(h.t.Context(), session.Session{WorkingDir: dir})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var seen string
+	if _, err := c.Turn(h.t.Context(), TurnRequest{Session: s.ID, Text: "hi", Observe: func(e chat.Event) {
+		if e.Outcome != nil && e.Outcome.Point == hook.PromptContext {
+			seen = string(e.Outcome.Payload)
+		}
+	}}); err != nil {
+		h.t.Fatal(err)
+	}
+	return seen
+}
+
+// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The protocol document's git plugin tells each session of
+// its own repository.
+func TestPluginsRunWhereTheWorkIs(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	for _, b := range plugtest.Seed(t, "003").Blocks("python") {
+		if strings.Contains(b.Text, "git-context") {
+			h.script("git-context", b.Text)
+		}
+	}
+	c := h.open("")
+	for _, name := range []string{"first", "second", "first"} {
+		repo := repository(t, name)
+		inside := filepath.Join(repo, "a", "b")
+		if err := os.MkdirAll(inside, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{repo, inside} {
+			if got := h.enhanced(c, dir); !strings.Contains(got, "Branch: "+name) {
+				t.Errorf("in %s: %s", dir, got)
+			}
+		}
+	}
+	if got := h.enhanced(c, h.home); strings.Contains(got, "Branch") {
+		t.Errorf("outside of any repository: %s", got)
+	}
+}
+
+// TestAProjectsPlugins: what is a plugin's is the same in every project, and what is the project's is not.
+func TestAProjectsPlugins(t *testing.T) {
+	h := newHouse(t)
+	h.script("where", where)
+	c := h.open("")
+	one, two := repository(t, "one"), repository(t, "two")
+	for _, dir := range []string{h.home, one, two, one} {
+		if got := h.enhanced(c, dir); !strings.Contains(got, `"at `+dir+`"`) {
+			t.Errorf("a session in %s: %s", dir, got)
+		}
+	}
+	before := callsOf(t, c.Host)
+	host, done, err := c.projects.in(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := host.CallTool(t.Context(), "plugin_where_dir", nil)
+	if err != nil || r.Result != one {
+		t.Errorf("a tool called in %s: %+v, %v", one, r, err)
+	}
+	if got := callsOf(t, c.Host); got != before+1 {
+		t.Errorf("counted %d calls after %d and one in another project", got, before)
+	}
+	done()
+	if n := len(c.projects.hosts()); n != 3 {
+		t.Errorf("%d sets of plugins, want the daemon's own and two", n)
+	}
+}
+
+func callsOf(t *testing.T, host *patchbay.Host) int64 {
+	t.Helper()
+	p, err := host.Plugin("where")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Counters.Calls
+}
+
+// TestProjectsAreFew: the plugins of a project are closed when they are not used for a while, or when another project needs their place;
+// never while they are in use.
+func TestProjectsAreFew(t *testing.T) {
+	h := newHouse(t)
+	h.script("where", where)
+	c := h.open("")
+	p := c.projects
+	p.most = 2
+	a, b, d := repository(t, "a"), repository(t, "b"), repository(t, "d")
+	hostA, doneA, err := p.in(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, doneB, err := p.in(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := p.in(short, d); err == nil {
+		t.Fatal("a third project beside two that are in use")
+	}
+	doneB()
+	_, doneD, err := p.in(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hostA.Fire(t.Context(), hook.PromptContext, nil); err != nil {
+		t.Errorf("the plugins in use do not work: %v", err)
+	}
+	if got := p.roots(); got != a+" "+d {
+		t.Errorf("open: %s", got)
+	}
+	p.mu.Lock()
+	p.idle = time.Millisecond
+	p.mu.Unlock()
+	doneA()
+	doneD()
+	eventually(t, "idle ones are closed", func() bool { return p.roots() == "" })
+	if _, err := hostA.Fire(t.Context(), hook.PromptContext, nil); err == nil {
+		eventually(t, "the plugins of a project that was closed end", func() bool {
+			_, err := hostA.Fire(t.Context(), hook.PromptContext, nil)
+			return err != nil
+		})
+	}
+}
+
+// roots lists the projects other than the daemon's own.
+func (p *projects) roots() string {
+	var roots []string
+	for _, host := range p.hosts()[1:] {
+		roots = append(roots, host.Project())
+	}
+	return strings.Join(slices.Sorted(slices.Values(roots)), " ")
+}
+
+// TestProjectsAtOnce: many events that are the first of a project open its plugins once, and none is lost.
+func TestProjectsAtOnce(t *testing.T) {
+	h := newHouse(t)
+	h.script("where", where)
+	c := h.open("")
+	var repos []string
+	for i := range 3 {
+		repos = append(repos, repository(t, fmt.Sprint("r", i)))
+	}
+	c.projects.most = 2
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			dir := repos[i%len(repos)]
+			if got := h.enhanced(c, dir); !strings.Contains(got, `"at `+dir+`"`) {
+				t.Errorf("in %s: %s", dir, got)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestADirectoryThatIsGone: a session cannot work where there is nothing.
+func TestADirectoryThatIsGone(t *testing.T) {
+	h := newHouse(t)
+	s := h.serve("", Limits{})
+	dir := repository(t, "gone")
+	made := s.do("POST", "/session", `{"working_dir":"`+dir+`"}`)
+	id := strings.Split(made.body, `"`)[3]
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 400 || !strings.Contains(got.body, "is gone: make it again") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := s.do("DELETE", "/session/"+id, ""); got.status >= 300 {
+		t.Errorf("it cannot be deleted: %d %s", got.status, got.body)
+	}
+}

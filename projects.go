@@ -1,0 +1,53 @@
+package patchbay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// ProjectRoot is the project that a directory belongs to: the nearest directory
+// upwards that is under version control, or dir itself.
+func ProjectRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			return dir
+		}
+	}
+}
+
+// Project is the project that the host's plugins work in.
+func (h *Host) Project() string { return h.setup.projectRoot }
+
+// In opens the host's plugins once more, to work in another directory: they run
+// there, and are told of that directory's project. What they store, their
+// secrets, what they may do and what is counted are the same in both. The
+// caller closes the second host before the first.
+func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("working directory %s: not a directory", dir), err)
+	}
+	s := *h.setup
+	s.Dir, s.dialects = dir, dialects()
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	other := &Host{setup: &s, procs: h.procs, keeper: h.keeper, tallies: h.tallies, system: h.system, guest: true,
+		closed: make(chan struct{})}
+	h.turning.Lock()
+	other.warned = maps.Clone(h.warned)
+	h.turning.Unlock()
+	if err := other.refresh(ctx, s.names()); err != nil {
+		return nil, errors.Join(err, other.Close())
+	}
+	return other, nil
+}
