@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// untyped are the lines of the README's commands that the test leaves out, and why.
+var untyped = map[string]string{
+	"go run ./cmd/patchbay demo":           "TestScripts/demo runs it",
+	"make test":                            "it runs this test",
+	"patchbay serve --install":             "it writes to the service manager of whoever runs the test",
+	"patchbay serve":                       "the test starts one, at a free port",
+	"patchbay chat":                        "it wants a terminal: TestChatInATerminal has one",
+	"patchbay chat --resume":               "it wants a terminal",
+	"patchbay chat --model anthropic:NAME": "it wants a key",
+}
+
+// endless is a command that goes on until it is interrupted.
+const endless = "curl -N "
+
+// TestREADME types every shell command of the README in their order, in an empty home.
+func TestREADME(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "python3", "jq", "git", "timeout"} {
+		plugtest.NeedTool(t, tool)
+	}
+	home := t.TempDir()
+	before, after := readmeCommands(t)
+	out := typeAll(t, home, before)
+	address := strings.TrimPrefix(serve(t, home, "--listen", "127.0.0.1:0").url, "http://")
+	out += typeAll(t, home, strings.ReplaceAll(after, "localhost:8000", address))
+	for _, want := range []string{"+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "(signed)", "Filesystem", "disk-report"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output has no %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "warning:") {
+		t.Errorf("a warning:\n%s", out)
+	}
+}
+
+// readmeCommands are the shell commands of the README, before and after the daemon is started.
+func readmeCommands(t *testing.T) (before, after string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := len(untyped)
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for line := range strings.Lines(block[1]) {
+			command, _, _ := strings.Cut(line, " # ")
+			switch command = strings.TrimSpace(command); {
+			case untyped[command] != "":
+				missing--
+			case strings.HasPrefix(command, endless):
+				script.WriteString("timeout 2 " + command + " || test $? = 124\n")
+			default:
+				script.WriteString(line)
+			}
+			if command == "patchbay serve" {
+				before = script.String()
+				script.Reset()
+			}
+		}
+	}
+	if missing != 0 || before == "" {
+		t.Errorf("%d of the commands that are left out are not in the README", missing)
+	}
+	return before, script.String()
+}
+
+// typeAll has a shell run commands, and returns all that they print.
+func typeAll(t *testing.T, home, commands string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", commands)
+	cmd.Dir, cmd.Env = home, patchbayIn(home).Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
