@@ -19,7 +19,7 @@ import (
 const runTime = 8 * time.Second
 
 // patience bounds every wait for something that must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually polls until a condition holds.
 func eventually(holds func() error) error {
