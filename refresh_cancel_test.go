@@ -124,7 +124,7 @@ func TestAFailedRefreshChangesNothing(t *testing.T) {
 }
 
 func await(t *testing.T, what string, ok func() bool) {
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("waited in vain for %s", what)
 			return

@@ -30,7 +30,7 @@ func TestANamedPipeAsAManifest(t *testing.T) {
 		if strings.Count(err.Error(), pipe) != 1 {
 			t.Errorf("the path is not told once: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the host waits for a writer")
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what must come, on a machine with other things to do.
-const patience = 45 * time.Second
+const patience = time.Minute
 
 // A stage is how a dialect's plugins are asked.
 type stage struct {

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is not a measure of anything.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A server is the API on a real listener, with a client for it.
 type server struct {

@@ -155,7 +155,7 @@ func (r *rig) awaitRun() {
 		return n
 	}
 	before := count()
-	for end := time.Now().Add(30 * time.Second); count() == before; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); count() == before; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatal("no agent has run for half a minute")
 		}

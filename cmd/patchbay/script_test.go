@@ -107,7 +107,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waitfor FILE")
 	}
 	path := ts.MkAbs(args[0])
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}

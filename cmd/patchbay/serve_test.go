@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait: a busy machine is slow, not broken.
-const patience = 60 * time.Second
+const patience = time.Minute
 
 // A server is `patchbay serve` in a process of its own.
 type server struct {

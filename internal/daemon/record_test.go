@@ -29,7 +29,7 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 		t.Errorf("%d events are said to be lost, and 1 is", n)
 	}
 	c.post("deep", "", map[string]any{"value": levels(9_999)}) // can, and the journal's record around it cannot be read
-	for deadline := time.Now().Add(10 * time.Second); c.Journal.Dropped() < 2; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); c.Journal.Dropped() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d events are said to be lost, and 2 are", c.Journal.Dropped())
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is not a measure of anything.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // A served daemon is a whole one, on a port of this machine and on its socket.
 type served struct {

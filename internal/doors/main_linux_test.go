@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is not a measure of anything.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 const (
 	nobody = 65534 // whom the kernel takes a plugin for whose host is root

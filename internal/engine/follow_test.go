@@ -35,7 +35,7 @@ func followRobbed(t *testing.T, e *Engine, name string, records int) {
 		}
 		return got.add(m.sequence)
 	}}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := follower.follow(ctx); !errors.Is(err, errEnough) {
 		t.Errorf("%d of %d records came: %v", len(got.sequences), records, err)
@@ -56,7 +56,7 @@ func watchRobbed(t *testing.T, e *Engine) {
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := b.Watch(ctx, "", func(v *Value) error {
 		if v == nil {

@@ -214,7 +214,7 @@ func openBucket(t *testing.T, e *Engine, c BucketConfig) Bucket {
 // eventually polls a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if condition() {
 			return
 		}

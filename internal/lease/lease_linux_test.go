@@ -86,7 +86,7 @@ func TestState(t *testing.T) {
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); c.State() == Alive && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); c.State() == Alive && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	check("one that was killed and that its parent has not noticed", c.Holder, Dead)
 	_ = c.cmd.Wait()

@@ -21,7 +21,7 @@ import (
 )
 
 // patience bounds every wait for something that must happen; nothing is asserted about how long things take.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestMain is also the fake programs: the test binary, linked under the name of one, notes how it was started.
 func TestMain(m *testing.M) {

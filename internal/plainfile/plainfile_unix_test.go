@@ -21,7 +21,7 @@ func within(t *testing.T, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it waits")
 		return nil
 	}

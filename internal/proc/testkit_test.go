@@ -15,7 +15,7 @@ import (
 
 // patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
 // is asserted about how long things take.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // fake is the Spec of a fake.
 func fake(t testing.TB, name string, args ...string) Spec {

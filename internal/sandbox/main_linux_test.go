@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
 // TestMain is also the fakes: the test binary, started again as "binary -fake NAME ARG…", does as its name says.
@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// nobody is an ordinary user: no file of this test is his, and he has no rights over namespaces but his own.
-const nobody = 65534
+const nobody = rerun.Nobody
 
 // outsidePlace names a directory outside of /tmp in which an ordinary user may make some.
 const outsidePlace = "PATCHBAY_TEST_OUTSIDE"
@@ -48,20 +47,9 @@ func TestAsNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes as long as all others together")
 	}
-	dir, outside := openDir(t, ""), openDir(t, "/var/lib")
-	binary := filepath.Join(dir, "tests")
-	copyFile(t, "/proc/self/exe", binary)
-	verbose := "-test.v=" + fmt.Sprint(testing.Verbose())
-	cmd := exec.Command(binary, "-test.skip=^TestAsNobody$", verbose, "-test.timeout=5m")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), outsidePlace+"="+outside, "HOME="+dir, "TMPDIR="+dir, "PATH=/usr/local/bin:/usr/bin:/bin")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	text := strings.ReplaceAll(string(out), "\n", "\n    as nobody: ")
-	if err != nil {
-		t.Fatalf("%v\n    as nobody: %s", err, text)
-	}
-	t.Logf("\n    as nobody: %s", text)
+	v := rerun.Visit{Uid: nobody, Args: []string{"-test.skip=^TestAsNobody$", "-test.v=" + fmt.Sprint(testing.Verbose())},
+		Env: []string{outsidePlace + "=" + openDir(t, rerun.Elsewhere)}}
+	t.Log("\n" + v.Run(t))
 }
 
 // openDir is a directory that everybody may enter and change.

@@ -22,7 +22,7 @@ import (
 
 // patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
 // is asserted about how long things take.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually polls until a condition holds.
 func eventually(t testing.TB, what string, holds func() bool) {

@@ -21,7 +21,7 @@ type terminal struct {
 }
 
 // patience is for a machine that has other things to do.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func openTerminal(t *testing.T, width, height int, env ...string) *terminal {
 	t.Helper()

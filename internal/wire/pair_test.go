@@ -66,7 +66,7 @@ func (f *far) play(replies ...string) {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // soon is a context for a call that is to succeed.
 func soon(t testing.TB) context.Context {

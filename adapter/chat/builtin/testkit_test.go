@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait for something that must happen; nothing is asserted about how long things take.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

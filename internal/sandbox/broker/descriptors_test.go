@@ -29,12 +29,12 @@ func TestConnectionsTakeDescriptors(t *testing.T) {
 	one, two := k.connect(), k.connect()
 	k.talk(one)
 	k.talk(two)
-	k.wantReset(k.connect())
+	k.wantRefused()
 	if !strings.Contains(log.String(), "too many file descriptors") {
 		t.Errorf("log: %s", log.String())
 	}
 	_ = one.Close()
-	for deadline := time.Now().Add(10 * time.Second); used.Load() != perConn; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); used.Load() != perConn; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d are in use", used.Load())
 		}

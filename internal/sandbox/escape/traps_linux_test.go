@@ -97,11 +97,22 @@ var traps = []trap{
 // TestTraps lays each trap free, as another program might that may write there, and lets it spring in the box.
 func TestTraps(t *testing.T) {
 	needs(t)
+	springAll(t, full)
+}
+
+// TestTrapsWithLandlockAlone: the same at the level that has no namespaces.
+func TestTrapsWithLandlockAlone(t *testing.T) {
+	needsLandlock(t)
+	springAll(t, landlock)
+}
+
+func springAll(t *testing.T, level string) {
+	t.Helper()
 	for _, uid := range users() {
 		t.Run("as "+userName(uid), func(t *testing.T) {
 			t.Parallel()
 			seen := 0
-			inArena(t, visit{uid: uid, what: "traps", level: full}, func(line []byte) {
+			inArena(t, visit{uid: uid, what: "traps", level: level}, func(line []byte) {
 				a := decoded(t, line)
 				seen++
 				if a.Boxed.Escaped {
@@ -139,7 +150,7 @@ func (c *canaries) spring(b *boxes, tr trap) (verdict, error) {
 	if err := layTrap(c, cmp.Or(tr.lay, ":")); err != nil {
 		return verdict{}, err
 	}
-	o := sandbox.Options{}
+	o := sandbox.Options{System: b.system}
 	if tr.own != "" {
 		o.Own = []string{tr.own}
 	}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package python
+
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+)
+
+// TestBoundsAgain: the bounds on depth and unexpected output hold for every user and wherever the home lies.
+func TestBoundsAgain(t *testing.T) {
+	rerun.Tests(t, "TestAnAnswerThatIsTooDeepIsGarbled", "TestAPluginIsGivenWhatAnotherMaySend", "TestUnexpectedOutputIsBounded")
+}

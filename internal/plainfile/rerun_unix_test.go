@@ -1,0 +1,14 @@
+//go:build unix
+
+package plainfile
+
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+)
+
+// TestKindsAgain: only regular files are read, whoever the user is.
+func TestKindsAgain(t *testing.T) {
+	rerun.Tests(t, "TestOnlyRegularFilesAreRead")
+}
