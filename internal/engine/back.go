@@ -6,14 +6,10 @@ import (
 	"slices"
 )
 
-// fewInAll is how many records of a topic are read from the first one on, whichever of them are wanted. It is what the server
-// sends in one batch.
-const fewInAll = batchMessages
-
 // ReadBack implements [Stream]. The server reads forward only. It knows without reading how many messages a filter has in all.
-// If those are few, all of them are read. Else they are taken to be spread evenly, and a stretch is read that should have twice
-// as many as are wanted, then the stretch before it, twice as long, and so on. So it does not matter how many records other
-// topics have in between.
+// If those are at most twice as many as are wanted, all of them are read. Else they are taken to be spread evenly, and a
+// stretch is read that should have twice as many as are wanted, then the stretch before it, twice as long, and so on. So it does
+// not matter how many records other topics have in between.
 func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error) {
 	filter, err := s.filter(topic)
 	if err != nil {
@@ -37,7 +33,7 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	}
 	b := back{stream: s, filter: filter, first: first, end: end, limit: limit}
 	b.width = end - first + 1
-	if total > fewInAll {
+	if total > uint64(2*limit) {
 		b.width = (state.LastSeq - first + 1) / total * uint64(2*limit)
 	}
 	return b.read(ctx)
