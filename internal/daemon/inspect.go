@@ -49,8 +49,7 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 
 // Traces are events that went through plugins, the newest first.
 func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
-	events, err := i.Journal.Newest(ctx, journal.Filter{Session: f.Session, Kinds: []string{string(chat.Point)}}, f.Limit,
-		func(e *journal.Event) bool { return f.Turn == "" || turnOf(e.Data) == f.Turn })
+	events, err := i.Journal.Newest(ctx, 0, journal.Filter{Session: f.Session, Turn: f.Turn, Kinds: []string{string(chat.Point)}}, f.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +58,4 @@ func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error)
 		traces[k] = e.Data
 	}
 	return traces, nil
-}
-
-func turnOf(event json.RawMessage) string {
-	var e struct {
-		Turn string `json:"turn"`
-	}
-	if err := json.Unmarshal(event, &e); err != nil {
-		return "" // not an event of ours: of no turn
-	}
-	return e.Turn
 }

@@ -35,6 +35,15 @@ func (c *Core) record(e chat.Event) {
 		c.Journal.Drop(string(e.Type), fmt.Errorf("session %s: %w", e.Session, err))
 		return
 	}
+	c.keep(e, data)
+}
+
+// keep keeps an event. Traces are looked for by their turn.
+func (c *Core) keep(e chat.Event, data json.RawMessage) {
+	if e.Type == chat.Point {
+		c.Journal.PostTurn(string(e.Type), e.Session, e.Turn, data)
+		return
+	}
 	c.Journal.Post(string(e.Type), e.Session, data)
 }
 

@@ -52,7 +52,7 @@ func (s *stream) together(records []Append) ([]*nats.Msg, error) {
 		if r.ID == "" || r.After != nil {
 			return nil, errors.New("records that are added together need an id each, and may not depend on others")
 		}
-		subject, err := subjectOf(s.root, r.Topic)
+		subject, err := s.subject(r.Topic)
 		if err != nil {
 			return nil, err
 		}

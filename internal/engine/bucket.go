@@ -154,22 +154,9 @@ func (b *bucket) bury(ctx context.Context, key string, revision *uint64) error {
 	return err
 }
 
-// Keys implements [Bucket].
-func (b *bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
-	values, _, err := b.snapshot(ctx, prefix, func(v *Value) { v.Data = nil })
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]string, len(values))
-	for i, v := range values {
-		keys[i] = v.Key
-	}
-	return keys, nil
-}
-
 // Values implements [Bucket].
 func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
-	values, _, err := b.snapshot(ctx, prefix, func(*Value) {})
+	values, _, err := b.snapshot(ctx, prefix)
 	return values, err
 }
 
@@ -177,7 +164,7 @@ func (b *bucket) Values(ctx context.Context, prefix string) ([]Value, error) {
 //
 // There is one message a key, and a change puts the key's message at the end. So whoever reads in order to the end has met
 // every key, one that changed meanwhile perhaps twice: then the later one counts.
-func (b *bucket) snapshot(ctx context.Context, prefix string, trim func(*Value)) ([]Value, uint64, error) {
+func (b *bucket) snapshot(ctx context.Context, prefix string) ([]Value, uint64, error) {
 	filter, err := filterOf(b.root, prefix)
 	if err != nil {
 		return nil, 0, err
@@ -190,7 +177,6 @@ func (b *bucket) snapshot(ctx context.Context, prefix string, trim func(*Value))
 			return false
 		}
 		if strings.HasPrefix(v.Key, prefix) {
-			trim(&v)
 			found[v.Key] = v
 		}
 		return true
@@ -210,7 +196,7 @@ func (b *bucket) snapshot(ctx context.Context, prefix string, trim func(*Value))
 
 // Watch implements [Bucket].
 func (b *bucket) Watch(ctx context.Context, prefix string, f func(*Value) error) error {
-	values, seen, err := b.snapshot(ctx, prefix, func(*Value) {})
+	values, seen, err := b.snapshot(ctx, prefix)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,8 @@ type Bucket interface {
 	Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) // ErrConflict unless it is at revision
 	Delete(ctx context.Context, key string) error                                         // no error where it is not there
 	DeleteAt(ctx context.Context, key string, revision uint64) error                      // ErrConflict unless it is at revision
-	Keys(ctx context.Context, prefix string) ([]string, error)                            // sorted
+	Keys(ctx context.Context, prefix string) ([]string, error)                            // sorted; reads no value
+	Sizes(ctx context.Context, prefix string) ([]Size, error)                             // by key; reads no value
 	Values(ctx context.Context, prefix string) ([]Value, error)                           // by key
 	// Watch calls f with every value as it is now, then with nil once, then with
 	// every change (Deleted set where it went), until ctx ends or f returns an error.
@@ -74,8 +75,14 @@ type Value struct {
 	Deleted  bool
 }
 
-// A Stream is an ordered log of records, each with a topic. Any string is a
-// topic. Sequence numbers belong to the stream and grow from 1.
+// A Size is how many bytes a bucket has under a key.
+type Size struct {
+	Key   string
+	Bytes int
+}
+
+// A Stream is an ordered log of records, each with a topic. Any string without [Any]
+// and [Below] among its parts is a topic. Sequence numbers belong to the stream and grow from 1.
 type Stream interface {
 	// Append adds a record; when it returns nil, the record is on disk.
 	Append(ctx context.Context, r Append) (sequence uint64, err error)
@@ -85,6 +92,8 @@ type Stream interface {
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
+	// ReadBack returns the records before a sequence number (0: the last ones), newest first, at most limit.
+	ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error)
 	// Follow calls f with the records after a sequence number, then with each as it
 	// comes, until ctx ends or f returns an error.
 	Follow(ctx context.Context, topic string, after uint64, f func(Record) error) error
@@ -98,7 +107,7 @@ type Stream interface {
 
 // An Append is a record to be added.
 type Append struct {
-	Topic string // "" in Read, Follow and Last: every topic
+	Topic string // "" in Read, ReadBack, Follow and Last: every topic
 	Data  []byte
 	ID    string  // a second record with this id within a minute is taken for the first; "": none
 	After *uint64 // ErrConflict unless this is the topic's last sequence number; nil: wherever it is

@@ -91,11 +91,48 @@ func decode(tail string) (string, error) {
 
 // subjectOf is the subject of a text below a root, which ends in a full stop.
 func subjectOf(root, text string) (string, error) {
-	s := root + encode(text)
+	return fitting(root+encode(text), text)
+}
+
+// fitting refuses a subject that is too long for the server. The error names the text that it was made of.
+func fitting(s, text string) (string, error) {
 	if len(s) > maxSubject {
 		return "", fmt.Errorf("a name of %d bytes (%.40q…): %w: encoded it may have %d", len(text), text, ErrTooLarge, maxSubject)
 	}
 	return s, nil
+}
+
+// Any, as a part of a topic between slashes, stands for any one part, and Below, as its last part, for one or more. They are for
+// [Stream].Read, ReadBack, Follow, Last and Purge; no record has such a topic.
+const (
+	Any   = "\x00any"
+	Below = "\x00below"
+)
+
+// topicFilter is a subject for the topics that a pattern with [Any] and [Below] means.
+func topicFilter(root, pattern string) (string, error) {
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts {
+		switch {
+		case part == Any:
+			parts[i] = "*"
+		case part == Below && i == len(parts)-1:
+			parts[i] = ">"
+		default:
+			parts[i] = encode(part)
+		}
+	}
+	return fitting(root+strings.Join(parts, "."), pattern)
+}
+
+// checkTopic refuses the topics that only mean others.
+func checkTopic(topic string) error {
+	for part := range strings.SplitSeq(topic, "/") {
+		if part == Any || part == Below {
+			return fmt.Errorf("topic %.80q stands for others: no record can have it", topic)
+		}
+	}
+	return nil
 }
 
 // filterOf is a subject with a wildcard for all texts that begin with a prefix, and some that do not: the server can match whole

@@ -37,7 +37,7 @@ type stream struct{ *backing }
 
 // Append implements [Stream].
 func (s *stream) Append(ctx context.Context, r Append) (uint64, error) {
-	subject, err := subjectOf(s.root, r.Topic)
+	subject, err := s.subject(r.Topic)
 	if err != nil {
 		return 0, err
 	}
@@ -91,11 +91,11 @@ func (s *stream) Last(ctx context.Context, topic string) (uint64, error) {
 		state, err := s.state(ctx)
 		return state.LastSeq, err
 	}
-	subject, err := subjectOf(s.root, topic)
+	filter, err := s.filter(topic)
 	if err != nil {
 		return 0, err
 	}
-	m, err := s.last(ctx, subject)
+	m, err := s.last(ctx, filter)
 	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
@@ -122,6 +122,14 @@ func (s *stream) Purge(ctx context.Context, topic string) error {
 func (s *stream) filter(topic string) (string, error) {
 	if topic == "" {
 		return s.root + ">", nil
+	}
+	return topicFilter(s.root, topic)
+}
+
+// subject is that of a record to be added.
+func (s *stream) subject(topic string) (string, error) {
+	if err := checkTopic(topic); err != nil {
+		return "", err
 	}
 	return subjectOf(s.root, topic)
 }

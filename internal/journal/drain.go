@@ -43,7 +43,7 @@ func (j *Journal) tellDropped(told uint64) uint64 {
 	if total == told {
 		return told
 	}
-	e, err := newEntry(droppedKind, "", fmt.Appendf(nil, `{"count":%d,"total":%d}`, total-told, total))
+	e, err := newEntry(posting{kind: droppedKind, data: fmt.Appendf(nil, `{"count":%d,"total":%d}`, total-told, total)})
 	if err == nil {
 		err = j.alone(e)
 	}
@@ -89,7 +89,7 @@ func (q *queue) done(postings []posting) {
 func (j *Journal) entries(postings []posting) []entry {
 	entries := make([]entry, 0, len(postings))
 	for _, p := range postings {
-		e, err := newEntry(p.kind, p.session, p.data)
+		e, err := newEntry(p)
 		if err != nil {
 			j.Drop(p.kind, err)
 			continue

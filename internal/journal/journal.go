@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +24,9 @@ const (
 	maxBytes   = 256 << 20
 )
 
-// noSession is the topic of events that belong to no session. No session has such an id.
-const noSession = "-"
+// none stands in a topic for the session of an event that belongs to none, and for the turn of one that is not found by it. No
+// session and no turn has such an id.
+const none = "-"
 
 // page is how many records are read at a time where many are looked through for a few.
 const page = 512
@@ -46,6 +49,7 @@ type Event struct {
 type Filter struct {
 	Session string   // "": of all sessions, and of none
 	Kinds   []string // empty: every kind
+	Turn    string   // of those posted with [Journal.PostTurn]; "": of all turns, and of none
 }
 
 func (f Filter) wants(e *Event) bool {
@@ -87,7 +91,7 @@ func (j *Journal) open(ctx context.Context) (engine.Stream, error) {
 
 // Publish keeps an event; sessionID is "" for one of no session. When it returns nil, the event is on disk.
 func (j *Journal) Publish(ctx context.Context, kind, sessionID string, data json.RawMessage) (uint64, error) {
-	e, err := newEntry(kind, sessionID, data)
+	e, err := newEntry(posting{kind: kind, session: sessionID, data: data})
 	if err != nil {
 		return 0, err
 	}
@@ -100,12 +104,12 @@ type entry struct {
 	record engine.Append
 }
 
-func newEntry(kind, sessionID string, data json.RawMessage) (entry, error) {
-	text, err := encode(kind, data)
+func newEntry(p posting) (entry, error) {
+	text, err := encode(p.kind, p.data)
 	if err != nil {
-		return entry{}, fmt.Errorf("journal: event %.64q: %w", kind, err)
+		return entry{}, fmt.Errorf("journal: event %.64q: %w", p.kind, err)
 	}
-	return entry{kind, engine.Append{Topic: topic(sessionID), Data: text, ID: rand.Text()}}, nil
+	return entry{p.kind, engine.Append{Topic: p.topic(), Data: text, ID: rand.Text()}}, nil
 }
 
 func (j *Journal) append(ctx context.Context, e entry) (uint64, error) {
@@ -147,60 +151,31 @@ func (j *Journal) Read(ctx context.Context, after uint64, filter Filter, limit i
 	}
 }
 
-// Newest returns the events that the filter wants and pick chooses, the newest first, at most limit. It reads the journal
-// from its end, in stretches, so that a few events of a long week cost what lies behind them and no more.
-func (j *Journal) Newest(ctx context.Context, filter Filter, limit int, pick func(*Event) bool) ([]Event, error) {
+// Newest returns the events before a sequence number (0: the last ones) that the filter wants, the newest first, at most limit.
+// It reads those alone, unless the filter has several kinds.
+func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limit int) ([]Event, error) {
 	stream, err := j.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	first, err := stream.First(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	end, err := stream.Last(ctx, filter.topic())
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
 	newest := []Event{}
-	for width := uint64(page); end > 0 && end >= first && len(newest) < limit; width = min(2*width, widest) {
-		begin := end - min(end, width)
-		events, err := j.stretch(ctx, stream, begin, end, filter)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range slices.Backward(events) {
-			if len(newest) < limit && pick(&e) {
-				newest = append(newest, e)
-			}
-		}
-		end = begin
-	}
-	return newest, nil
-}
-
-// widest is the longest stretch of sequence numbers that is held in memory at once.
-const widest = 16 * page
-
-// stretch is the events after begin, up to end, that the filter wants.
-func (j *Journal) stretch(ctx context.Context, stream engine.Stream, begin, end uint64, filter Filter) ([]Event, error) {
-	var events []Event
-	for begin < end {
-		records, err := stream.Read(ctx, filter.topic(), begin, int(min(page, end-begin)))
+	for len(newest) < limit {
+		want := limit - len(newest)
+		records, err := stream.ReadBack(ctx, filter.topic(), before, want)
 		if err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
-		if len(records) == 0 {
+		for _, r := range records {
+			if e, ok := j.decode(r); ok && filter.wants(&e) {
+				newest = append(newest, e)
+			}
+			before = r.Sequence
+		}
+		if len(records) < want {
 			break
 		}
-		for _, r := range records {
-			if e, ok := j.decode(r); ok && r.Sequence <= end && filter.wants(&e) {
-				events = append(events, e)
-			}
-		}
-		begin = records[len(records)-1].Sequence
 	}
-	return events, nil
+	return newest, nil
 }
 
 // Follow calls f with the events after a sequence number that the filter wants, then with each as it comes, until ctx ends
@@ -236,24 +211,41 @@ func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	return stream.Last(ctx, "")
 }
 
-// Forget drops the events of a session.
+// Forget drops the events of a session, those of the earlier layout too.
 func (j *Journal) Forget(ctx context.Context, sessionID string) error {
 	stream, err := j.open(ctx)
 	if err != nil {
 		return err
 	}
-	return stream.Purge(ctx, topic(sessionID))
+	session := part(sessionID, none)
+	return errors.Join(stream.Purge(ctx, session+"/"+engine.Below), stream.Purge(ctx, session))
 }
 
-func topic(sessionID string) string {
-	if sessionID == "" {
-		return noSession
+// The topic of an event is session, kind and turn, so that the engine finds the events of each by its index. In an earlier layout it
+// was the session alone: such events are found where no session, kind or turn is asked for, until they are too old.
+func (p posting) topic() string {
+	return part(p.session, none) + "/" + part(p.kind, none) + "/" + part(p.turn, none)
+}
+
+// part is a text as a part of a topic: no text reaches into another part, or stands for others as [engine.Any] does.
+func part(text, empty string) string { return cmp.Or(partEscapes.Replace(text), empty) }
+
+var (
+	partEscapes   = strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00")
+	partUnescapes = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00")
+)
+
+// topic means the topics of what the filter wants, and of more where it has several kinds.
+func (f Filter) topic() string {
+	if f.Session == "" && len(f.Kinds) == 0 && f.Turn == "" {
+		return "" // every topic, of the earlier layout too
 	}
-	return sessionID
+	kind := engine.Any
+	if len(f.Kinds) == 1 {
+		kind = part(f.Kinds[0], none)
+	}
+	return part(f.Session, engine.Any) + "/" + kind + "/" + part(f.Turn, engine.Any)
 }
-
-// topic is "", every topic, where the filter names no session.
-func (f Filter) topic() string { return f.Session }
 
 // An event is kept as {"kind": …, "data": …}. Its session is the topic; sequence number and time are the engine's.
 type kept struct {
@@ -287,9 +279,9 @@ func (j *Journal) decode(r engine.Record) (Event, bool) {
 		j.log.Warn("journal entry is broken", "seq", r.Sequence, "err", err)
 		return Event{}, false
 	}
-	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Session: r.Topic, Data: k.Data}
-	if e.Session == noSession {
-		e.Session = ""
+	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Data: k.Data}
+	if session, _, _ := strings.Cut(r.Topic, "/"); session != none {
+		e.Session = partUnescapes.Replace(session)
 	}
 	return e, true
 }

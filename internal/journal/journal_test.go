@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,61 +153,6 @@ func TestReadPages(t *testing.T) {
 	}
 }
 
-func TestNewest(t *testing.T) {
-	e := openEngine(t)
-	j := New(e, Options{})
-	const many = 4*page + 3 // three stretches
-	for begin := 0; begin < many; begin += page {
-		writer := New(e, Options{}) // one would be asked for more than it takes at once
-		for i := begin; i < min(begin+page, many); i++ {
-			if !writer.Post([]string{"wanted", "other"}[i%2], []string{"ses_a", "ses_b", ""}[i%3], json.RawMessage(fmt.Sprint(i))) {
-				t.Fatal("dropped")
-			}
-		}
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := j.Forget(t.Context(), "ses_b"); err != nil { // leaves gaps
-		t.Fatal(err)
-	}
-	all := func(*Event) bool { return true }
-	few := func(e *Event) bool { return len(e.Data) < 3 }
-	for name, c := range map[string]struct {
-		filter Filter
-		limit  int
-		pick   func(*Event) bool
-	}{
-		"all there are":            {Filter{}, many, all},
-		"a few":                    {Filter{}, 5, all},
-		"of a kind":                {Filter{Kinds: []string{"wanted"}}, 7, all},
-		"of a session":             {Filter{Session: "ses_a"}, many, all},
-		"of none":                  {Filter{Session: "ses_b"}, 5, all},
-		"far back":                 {Filter{Session: "ses_a"}, 3, few},
-		"far back, more than are":  {Filter{Kinds: []string{"other"}}, many, few},
-		"none that anybody wanted": {Filter{}, many, func(*Event) bool { return false }},
-	} {
-		want := []Event{}
-		events, err := j.Read(t.Context(), 0, c.filter, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range slices.Backward(events) {
-			if len(want) < c.limit && c.pick(&e) {
-				want = append(want, e)
-			}
-		}
-		if got, err := j.Newest(t.Context(), c.filter, c.limit, c.pick); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %d events, %v; want %d", name, len(got), err, len(want))
-		}
-	}
-	t.Run("an empty journal has none", func(t *testing.T) {
-		if got, err := New(openEngine(t), Options{}).Newest(t.Context(), Filter{}, 5, all); err != nil || len(got) != 0 {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
 func TestFollow(t *testing.T) {
 	e := openEngine(t)
 	j, writer := New(e, Options{}), New(e, Options{})
@@ -238,7 +181,7 @@ func TestFollow(t *testing.T) {
 		var log lockedBuffer
 		j := New(e, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for _, data := range []string{`{`, `[]`, `{"kind":"k"}`, `{"kind":"k","data":7}`} {
-			if _, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_g", Data: []byte(data)}); err != nil {
+			if _, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_g/k/-", Data: []byte(data)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -380,7 +323,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	j := New(nil, Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e, ok := j.decode(engine.Record{Sequence: 1, Topic: noSession, Time: time.Now(), Data: data})
+		e, ok := j.decode(engine.Record{Sequence: 1, Topic: none, Time: time.Now(), Data: data})
 		if !ok {
 			return
 		}

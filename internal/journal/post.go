@@ -25,8 +25,8 @@ const closeTimeout = 3 * time.Second
 
 // A posting is an event on its way.
 type posting struct {
-	kind, session string
-	data          json.RawMessage
+	kind, session, turn string
+	data                json.RawMessage
 }
 
 // A queue is what was posted and not written yet.
@@ -52,8 +52,18 @@ func newQueue() *queue {
 // Post keeps an event some time soon, and never waits: where the queue is full, or closed, the event is dropped, counted,
 // and false returned. The data is the journal's from then on.
 func (j *Journal) Post(kind, sessionID string, data json.RawMessage) bool {
-	if err := j.enqueue(posting{kind, sessionID, data}); err != nil {
-		j.Drop(kind, err)
+	return j.post(posting{kind: kind, session: sessionID, data: data})
+}
+
+// PostTurn is Post for an event that is to be found by its turn. The engine has an entry of its index in memory for each turn and
+// kind: so not every event of a turn is worth it.
+func (j *Journal) PostTurn(kind, sessionID, turn string, data json.RawMessage) bool {
+	return j.post(posting{kind: kind, session: sessionID, turn: turn, data: data})
+}
+
+func (j *Journal) post(p posting) bool {
+	if err := j.enqueue(p); err != nil {
+		j.Drop(p.kind, err)
 		return false
 	}
 	return true

@@ -5,6 +5,7 @@
 //	Bucket.Put
 //	├─ checkKey, checkValue     bounds, UTF-8, valid JSON
 //	├─ Store.opened             the engine, when the first plugin wants something kept
+//	│  └─ moveOld               once a bucket: keys of an earlier layout (layout.go)
 //	└─ Bucket.change            one change of a plugin at a time in this process
 //	   └─ Bucket.put            the value it replaces, then
 //	      ├─ Bucket.book        the plugin's room, on a record that all processes share (quota.go)

@@ -70,12 +70,12 @@ func decodeUsage(data []byte) (u usage, ok bool) {
 }
 
 // recordPrefix is before a plugin's name in the key of its record. No plugin's namespace begins like this: a namespace
-// begins with a name, and a name is not empty.
+// begins with a name, and a name begins with no NUL.
 const recordPrefix = "\x00usage\x00"
 
 const (
 	// recountEvery is how often a refusal may have everything counted again. A plugin that goes on trying must not make the
-	// host read all it keeps each time.
+	// host list all it keeps each time.
 	recountEvery = time.Minute
 
 	// writeTime bounds the writing of a value that room was taken for.
@@ -207,12 +207,12 @@ func (b Bucket) write(ctx context.Context, bucket engine.Bucket, a *account, u u
 	return nil
 }
 
-// count reads all that a plugin keeps.
+// count lists all that a plugin keeps, and reads none of it.
 func count(ctx context.Context, bucket engine.Bucket, prefix string) (usage, error) {
-	values, err := bucket.Values(ctx, prefix)
-	u := usage{Keys: len(values)}
-	for _, v := range values {
-		u.Bytes += int64(len(v.Key) - len(prefix) + len(v.Data))
+	sizes, err := bucket.Sizes(ctx, prefix)
+	u := usage{Keys: len(sizes)}
+	for _, s := range sizes {
+		u.Bytes += int64(len(s.Key) - len(prefix) + s.Bytes)
 	}
 	return u, err
 }

@@ -49,13 +49,20 @@ func (s *Store) opened(ctx context.Context) (engine.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bucket, err = e.Bucket(ctx, engine.BucketConfig{Name: "storage"})
-	return s.bucket, err
+	bucket, err := e.Bucket(ctx, engine.BucketConfig{Name: "storage"})
+	if err != nil {
+		return nil, err
+	}
+	if err := moveOld(ctx, bucket); err != nil {
+		return nil, err
+	}
+	s.bucket = bucket
+	return bucket, nil
 }
 
 // Plugin is the namespace of one plugin, which may keep so much in it.
 func (s *Store) Plugin(name string, q Quota) Bucket {
-	return Bucket{store: s, name: name, prefix: name + "\x00", quota: q}
+	return Bucket{store: s, name: name, prefix: namespace(name), quota: q}
 }
 
 // account is what is known of how much a plugin keeps.
@@ -77,7 +84,7 @@ func (s *Store) account(name string) *account {
 type Bucket struct {
 	store  *Store
 	name   string // the plugin's
-	prefix string // before each key: the plugin's name, and what no name has in it
+	prefix string // before each key: see namespace
 	quota  Quota
 }
 

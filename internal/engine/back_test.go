@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReadBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *Engine) {
+		s, err := e.Stream(t.Context(), StreamConfig{Name: "back", Together: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []Record
+		var batch []Append
+		for i := range 1500 { // "rare" at 0, 500 and 1000; "often" in the first half alone
+			topic := fmt.Sprintf("other/%d", i%7)
+			switch {
+			case i%500 == 0:
+				topic = "rare/x"
+			case i%2 == 0 && i < 1200:
+				topic = "often/y"
+			}
+			batch = append(batch, Append{Topic: topic, Data: fmt.Append(nil, i), ID: fmt.Sprint("r", i)})
+			all = append(all, Record{Sequence: uint64(i + 1), Topic: topic})
+			if len(batch) == 250 {
+				if err := s.AppendAll(t.Context(), batch); err != nil {
+					t.Fatal(err)
+				}
+				batch = nil
+			}
+		}
+		for _, topic := range []string{"", "rare/x", "rare/" + Below, "often/y", Any + "/y", "other/" + Any, "none", "none/" + Below} {
+			for _, before := range []uint64{0, 1, 2, 502, 900, 1500, 9999} {
+				for _, limit := range []int{1, 3, 50, 2000} {
+					wantBack(t, s, all, topic, before, limit)
+				}
+			}
+		}
+		if err := s.Purge(t.Context(), Any+"/y"); err != nil {
+			t.Fatal(err)
+		}
+		wantBack(t, s, slices.DeleteFunc(all, func(r Record) bool { return r.Topic == "often/y" }), "", 1200, 700)
+	})
+}
+
+// wantBack compares ReadBack with what is known to be there.
+func wantBack(t *testing.T, s Stream, all []Record, topic string, before uint64, limit int) {
+	t.Helper()
+	var want []uint64
+	for _, r := range slices.Backward(all) {
+		if matches(topic, r.Topic) && (before == 0 || r.Sequence < before) && len(want) < limit {
+			want = append(want, r.Sequence)
+		}
+	}
+	records, err := s.ReadBack(t.Context(), topic, before, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint64
+	for _, r := range records {
+		got = append(got, r.Sequence)
+		if string(r.Data) != fmt.Sprint(r.Sequence-1) || !matches(topic, r.Topic) {
+			t.Errorf("record %d has %q, topic %q", r.Sequence, r.Data, r.Topic)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("topic %q before %d, at most %d: got %.60v of %d, want %.60v of %d", topic, before, limit, got, len(got), want, len(want))
+	}
+}
+
+// matches tells whether a pattern of two parts means a topic of two.
+func matches(pattern, topic string) bool {
+	p, rest, _ := strings.Cut(pattern, "/")
+	a, b, _ := strings.Cut(topic, "/")
+	return pattern == "" || (p == Any || p == a) && (rest == Any || rest == Below || rest == b)
+}
+
+func TestTopicsThatMeanOthers(t *testing.T) {
+	s, err := open(t, Options{Dir: t.TempDir()}).Stream(t.Context(), StreamConfig{Name: "patterns", Together: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{Any, "a/" + Any, "a/" + Any + "/b", "a/" + Below} {
+		r := Append{Topic: topic, ID: "x"}
+		if _, err := s.Append(t.Context(), r); err == nil || !strings.Contains(err.Error(), "stands for others") {
+			t.Errorf("%q: %v", topic, err)
+		}
+		if err := s.AppendAll(t.Context(), []Append{r}); err == nil || !strings.Contains(err.Error(), "stands for others") {
+			t.Errorf("%q together: %v", topic, err)
+		}
+	}
+	for _, topic := range []string{"*", ">", "a/*/b", "\x00", ""} { // of these, none does
+		if _, err := s.Append(t.Context(), Append{Topic: topic}); err != nil {
+			t.Errorf("%q: %v", topic, err)
+		}
+	}
+	if records, err := s.Read(t.Context(), "*", 0, 0); err != nil || len(records) != 1 {
+		t.Errorf("a topic that is a star: %v, %v", records, err)
+	}
+}

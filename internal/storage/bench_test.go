@@ -1,0 +1,57 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+)
+
+// BenchmarkList lists the keys of a plugin, where another one keeps 10,000.
+func BenchmarkList(b *testing.B) {
+	e, err := engine.Open(b.Context(), engine.Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	s := New(func(context.Context) (engine.Store, error) { return e, nil })
+	for name, keys := range map[string]int{"other": 10_000, "own10": 10, "own1000": 1000} {
+		fill(b, s.Plugin(name, Quota{}), keys)
+	}
+	for _, name := range []string{"own10", "own1000", "other"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Plugin(name, Quota{}).List(b.Context(), ""); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fill writes keys below the plugin's own bookkeeping, which would take them one by one.
+func fill(b *testing.B, plugin Bucket, keys int) {
+	bucket, err := plugin.store.opened(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	value := make([]byte, 1024)
+	var writers sync.WaitGroup
+	for w := range 32 {
+		writers.Go(func() {
+			for i := w; i < keys; i += 32 {
+				if _, err := bucket.Put(b.Context(), fmt.Sprintf("%s%05d", plugin.prefix, i), value); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+}
