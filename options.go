@@ -105,7 +105,7 @@ func (s *setup) place() (err error) {
 	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
 		return fmt.Errorf("working directory: %w", err)
 	}
-	s.projectRoot = projectRoot(s.Dir)
+	s.projectRoot = ProjectRoot(s.Dir)
 	return nil
 }
 
@@ -150,8 +150,8 @@ func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
 	return out, nil
 }
 
-// projectRoot is the nearest directory upwards that is under version control, or dir itself.
-func projectRoot(dir string) string {
+// ProjectRoot is the nearest directory upwards that is under version control, or dir itself.
+func ProjectRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
 			return at

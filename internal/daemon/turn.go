@@ -63,12 +63,15 @@ type CompactRequest struct {
 
 // End tells the plugins that a session is over.
 func (c *Core) End(ctx context.Context, s session.Session, plugins []string) error {
-	return c.Agent(nil).End(scoped(ctx, s.ID, plugins), s)
+	return c.Agent(nil).End(scoped(ctx, s, plugins), s)
 }
 
 // scoped is the context of what is fired for a session.
-func scoped(ctx context.Context, id string, plugins []string) context.Context {
-	ctx = hook.WithSession(ctx, id)
+func scoped(ctx context.Context, s session.Session, plugins []string) context.Context {
+	ctx = hook.WithSession(ctx, s.ID)
+	if s.WorkingDir != "" {
+		ctx = hook.WithProject(ctx, patchbay.ProjectRoot(s.WorkingDir))
+	}
 	if plugins == nil {
 		return ctx
 	}
@@ -87,7 +90,7 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string,
 	if err != nil {
 		return err
 	}
-	status, err := use(scoped(t.Context(), id, plugins), t)
+	status, err := use(scoped(t.Context(), t.Session(), plugins), t)
 	if endErr := t.End(ctx, status); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
 	}
