@@ -31,6 +31,7 @@ var leaves = map[string]struct {
 	"internal/rawjson":        {nil, "JSON knows nobody"},
 	"internal/nearest":        {nil, "spelling knows nobody"},
 	"internal/plainfile":      {nil, "a file is read without knowing what for"},
+	"internal/editfile":       {[]string{"internal/plainfile"}, "a file is changed without knowing what for"},
 	"internal/secretenv":      {nil, "a list of names knows nobody"},
 	"internal/guard":          {nil, "it takes over before main: nothing else may run by then"},
 	"internal/capability":     {[]string{"internal/schema"}, "words know not who keeps them"},

@@ -34,6 +34,9 @@ type PluginInfo struct {
 // PluginDetail is all there is to know about one plugin.
 type PluginDetail struct {
 	PluginInfo
+	Author       string            `json:"author"`
+	License      string            `json:"license"`
+	Homepage     string            `json:"homepage"`
 	Wiring       []Wire            `json:"wiring"`
 	Capabilities []Capability      `json:"capabilities"`
 	Mounts       []Mount           `json:"mounts"` // empty where it is not confined, or was not started yet
@@ -101,6 +104,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	}
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
+	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
 	d.Counters = e.tally.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health

@@ -184,7 +184,6 @@ func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 		Rewire:      h.rewire,
 		HostVersion: Version,
 		Dir:         h.setup.Dir,
-		ConfigRoot:  h.setup.dirs.Config,
 		ProjectRoot: h.setup.projectRoot,
 		ProjectID:   filepath.Base(h.setup.projectRoot),
 	}

@@ -86,8 +86,12 @@ type Info struct {
 	Called      string // what it calls itself, where that is not its name
 	Version     string
 	Description string
+	Author      string
+	License     string
+	Homepage    string
 	Hooks       []string // the dialect's own names
 	Tools       []Tool
+	Knobs       []Knob // settings that a person may turn
 	Commands    []string
 	Methods     []string
 	Kinds       []string
@@ -222,7 +226,6 @@ type Runtime struct {
 	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
 	HostVersion string
 	Dir         string // where the host does its work
-	ConfigRoot  string // where the host's configuration lives
 	ProjectRoot string // the project the host works in
 	ProjectID   string
 

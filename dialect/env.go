@@ -34,6 +34,23 @@ func (e Env) InHome(elem ...string) string {
 	return filepath.Join(append([]string{home}, elem...)...)
 }
 
+// ConfigHome is $XDG_CONFIG_HOME, by default ~/.config.
+func (e Env) ConfigHome() string {
+	if dir := e.Get("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return e.InHome(".config")
+}
+
+// InConfigHome joins elements to the configuration directory; "" where there is none.
+func (e Env) InConfigHome(elem ...string) string {
+	config := e.ConfigHome()
+	if config == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{config}, elem...)...)
+}
+
 // DataHome is $XDG_DATA_HOME, by default ~/.local/share.
 func (e Env) DataHome() string {
 	if dir := e.Get("XDG_DATA_HOME"); filepath.IsAbs(dir) {

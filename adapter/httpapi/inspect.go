@@ -64,10 +64,13 @@ func (a *api) addInspect() {
 		states: []int{503}}, a.health)
 }
 
+// pluginErrors are the problems of a route that calls a plugin: there is none such, it failed, it is not running, or it took too long.
+var pluginErrors = []int{http.StatusNotFound, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
 func (a *api) addCalls() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
-		doc: "A tool that ran and failed is an answer, not an error.", shape: toolResult{}, errors: []int{404}}, a.callTool)
+		doc: "A tool that ran and failed is an answer, not an error.", shape: toolResult{}, errors: pluginErrors}, a.callTool)
 	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
 		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: outcome{}}, a.fire)
 }

@@ -98,6 +98,9 @@ func classify(err error) (status int, detail string) {
 	if e, ok := errors.AsType[*session.BusyError](err); ok {
 		return http.StatusConflict, e.Error()
 	}
+	if status := pluginStatus(err); status != 0 {
+		return status, err.Error() // names the plugin and what it did
+	}
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return http.StatusNotFound, detailNoSession
@@ -111,6 +114,21 @@ func classify(err error) (status int, detail string) {
 		return http.StatusGatewayTimeout, "It took too long."
 	}
 	return http.StatusInternalServerError, detailInternal
+}
+
+// pluginStatus is the status of a call that a plugin failed: the daemon is well, and what it passed the call on to is not.
+// 0: no plugin failed.
+func pluginStatus(err error) int {
+	e, ok := errors.AsType[*hook.Error](err)
+	switch {
+	case !ok || e.Plugin == "" || errors.Is(err, context.Canceled):
+		return 0
+	case e.Kind == hook.Timeout:
+		return http.StatusGatewayTimeout
+	case e.Kind == hook.Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadGateway
 }
 
 // plainErrors turns huma's own errors, those about input that does not fit,

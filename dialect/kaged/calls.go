@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,7 +31,7 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	if err != nil {
 		return dialect.ToolResult{}, err
 	}
-	params, fault := p.toolParams(tool, arguments, hook.Session(ctx))
+	params, fault := p.toolParams(tool, arguments, p.about(ctx))
 	if fault != "" {
 		return unsuccessful(name, fault), nil
 	}
@@ -59,7 +61,7 @@ func (p *plugin) tool(name string) (*Tool, error) {
 
 // toolParams checks the arguments and puts `_context` beside them. Whatever the
 // model calls `_context` itself gives way to the host's.
-func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, sessionID string) (params json.RawMessage, fault string) {
+func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about *callContext) (params json.RawMessage, fault string) {
 	o, err := object(arguments)
 	if err != nil {
 		return nil, "the arguments are not a JSON object"
@@ -67,12 +69,28 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, sessionID string
 	if faults := misfits("arguments", t.Parameters.Check(o.JSON())); len(faults) > 0 {
 		return nil, strings.Join(faults, "; ")
 	}
-	return o.With(field("_context", p.callContext(sessionID).json())).JSON(), ""
+	return o.With(field("_context", about.json())).JSON(), ""
 }
 
-// callContext says for whom and where a call is made.
-func (p *plugin) callContext(sessionID string) *callContext {
-	return &callContext{
+// about says for whom and where a call is made. A call that is made by hand has no session; it has an id that is the same
+// for every such call in a project, so that a plugin that keeps something by session finds it again.
+func (p *plugin) about(ctx context.Context) *callContext {
+	c := p.callContext(hook.Session(ctx), hook.Project(ctx))
+	if c.sessionID == "" {
+		c.sessionID = projectSession(c.projectRoot)
+	}
+	return c
+}
+
+// projectSession is the session id of calls by hand in a project.
+func projectSession(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return "project-" + hex.EncodeToString(sum[:8])
+}
+
+// callContext is about a session in a project; "" stands for none, and for the host's own project.
+func (p *plugin) callContext(sessionID, projectRoot string) *callContext {
+	c := &callContext{
 		sessionID:   sessionID,
 		operatorID:  cmp.Or(p.rt.Env.Get("USER"), "local"),
 		projectID:   p.rt.ProjectID,
@@ -80,6 +98,10 @@ func (p *plugin) callContext(sessionID string) *callContext {
 		requestID:   newRequestID(),
 		projectRoot: p.rt.ProjectRoot,
 	}
+	if projectRoot != "" && projectRoot != c.projectRoot {
+		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
+	}
+	return c
 }
 
 func newRequestID() string {

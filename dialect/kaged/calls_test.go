@@ -42,7 +42,7 @@ func TestToolParams(t *testing.T) {
 	}
 	request := regexp.MustCompile(`"request_id":"[0-9a-f]{32}"`)
 	got := request.ReplaceAllString(result.Result, `"request_id":"R"`)
-	want := `{"text":"x","n":2,"_context":{"operator_id":"ada","project_id":"test","agent_path":"primary","session_id":"",` +
+	want := `{"text":"x","n":2,"_context":{"operator_id":"ada","project_id":"test","agent_path":"primary","session_id":"` + projectSession(r.runtime.ProjectRoot) + `",` +
 		`"request_id":"R","project_root":` + string(rawjson.String(r.runtime.ProjectRoot)) + `}}`
 	if got != want {
 		t.Errorf("the plugin got %s, want %s", got, want)

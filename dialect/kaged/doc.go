@@ -3,7 +3,7 @@
 // Several calls may be under way at once, and a plugin may speak unasked: it
 // sends notifications, and asks the host for its storage.
 //
-// It has two halves. The manifest half (manifest*.go, knob.go)
+// It has two halves. The manifest half (manifest*.go, knob*.go)
 // reads and checks what a plugin declares; it starts nothing. The other
 // half, below, finds plugins, runs them and translates.
 //

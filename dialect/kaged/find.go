@@ -165,6 +165,7 @@ func inFile(file string, problems []Problem) []dialect.Problem {
 // infoOf is what the manifest declares.
 func infoOf(m *Manifest) *dialect.Info {
 	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
+		Author: m.Author, License: m.License, Homepage: m.Homepage, Knobs: slices.Clone(m.Knobs),
 		Hooks: slices.Clone(m.Hooks), Methods: slices.Clone(m.Methods),
 		Capabilities: capabilityNames(m.Capabilities), Needs: append([]capability.Capability{}, m.Capabilities...), Priority: hook.DefaultPriority}
 	for _, t := range m.Tools {

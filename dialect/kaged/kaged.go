@@ -2,9 +2,9 @@ package kaged
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -35,7 +35,8 @@ func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings,
 	if !ok || f.State != "" {
 		return nil, unopened(f.Name, fmt.Errorf("it is %s: %w", f.State, f.Err))
 	}
-	if err := checkSettings(m, s); err != nil {
+	s, err := complete(m, s)
+	if err != nil {
 		return nil, unopened(m.Name, err)
 	}
 	p := newPlugin(d, f.Path, m, s, rt)
@@ -50,19 +51,58 @@ func unopened(plugin string, err error) error {
 	return &hook.Error{Plugin: plugin, Dialect: Name, Kind: hook.Unavailable, Err: err}
 }
 
-// checkSettings holds both configurations against their schemas, and reports
-// everything that does not fit at once. A schema.Error names the field and the
-// rule, never the value, which in system_config is a secret.
-func checkSettings(m *Manifest, s dialect.Settings) error {
-	faults := misfits("config", m.ConfigSchema.Check(orEmpty(s.Config)))
-	faults = append(faults, misfits("system_config", m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))...)
-	if len(faults) == 0 {
-		return nil
+// CheckSettings tells whether settings would do for a plugin, which is not started.
+func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
+	m, ok := f.Manifest.(*Manifest)
+	if !ok {
+		return fmt.Errorf("plugin %s: its manifest was not read", f.Name)
 	}
-	return errors.New("its configuration does not fit: " + strings.Join(faults, "; "))
+	_, err := complete(m, s)
+	return err
 }
 
-// misfits names each place: config.servers[0].port: …
+// complete adds the defaults of the knobs, and holds the whole against the schemas and the knobs. Everything that does not
+// fit is reported at once.
+func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
+	config, err := withDefaults(m.Knobs, orEmpty(s.Config))
+	if err != nil {
+		return s, fmt.Errorf("its config: %w", err)
+	}
+	s.Config = config
+	faults := &dialect.ConfigError{Others: misfits("system_config", m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))}
+	for _, e := range m.ConfigSchema.Check(config) {
+		faults.Faults = append(faults.Faults, dialect.ConfigFault{Path: e.At, Message: e.Message})
+	}
+	faults.Faults = append(faults.Faults, outsideKnobs(m.Knobs, config, faults.Faults)...)
+	if len(faults.Faults)+len(faults.Others) > 0 {
+		return s, faults
+	}
+	return s, nil
+}
+
+// outsideKnobs lists the values that their knobs cannot have, but for those that are known to be faulty already.
+func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.ConfigFault) []dialect.ConfigFault {
+	var out []dialect.ConfigFault
+	for i := range knobs {
+		k := &knobs[i]
+		value := valueAt(config, k.Path)
+		if k.Path == nil || value == nil {
+			continue
+		}
+		var path []any
+		for _, name := range k.Path {
+			path = append(path, name)
+		}
+		same := func(f dialect.ConfigFault) bool { return slices.Equal(f.Path, path) }
+		if why := outside(k, value); why != "" && !slices.ContainsFunc(known, same) {
+			out = append(out, dialect.ConfigFault{Path: path, Message: fmt.Sprintf("%s (knob %s)", why, schema.Cite(k.Key))})
+		}
+	}
+	return out
+}
+
+// misfits names each place: config.servers[0].port: … A schema.Error names the field and the rule, never the value, which
+// in system_config is a secret.
 func misfits(where string, errs []schema.Error) []string {
 	var out []string
 	for _, e := range errs {

@@ -49,7 +49,7 @@ func (p *plugin) environment() []string {
 	names = append(names, p.settings.Env...)
 	var extra []string
 	for _, v := range [][2]string{
-		{"KAGED_CONFIG_ROOT", p.rt.ConfigRoot},
+		{"KAGED_CONFIG_ROOT", p.rt.Env.InConfigHome(Name)},
 		{"KAGED_PROJECT_ROOT", p.rt.ProjectRoot},
 		{"KAGED_PROJECT_ID", p.rt.ProjectID},
 	} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
@@ -34,7 +35,7 @@ type Manifest struct {
 
 	ConfigSchema       *schema.Schema // nil where there is none
 	SystemConfigSchema *schema.Schema // the same; for the operator's secrets
-	Knobs              []Knob         // in the order of the file
+	Knobs              []dialect.Knob // in the order of the file
 
 	ShutdownTimeout time.Duration
 	HealthInterval  time.Duration

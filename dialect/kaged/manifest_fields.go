@@ -133,14 +133,15 @@ func (c *checker) description(e entry) string {
 	return s
 }
 
+// homepage: the document says "url", of whatever scheme. It is shown, and never opened.
 func (c *checker) homepage(e entry) string {
 	s, ok := c.text(e)
 	if !ok {
 		return ""
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.problem(e, "must be a full address such as https://example.org/plugin, got %s", schema.Cite(s))
+	if err != nil || u.Scheme == "" || u.Host == "" && u.Opaque == "" && u.Path == "" {
+		c.problem(e, "must be a URL such as https://example.org/plugin, got %s", schema.Cite(s))
 		return ""
 	}
 	return s

@@ -66,10 +66,10 @@ func TestIdentity(t *testing.T) {
 			"7:10: license: must be a string, got a mapping"}},
 		{rule: "homepage must be a string", text: "homepage: true", problems: []string{
 			"7:11: homepage: must be a string, got a boolean; put it in quotes"}},
-		{rule: "homepage must be a full address", text: "homepage: example.org/tiny", problems: []string{
-			`7:11: homepage: must be a full address such as https://example.org/plugin, got "example.org/tiny"`}},
-		{rule: "homepage must be on the web", text: "homepage: file:///etc/passwd", problems: []string{
-			`7:11: homepage: must be a full address such as https://example.org/plugin, got "file:///etc/passwd"`}},
+		{rule: "homepage must be a URL", text: "homepage: example.org/tiny", problems: []string{
+			`7:11: homepage: must be a URL such as https://example.org/plugin, got "example.org/tiny"`}},
+		{rule: "homepage may be any URL", text: "homepage: git+ssh://git@example.org/tiny.git"},
+		{rule: "homepage may be a URL without a host", text: "homepage: mailto:mira@example.org"},
 	})
 }
 

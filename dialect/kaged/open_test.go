@@ -163,7 +163,7 @@ func TestEnvironment(t *testing.T) {
 	m := r.manifest()
 	m.Env["LANG"], m.Command = "xx", append(m.Command, "-one", "two words")
 	r.settings.Env = []string{"GIT_*"}
-	r.runtime.Env.Vars = append(r.runtime.Env.Vars, "LANG=C", "GIT_DIR=/g", "OPENAI_API_KEY=hunter2", "PATCHBAY_HOME=/h")
+	r.runtime.Env.Vars = append(r.runtime.Env.Vars, "LANG=C", "GIT_DIR=/g", "OPENAI_API_KEY=hunter2", "PATCHBAY_HOME=/h", "XDG_CONFIG_HOME=/xdg")
 	result, err := r.open().CallMethod(t.Context(), "fake.environment", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("arguments %q", got.Args)
 	}
 	rt := r.runtime
-	want := []string{"GIT_DIR=/g", "HOME=" + rt.Env.Home(), "KAGED_CONFIG_ROOT=" + rt.ConfigRoot, "KAGED_FAKE=echo",
+	want := []string{"GIT_DIR=/g", "HOME=" + rt.Env.Home(), "KAGED_CONFIG_ROOT=/xdg/kaged", "KAGED_FAKE=echo",
 		"KAGED_PROJECT_ID=test", "KAGED_PROJECT_ROOT=" + rt.ProjectRoot, "LANG=xx", "PATH=" + rt.Env.Get("PATH"), "TMPDIR=" + rt.Env.Get("TMPDIR")}
 	got.Env = slices.DeleteFunc(got.Env, func(v string) bool { // see testingEnv
 		return strings.HasPrefix(v, "GOCOVERDIR=") || strings.HasPrefix(v, "GORACE=")

@@ -25,6 +25,8 @@ var (
 	_ dialect.MethodCaller = (*plugin)(nil)
 	_ dialect.Connector    = (*plugin)(nil)
 	_ dialect.Examiner     = (*Dialect)(nil)
+
+	_ dialect.SettingsChecker = (*Dialect)(nil)
 )
 
 // A plugin is an opened kaged plugin.
@@ -144,7 +146,9 @@ func (p *plugin) hook(w *wiring) hook.Hook {
 func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
 	sessionID, _ := ev.Payload.String("session_id")
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
-	params := w.ask(ev.Payload).With(field("_context", p.callContext(sessionID).json())).JSON()
+	root, _ := ev.Payload.String("project_root")
+	about := p.callContext(sessionID, cmp.Or(hook.Project(ctx), root))
+	params := w.ask(ev.Payload).With(field("_context", about.json())).JSON()
 	result, err := p.call(ctx, hookPrefix+w.hook, params)
 	if err != nil {
 		return hook.Reply{Sent: params}, err

@@ -21,8 +21,8 @@ const (
 	storageWrite = string(capability.StorageWrite)
 )
 
-// maxKey bounds a storage key. The seed names no limit; a key is an address, not data.
-const maxKey = 1024
+// maxKey bounds a storage key in bytes. The document names no limit; a key is an address, not data.
+const maxKey = 512
 
 // A storage answers a plugin's kaged.storage.* requests, in a namespace of the
 // plugin's own, as far as its capabilities go.

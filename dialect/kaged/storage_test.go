@@ -96,7 +96,7 @@ func TestStorageRefusals(t *testing.T) {
 		{"a key is needed", both, "kaged.storage.get", `{}`, codeBadParams, "key is missing"},
 		{"a key must be a string", both, "kaged.storage.get", `{"key":1}`, codeBadParams, "not a string"},
 		{"a key must not be empty", both, "kaged.storage.delete", `{"key":""}`, codeBadParams, "empty"},
-		{"a key must not be long", both, "kaged.storage.put", `{"key":"` + strings.Repeat("k", maxKey+1) + `","value":1}`, codeBadParams, "over 1024"},
+		{"a key must not be long", both, "kaged.storage.put", `{"key":"` + strings.Repeat("k", maxKey+1) + `","value":1}`, codeBadParams, "over 512"},
 		{"a value is needed", both, "kaged.storage.put", `{"key":"a"}`, codeBadParams, "value is missing"},
 		{"a prefix must be a string", both, "kaged.storage.list", `{"prefix":1}`, codeBadParams, "prefix"},
 		{"get passes the store's error on", full, "kaged.storage.get", `{"key":"a"}`, codeStorage, "disk full"},

@@ -101,7 +101,7 @@ func observed(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 }
 
 // retained: post_compact → {retain, inject?}.
-func retained(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
+func retained(result json.RawMessage, payload hook.Object) (hook.Reply, error) {
 	o, err := resultObject(result)
 	if err != nil {
 		return hook.Reply{}, err
@@ -114,7 +114,43 @@ func retained(result json.RawMessage, _ hook.Object) (hook.Reply, error) {
 	if err != nil {
 		return hook.Reply{}, err
 	}
+	retain, err = lessRetained(retain, payload.Get("retain"))
+	if err != nil {
+		return hook.Reply{}, err
+	}
 	return hook.Reply{Set: present(field("retain", retain), field("inject", inject))}, nil
+}
+
+// lessRetained leaves out of a plugin's list the messages that plugins before it have retained: each is kept once.
+func lessRetained(list, before json.RawMessage) (json.RawMessage, error) {
+	if isNull(list) || isNull(before) {
+		return list, nil
+	}
+	var mine, theirs []json.RawMessage
+	if err := json.Unmarshal(list, &mine); err != nil {
+		return nil, garbled("retain is %s, where a list is due", cut(list))
+	}
+	if err := json.Unmarshal(before, &theirs); err != nil {
+		return list, nil // of another plugin's making: left for the host to judge
+	}
+	kept := slices.DeleteFunc(slices.Clone(mine), func(m json.RawMessage) bool {
+		return slices.ContainsFunc(theirs, func(t json.RawMessage) bool { return sameValue(m, t) })
+	})
+	if len(kept) == len(mine) {
+		return list, nil
+	}
+	return rawList(kept), nil
+}
+
+func rawList(items []json.RawMessage) json.RawMessage {
+	list := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, item...)
+	}
+	return append(list, ']')
 }
 
 func resultObject(result json.RawMessage) (rawjson.Object, error) {

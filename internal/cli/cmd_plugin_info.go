@@ -66,14 +66,25 @@ func (a *app) printPluginHead(p *patchbay.PluginDetail) {
 		a.printf("%s\n", render.Block(p.Description))
 	}
 	a.printf("\n")
-	rows := [][]render.Cell{
+	rows := append(a.authorRows(p), [][]render.Cell{
 		a.labelled("path", p.Path),
 		a.labelled("process", processText(p)),
 		a.labelled("health", p.Health),
 		a.labelled("priority", strconv.Itoa(p.Priority)),
 		a.labelled("calls", counterText(p.Counters)),
-	}
+	}...)
 	_ = render.Table(a.out, rows, render.Options{Color: o.Color}) // the output keeps the error
+}
+
+// authorRows are who made the plugin and on what terms, as far as it says so.
+func (a *app) authorRows(p *patchbay.PluginDetail) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, r := range [][2]string{{"author", p.Author}, {"license", p.License}, {"homepage", p.Homepage}} {
+		if r[1] != "" {
+			rows = append(rows, a.labelled(r[0], r[1]))
+		}
+	}
+	return rows
 }
 
 func (a *app) labelled(label, text string) []render.Cell {

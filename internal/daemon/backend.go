@@ -296,7 +296,22 @@ func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMess
 	if errors.Is(err, patchbay.ErrNotFound) {
 		return nil, httpapi.ErrNoTool
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	out := toolResult{Tool: r.Tool, Success: r.Success, Result: r.Result}
+	if !r.Success {
+		out.Error = &r.Error
+	}
+	return out, nil
+}
+
+// A toolResult is what `tool call --json` prints.
+type toolResult struct {
+	Tool    string  `json:"tool"`
+	Success bool    `json:"success"`
+	Result  string  `json:"result"`
+	Error   *string `json:"error"` // null where it succeeded
 }
 
 func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {

@@ -68,12 +68,15 @@ func (c *Core) End(ctx context.Context, s session.Session, plugins []string) err
 		return err
 	}
 	defer done()
-	return c.agent(host, nil).End(scoped(ctx, s.ID, plugins), s)
+	return c.agent(host, nil).End(scoped(ctx, s, plugins), s)
 }
 
 // scoped is the context of what is fired for a session.
-func scoped(ctx context.Context, id string, plugins []string) context.Context {
-	ctx = hook.WithSession(ctx, id)
+func scoped(ctx context.Context, s session.Session, plugins []string) context.Context {
+	ctx = hook.WithSession(ctx, s.ID)
+	if s.WorkingDir != "" {
+		ctx = hook.WithProject(ctx, patchbay.ProjectRoot(s.WorkingDir))
+	}
 	if plugins == nil {
 		return ctx
 	}
@@ -94,7 +97,7 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUs
 	if err != nil {
 		return err
 	}
-	status, err := c.inProject(scoped(t.Context(), id, plugins), t, use)
+	status, err := c.inProject(scoped(t.Context(), t.Session(), plugins), t, use)
 	if endErr := t.End(ctx, status); endErr != nil {
 		err = errors.Join(err, fmt.Errorf("session %s: %w", id, endErr))
 	}

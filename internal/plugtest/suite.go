@@ -137,7 +137,7 @@ func newRuntime(home string, log *Log) *dialect.Runtime {
 		Procs: proc.NewGroup(logger), Log: logger, Dir: home,
 		Env:         dialect.Env{Vars: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}},
 		Settings:    func(string) (dialect.Settings, error) { return dialect.Settings{}, nil },
-		HostVersion: "test", ConfigRoot: home, ProjectRoot: home, ProjectID: "test",
+		HostVersion: "test", ProjectRoot: home, ProjectID: "test",
 	}
 }
 

@@ -15,13 +15,14 @@ func (f Fault) String() string {
 	for _, step := range f.At {
 		path = FieldPath(path, step)
 	}
-	return Error{path, f.Message}.String()
+	return Error{Path: path, Message: f.Message}.String()
 }
 
 // An Error is one way in which a value does not fit a schema. It never repeats
 // the value: that may be a secret.
 type Error struct {
 	Path    string // e.g. servers[0].port; "" for the value itself
+	At      []any  // the same path: keys, and the indexes of lists
 	Message string
 }
 

@@ -73,12 +73,12 @@ const maxErrors = 100
 func inOrder(doc any, faults []Fault) []Error {
 	var out []Error
 	for _, f := range faults {
-		out = append(out, Error{valuePath(doc, f.At), f.Message})
+		out = append(out, Error{valuePath(doc, f.At), valueSteps(doc, f.At), f.Message})
 	}
 	slices.SortFunc(out, func(a, b Error) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	})
-	out = slices.Compact(out)
+	out = slices.CompactFunc(out, func(a, b Error) bool { return a.Path == b.Path && a.Message == b.Message })
 	if more := len(out) - maxErrors; more > 0 {
 		out = append(out[:maxErrors], Error{Message: fmt.Sprintf("and %d more", more)})
 	}

@@ -22,6 +22,21 @@ func valuePath(v any, at []string) string {
 	return path
 }
 
+// valueSteps is a path into v with the indexes of lists as numbers.
+func valueSteps(v any, at []string) []any {
+	var steps []any
+	for i, step := range at {
+		if _, ok := valueAt(v, at[:i]).([]any); ok {
+			if n, err := strconv.Atoi(step); err == nil {
+				steps = append(steps, n)
+				continue
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
 // valueAt follows a path into v; nil where it does not lead on.
 func valueAt(v any, at []string) any {
 	for _, step := range at {

@@ -19,7 +19,7 @@ const (
 type notifier struct {
 	onNotify  func(method string, params json.RawMessage)
 	onDropped func(n int)
-	bucket    bucket            // used by the reading goroutine alone
+	window    window            // used by the reading goroutine alone
 	maxBytes  int64             // of params that wait
 	queue     chan notification // closed by the reading goroutine when it ends
 	bytes     atomic.Int64      // of params in the queue
@@ -38,7 +38,7 @@ func newNotifier(o PeerOptions) *notifier {
 	return &notifier{
 		onNotify:  o.OnNotify,
 		onDropped: o.OnDropped,
-		bucket:    bucket{rate: float64(o.NotifyRate), tokens: float64(o.NotifyRate), last: time.Now()},
+		window:    newWindow(o.NotifyRate),
 		maxBytes:  2 * int64(o.maxReceive()),
 		queue:     make(chan notification, maxQueued),
 		some:      make(chan struct{}, 1),
@@ -49,7 +49,7 @@ func newNotifier(o PeerOptions) *notifier {
 // add queues a notification, or drops it. For the reading goroutine.
 func (n *notifier) add(m *message, in *Reader) {
 	size := int64(m.params.End - m.params.Start)
-	if len(n.queue) == maxQueued || n.bytes.Load()+size > n.maxBytes || !n.bucket.take(time.Now()) {
+	if len(n.queue) == maxQueued || n.bytes.Load()+size > n.maxBytes || !n.window.take(time.Now()) {
 		n.dropped.Add(1)
 		select {
 		case n.some <- struct{}{}:
@@ -111,22 +111,29 @@ func (n *notifier) report() {
 	}
 }
 
-// bucket is a token bucket: rate tokens a second, and as many at once.
-type bucket struct {
-	rate   float64 // 0: unlimited
-	tokens float64
-	last   time.Time // when tokens was right
+// A window lets at most so many pass in any second. It remembers when the last ones passed: one more may pass when the
+// first of these is a second old. A bucket that fills up while others are taken out would let twice as many pass in the
+// second after a silence.
+type window struct {
+	passed []time.Time // as many as may pass, a ring; nil: unlimited
+	next   int         // the oldest of them, and where the next is put
 }
 
-func (b *bucket) take(now time.Time) bool {
-	if b.rate == 0 {
+func newWindow(rate int) window {
+	if rate <= 0 {
+		return window{}
+	}
+	return window{passed: make([]time.Time, rate)}
+}
+
+func (w *window) take(now time.Time) bool {
+	if w.passed == nil {
 		return true
 	}
-	b.tokens = min(b.rate, b.tokens+b.rate*now.Sub(b.last).Seconds())
-	b.last = now
-	if b.tokens < 1 {
+	if oldest := w.passed[w.next]; !oldest.IsZero() && now.Sub(oldest) < time.Second {
 		return false
 	}
-	b.tokens--
+	w.passed[w.next] = now
+	w.next = (w.next + 1) % len(w.passed)
 	return true
 }

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-func TestBucket(t *testing.T) {
+// TestWindow: "Notification rate limit: 100/sec". So many pass in any second, wherever it begins, and not one more.
+func TestWindow(t *testing.T) {
 	start := time.Unix(1000, 0)
-	b := bucket{rate: 100, tokens: 100, last: start}
+	w := newWindow(100)
 	takes := func(now time.Time, tries int) (n int) {
 		for range tries {
-			if b.take(now) {
+			if w.take(now) {
 				n++
 			}
 		}
@@ -23,9 +24,10 @@ func TestBucket(t *testing.T) {
 		at   time.Duration
 		want int
 	}{
-		{"the first second's worth at once", 0, 100},
+		{"a second's worth at once", 0, 100},
 		{"nothing more at the same moment", 0, 0},
-		{"a tenth after a tenth of a second", 100 * time.Millisecond, 10},
+		{"nothing more within the second", 999 * time.Millisecond, 0},
+		{"as many again a second later", time.Second, 100},
 		{"never more than a second's worth", time.Hour, 100},
 		{"a clock that goes back gives nothing", 0, 0},
 	} {
@@ -33,7 +35,13 @@ func TestBucket(t *testing.T) {
 			t.Errorf("%s: %d, want %d", step.rule, got, step.want)
 		}
 	}
-	if unlimited := (bucket{}); !unlimited.take(start) {
+	w = newWindow(100)
+	for i := range 1000 {
+		if !w.take(start.Add(time.Duration(i) * 10 * time.Millisecond)) {
+			t.Fatalf("one of a steady hundred a second, the %dth, is dropped", i)
+		}
+	}
+	if unlimited := newWindow(0); !unlimited.take(start) {
 		t.Error("rate 0 is a limit")
 	}
 }

@@ -1,0 +1,16 @@
+// Package editfile changes one value in a file that a person wrote, and leaves every other byte as it is: comments,
+// formatting, line endings, the file's mode and owner.
+//
+// It knows TOML and JSON, the latter also with comments and with commas before a closing bracket. It does not know what a
+// file is for, does not reformat, and never rewrites a file from its values.
+//
+//	Edit               the file: one writer at a time, a backup, replaced as a whole
+//	├─ open            a regular file in its directory, or none yet
+//	├─ change          what is to become of the text: one of the four below
+//	└─ replace         refused where the file has changed meanwhile
+//
+//	SetTOML, RemoveTOML, SetJSON, RemoveJSON
+//	├─ scan            where each key and value stands
+//	├─ candidates      one splice of the text each
+//	└─ verify          the new text is parsed: it must differ from the old at the path, and nowhere else
+package editfile

@@ -1,0 +1,228 @@
+package editfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// maxFile bounds a file that people write.
+const maxFile = 1 << 20
+
+// ErrChanged is returned where somebody else has changed the file between the reading and the writing.
+var ErrChanged = errors.New("the file was changed meanwhile: nothing was written, try again")
+
+// A Place is a file in a directory. No link in the name may lead out of the directory.
+type Place struct {
+	Dir  string      // is made where it is not there
+	Name string      // below it, with slashes
+	Mode fs.FileMode // of a file that is not there yet; 0: 0600
+}
+
+// A Result tells what became of a file.
+type Result struct {
+	Path    string // of the file
+	Backup  string // where the text from before is; "": there was none, or nothing changed
+	Changed bool
+}
+
+// Edit replaces a file by what change makes of its text, as a whole or not at all. The file keeps its mode and its owner,
+// and the text from before is kept beside it. A file that is not there yet is an empty one. Edits of one file by several
+// processes of ours wait for each other.
+func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
+	e, err := open(p)
+	if err != nil {
+		return Result{}, err
+	}
+	defer e.close()
+	text, err := change(bytes.Clone(e.old))
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", e.path(), err)
+	}
+	result := Result{Path: e.path()}
+	if bytes.Equal(text, e.old) {
+		return result, nil
+	}
+	if len(text) > maxFile {
+		return Result{}, fmt.Errorf("%s: would have more than %d bytes", e.path(), maxFile)
+	}
+	if result.Backup, err = e.replace(text); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", e.path(), err)
+	}
+	result.Changed = true
+	return result, nil
+}
+
+// An edit is one file while it is being changed.
+type edit struct {
+	root   *os.Root
+	name   string // below root, no link itself
+	old    []byte
+	info   fs.FileInfo // nil: there is no file
+	mode   fs.FileMode
+	unlock func()
+}
+
+func (e *edit) path() string { return filepath.Join(e.root.Name(), filepath.FromSlash(e.name)) }
+
+func (e *edit) close() {
+	e.unlock()
+	_ = e.root.Close() // it was read only to name the files in it
+}
+
+// open finds the file, waits for other editors of ours, and reads it.
+func open(p Place) (*edit, error) {
+	dirMode := fs.FileMode(0o700)
+	if p.Mode&0o044 != 0 {
+		dirMode = 0o755
+	}
+	if err := os.MkdirAll(p.Dir, dirMode); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &edit{root: root, mode: cmp.Or(p.Mode, 0o600), unlock: func() {}}
+	if err := e.locate(p, dirMode); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if e.unlock, err = lock(filepath.Dir(e.path())); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if e.old, e.info, err = e.read(); err != nil {
+		e.close()
+		return nil, err
+	}
+	if e.info != nil {
+		e.mode = e.info.Mode().Perm()
+	}
+	return e, nil
+}
+
+// locate makes the directories of the name, and follows a link to the file as long as it stays in the directory.
+func (e *edit) locate(p Place, dirMode fs.FileMode) error {
+	e.name = filepath.ToSlash(filepath.Clean(p.Name))
+	if dir := filepath.Dir(e.name); dir != "." {
+		if err := e.root.MkdirAll(dir, dirMode); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(p.Dir, dir), leads(err))
+		}
+	}
+	for range 8 {
+		info, err := e.root.Lstat(e.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", e.path(), leads(err))
+		case info.Mode()&fs.ModeSymlink == 0:
+			return nil
+		}
+		target, err := e.root.Readlink(e.name)
+		if err != nil {
+			return err
+		}
+		next := filepath.Join(filepath.Dir(filepath.FromSlash(e.name)), target)
+		if filepath.IsAbs(target) || !filepath.IsLocal(next) {
+			return fmt.Errorf("%s is a link that leads out of %s, to %.200q: change that file by hand", e.path(), p.Dir, target)
+		}
+		e.name = filepath.ToSlash(next)
+	}
+	return fmt.Errorf("%s: too many links, one after the other", filepath.Join(p.Dir, p.Name))
+}
+
+// leads explains the error that os.Root has for a link that leads out of it.
+func leads(err error) error {
+	if strings.Contains(err.Error(), "escapes") {
+		return fmt.Errorf("it is a link that leads out of the directory: change that file by hand (%w)", err)
+	}
+	return err
+}
+
+// read reads a regular file that may be written to; nil where there is none.
+func (e *edit) read() ([]byte, fs.FileInfo, error) {
+	info, err := e.root.Lstat(e.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, leads(err)
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s: %w", e.path(), plainfile.ErrKind)
+	case info.Mode().Perm()&0o200 == 0:
+		return nil, nil, fmt.Errorf("%s is read-only: make it writable, or change it by hand", e.path())
+	}
+	data, err := plainfile.Read(e.path(), maxFile)
+	return data, info, err
+}
+
+// replace keeps the old text, and puts the new one in its place unless somebody else has done so.
+func (e *edit) replace(text []byte) (backup string, err error) {
+	if e.info != nil {
+		backup = e.name + ".patchbay.bak"
+		if err := e.write(backup, e.old, nil); err != nil {
+			return "", fmt.Errorf("backup: %w", err)
+		}
+		backup = filepath.Join(e.root.Name(), filepath.FromSlash(backup))
+	}
+	return backup, e.write(e.name, text, e.unchanged)
+}
+
+// unchanged looks whether the file is still the one that was read.
+func (e *edit) unchanged() error {
+	now, info, err := e.read()
+	switch {
+	case err != nil:
+		return err
+	case (info == nil) != (e.info == nil) || !bytes.Equal(now, e.old):
+		return ErrChanged
+	}
+	return nil
+}
+
+// write puts a text into a new file, on disk, and then in the place of another. ready is asked right before.
+func (e *edit) write(name string, text []byte, ready func() error) (err error) {
+	draft := name + fmt.Sprintf(".%d.tmp", os.Getpid())
+	if err := e.root.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := e.root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = e.root.Remove(draft) // the first error counts
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, e.dress(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
+	}
+	if err := e.root.Rename(draft, name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(filepath.Join(e.root.Name(), name)))
+}
+
+// dress gives a new file the mode and the owner of the old one.
+func (e *edit) dress(f *os.File) error {
+	if e.info != nil {
+		if err := keepOwner(f, e.info); err != nil {
+			return fmt.Errorf("the file would change its owner: %w", err)
+		}
+	}
+	return f.Chmod(e.mode)
+}
