@@ -75,6 +75,11 @@ func scoped(ctx context.Context, id string, plugins []string) context.Context {
 	return hook.WithChoice(ctx, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
 }
 
+// Alters tells whether a plugin takes part in a session's turns that can change what becomes of an event at point.
+func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
+	return c.Host.Alters(scoped(context.Background(), id, plugins), point)
+}
+
 // hold keeps a session's lease while use works with it, and records how that ended.
 func (c *Core) hold(ctx context.Context, id string, plugins []string,
 	use func(context.Context, *session.Turn) (session.Status, error)) error {
