@@ -60,6 +60,7 @@ type Hook struct {
 	Timeout   time.Duration // 0: only the caller's deadline
 	OnFailure Action        // "": the failure table decides
 	Observer  bool          // it is told, and its answer changes nothing; at a First point it is told whoever answers
+	Queue     string        // at a Notify point, hooks of one queue are told in order, each when the one before is done; "": at once
 	Connected bool          // wired by the configuration, not natively
 	Counters  *Counters     // may be nil
 
