@@ -140,6 +140,12 @@ func (h *Host) Wants(point hook.Point, payload any) bool {
 	return err == nil && h.bus.Wants(point, raw)
 }
 
+// Alters tells whether a plugin takes part at point, by what ctx says (see
+// [hook.WithChoice]), that can change what becomes of the event. Plugins that are
+// only told of it, such as a connected dotagent sink, do not count. A host that
+// shows things as they come must hold back what such a plugin is still to see.
+func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus.Alters(ctx, point) }
+
 // CallTool calls a plugin's tool by its full name. The arguments are anything
 // that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
 // is a result with Success false; the error is for calls that had no answer.

@@ -14,26 +14,77 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// start opens the plugins side by side, a few at a time: more would only make
-// them wait for each other's processor while their handshake clock runs.
+// start opens the plugins. Where a dialect has places for a few, those that do
+// not work leave theirs to the next ones.
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
+	for {
+		admitted := r.admitted()
+		h.openAll(ctx, admitted, r.names)
+		h.refuseTwins(r)
+		if len(admitted) == 0 || ctx.Err() != nil {
+			break
+		}
+	}
+	r.skipSurplus()
+	r.relearn()
+}
+
+// openAll opens plugins side by side, a few at a time: more would only make
+// them wait for each other's processor while their handshake clock runs.
+func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var started sync.WaitGroup
+	for _, e := range entries {
+		started.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			h.open(ctx, e, names)
+		})
+	}
+	started.Wait()
+}
+
+// admitted are the plugins that are to be opened next: of a dialect that runs a
+// few at a time, as many as there are places left, in order.
+func (r *roster) admitted() []*entry {
+	taken := make(map[dialect.Dialect]int)
+	for _, e := range r.entries {
+		if e.plugin != nil && !e.named {
+			taken[e.dialect]++
+		}
+	}
+	var admitted []*entry
 	for _, e := range r.entries {
 		if e.state != "" {
 			continue
 		}
-		started.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			h.open(ctx, e, r.names)
-		})
+		if most := e.mostBeside(); most == 0 || taken[e.dialect] < most {
+			taken[e.dialect]++
+			admitted = append(admitted, e)
+		}
 	}
-	started.Wait()
-	h.refuseTwins(r)
-	r.relearn()
+	return admitted
+}
+
+// mostBeside is how many plugins of its kind may run; 0: as many as there are. A
+// plugin whose path was named takes no place.
+func (e *entry) mostBeside() int {
+	if limited, ok := e.dialect.(dialect.Limited); ok && !e.named {
+		return limited.Most()
+	}
+	return 0
+}
+
+// skipSurplus says of the plugins for which there is no place why they do not run.
+func (r *roster) skipSurplus() {
+	for _, e := range r.entries {
+		if most := e.mostBeside(); e.state == "" && most > 0 {
+			e.state, e.err = dialect.Skipped, fmt.Errorf("%d plugins are the most %s allows, and so many are running: "+
+				"remove one of them, or disable it with enabled = false in its [plugins.NAME]", most, e.found.Dialect)
+		}
+	}
 }
 
 // open starts one plugin. Only this goroutine touches the entry meanwhile.

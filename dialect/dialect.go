@@ -175,6 +175,12 @@ type Connector interface {
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
+// A Limited dialect runs at most so many of the plugins that Find lists.
+// Those that are disabled or do not start take no place.
+type Limited interface {
+	Most() int
+}
+
 // A ConfigChecker is a plugin that can tell whether a configuration would do,
 // such as the one a job gives it with each call.
 type ConfigChecker interface {

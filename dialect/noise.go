@@ -49,11 +49,31 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if dropped > 0 {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}
-	message := "unexpected output"
+	message := noiseText(one.Kind)
 	if last {
-		level, message = slog.LevelWarn, "unexpected output; more of it is counted, and not logged for a while"
+		level, message = slog.LevelWarn, message+"; more of it is counted, and not logged for a while"
 	}
 	n.log().LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// noiseText says what came, what became of it, and what the plugin's author can do.
+func noiseText(k wire.NoiseKind) string {
+	const text = "unexpected output on stdout: "
+	switch k {
+	case wire.NoiseGarbage:
+		return text + "a line that is no JSON-RPC message was passed over; print to stderr what is meant for the log"
+	case wire.NoiseTooLarge:
+		return text + "a message over the size limit was discarded; send less at once"
+	case wire.NoiseLate:
+		return text + "a reply to a call that was given up was discarded; answer sooner, or give the plugin a longer timeout"
+	case wire.NoiseDuplicate, wire.NoiseStale:
+		return text + "a reply that no call waits for was discarded; answer each request once"
+	case wire.NoiseWrongID:
+		return text + "a reply has an id that fits no call; copy the id of the request into the reply"
+	case wire.NoiseUnasked:
+		return text + "a request or notification that nobody takes here was passed over; declare it, or print it to stderr"
+	}
+	return "an answer to the plugin's own request could not be sent"
 }
 
 // spend takes a line out of the budget, or counts it as dropped. last is the last line of the window, dropped is how

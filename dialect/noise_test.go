@@ -35,14 +35,35 @@ func TestUnexpectedOutputHasABudget(t *testing.T) {
 	})
 }
 
+// Whoever prints a banner, or leaves a debugging line in, reads what that line was and where it belongs.
+func TestUnexpectedOutputSaysWhatToDo(t *testing.T) {
+	log := &strings.Builder{}
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	n := NewNoiseLog(func() *slog.Logger { return logger })
+	n.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: "DEBUG got here", Why: "not JSON"})
+	for _, part := range []string{"on stdout", "no JSON-RPC message", "passed over", "print to stderr", `line="DEBUG got here"`, `why="not JSON"`} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("%q is missing:\n%s", part, log)
+		}
+	}
+	texts := map[string]bool{}
+	for k := wire.NoiseGarbage; k <= wire.NoiseUnsent; k++ {
+		texts[noiseText(k)] = true
+	}
+	if len(texts) != int(wire.NoiseUnsent)-1 { // a second and a stale reply have one mistake behind them
+		t.Errorf("%d texts for %d kinds", len(texts), wire.NoiseUnsent)
+	}
+}
+
 func TestALateReplyIsADetail(t *testing.T) {
 	log := &strings.Builder{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	n := NewNoiseLog(func() *slog.Logger { return logger })
 	n.Take(wire.Noise{Kind: wire.NoiseLate, Line: "{}"})
 	n.Take(wire.Noise{Kind: wire.NoiseWrongID, Line: "{}"})
-	if got := log.String(); !strings.Contains(got, `level=DEBUG msg="unexpected output" kind="late reply"`) ||
-		!strings.Contains(got, `level=WARN msg="unexpected output" kind="wrong id"`) {
-		t.Errorf("log:\n%s", got)
+	lines := strings.Split(log.String(), "\n")
+	if !strings.Contains(lines[0], `level=DEBUG msg="unexpected output on stdout: a reply to a call that was given up`) || !strings.Contains(lines[0], `kind="late reply"`) ||
+		!strings.Contains(lines[1], `level=WARN msg="unexpected output on stdout: a reply has an id that fits no call`) || !strings.Contains(lines[1], `kind="wrong id"`) {
+		t.Errorf("log:\n%s", log)
 	}
 }

@@ -97,6 +97,16 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	return slices.ContainsFunc(b.Hooks(p), f.concerns)
 }
 
+// Alters tells whether a hook takes part at p, by what ctx says, that can change
+// what becomes of the event. An observer cannot, unless its failure would.
+func (b *Bus) Alters(ctx context.Context, p Point) bool {
+	return slices.ContainsFunc(chosen(ctx, b.Hooks(p)), (*Hook).alters)
+}
+
+func (h *Hook) alters() bool {
+	return !h.Observer || h.OnFailure != "" && h.OnFailure != ActionSkip
+}
+
 // maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of [rawjson.MaxForeign] levels at
 // most, into something of its own. A trace of it, in a record of it, is then still JSON that anybody can read.
 const maxPayload = 2 * rawjson.MaxForeign

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -405,5 +406,58 @@ func TestEveryPointHasAModeAndFields(t *testing.T) {
 	slices.Sort(names)
 	if len(names) != 22 || len(slices.Compact(names)) != 22 {
 		t.Errorf("%d points: %v", len(names), names)
+	}
+}
+
+func TestAlters(t *testing.T) {
+	var b Bus
+	if err := b.Set([]Hook{
+		{Plugin: "archive", Dialect: "dotagent", Point: TurnFinal, Observer: true},
+		{Plugin: "guarded", Dialect: "dotagent", Point: TurnDone, Observer: true, OnFailure: ActionDeny},
+		{Plugin: "shout", Dialect: "python", Point: ModelReply},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	all := t.Context()
+	without := WithChoice(all, Choice{Dialect: "python", Plugins: []string{}})
+	if b.Alters(all, TurnFinal) || !b.Alters(all, TurnDone) || !b.Alters(all, ModelReply) || b.Alters(without, ModelReply) || b.Alters(all, TurnInput) {
+		t.Error("only a hook that takes part, and whose answer or failure counts, alters an event")
+	}
+	if new(Bus).Alters(all, ModelReply) {
+		t.Error("nobody is there")
+	}
+}
+
+func TestQueuesAreToldInOrder(t *testing.T) {
+	var b Bus
+	var mu sync.Mutex
+	var told []string
+	tell := func(name string) func(context.Context, *Event) (Reply, error) {
+		return func(context.Context, *Event) (Reply, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, name)
+			return Reply{}, nil
+		}
+	}
+	alone := make(chan struct{})
+	slow := func(ctx context.Context, _ *Event) (Reply, error) {
+		<-alone // the one beside the queue is told meanwhile
+		return tell("slow")(ctx, nil)
+	}
+	if err := b.Set([]Hook{
+		{Plugin: "slow", Point: TurnDone, Position: 1, Queue: "q", Call: slow},
+		{Plugin: "second", Point: TurnDone, Position: 2, Queue: "q", Call: tell("second")},
+		{Plugin: "other", Point: TurnDone, Position: 3, Call: func(context.Context, *Event) (Reply, error) { close(alone); return Reply{}, nil }},
+		{Plugin: "third", Point: TurnDone, Position: 4, Queue: "q", Call: tell("third")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Fire(t.Context(), TurnDone, nil)
+	if err != nil || len(out.Steps) != 4 || out.Steps[0].Plugin != "slow" || out.Steps[2].Plugin != "other" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if got := strings.Join(told, " "); got != "slow second third" {
+		t.Errorf("told in the order %s", got)
 	}
 }

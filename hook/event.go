@@ -59,7 +59,8 @@ type Hook struct {
 	Position  int           // in the session's or the manifest's list, among equal priorities
 	Timeout   time.Duration // 0: only the caller's deadline
 	OnFailure Action        // "": the failure table decides
-	Observer  bool          // told at a First point, but its answer does not count
+	Observer  bool          // it is told, and its answer changes nothing; at a First point it is told whoever answers
+	Queue     string        // at a Notify point, hooks of one queue are told in order, each when the one before is done; "": at once
 	Connected bool          // wired by the configuration, not natively
 	Counters  *Counters     // may be nil
 

@@ -53,6 +53,9 @@ func (b *bed) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Ou
 	return b.bus.Fire(ctx, point, raw)
 }
 
+// Alters is the host's, too.
+func (b *bed) Alters(ctx context.Context, point hook.Point) bool { return b.bus.Alters(ctx, point) }
+
 // plug adds a plugin's hook.
 func (b *bed) plug(plugin string, point hook.Point, call func(ctx context.Context, ev *hook.Event) (hook.Reply, error)) *hook.Hook {
 	b.hooks = append(b.hooks, hook.Hook{Plugin: plugin, Dialect: "test", Name: "h", Point: point, Position: len(b.hooks), Call: call})

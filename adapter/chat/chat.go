@@ -14,6 +14,9 @@ import (
 // A Host takes events through plugins; *patchbay.Host is one.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
+	// Alters tells whether a plugin takes part at point that can change the event:
+	// those that are only told of it do not count.
+	Alters(ctx context.Context, point hook.Point) bool
 }
 
 // A Log is one session's transcript while a turn is running; *session.Turn is
@@ -131,6 +134,7 @@ const (
 	TurnStarted  EventType = "turn.started"  // Text: the user's message
 	Point        EventType = "point"         // Outcome: an event went through the plugins
 	TextDelta    EventType = "text"          // Text: to be added to the reply
+	TextHeld     EventType = "text.held"     // Held: so much of the reply waits until plugins have seen the whole
 	Retrying     EventType = "retry"         // Text: why; what was streamed of this reply is void
 	ModelReplied EventType = "reply"         // Text: the reply as plugins left it; it replaces what was streamed
 	ToolStarted  EventType = "tool.started"  // Tool
@@ -147,6 +151,7 @@ type Event struct {
 	Turn       string              `json:"turn"`
 	Time       time.Time           `json:"time"`
 	Text       string              `json:"text,omitempty"`
+	Held       int                 `json:"held,omitempty"` // characters
 	Tool       *ToolUse            `json:"tool,omitempty"`
 	Outcome    *hook.Trace         `json:"outcome,omitempty"`
 	Compaction *session.Compaction `json:"compaction,omitempty"`

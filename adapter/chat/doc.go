@@ -43,12 +43,21 @@
 // kept. A refusal at a tool's points is the tool's result, and the turn goes on.
 //
 // A context that ends interrupts the turn: tools are ended by it, what was
-// streamed of a reply is kept, and calls without a result get one that says so.
+// shown of a reply is kept, and calls without a result get one that says so.
 // The transcript is always fit to be gone on with.
 //
 // An error is for what went wrong: the model, the transcript, or a plugin whose
 // failure aborts the event (the failure table in package hook decides). What the
 // user said is kept all the same.
+//
+// # What is shown, and when
+//
+// Words are streamed as they come, unless a plugin takes part that can change a
+// reply (Host.Alters at model.reply or turn.final). Then each reply is held until
+// plugins have seen the whole of it: one with tool calls until model.reply is
+// over, one without until turn.final is. Meanwhile observers are told how long it
+// has become. A turn that is interrupted, or that a plugin's failure ends, shows
+// and keeps nothing of a reply that was held.
 //
 // # Compaction
 //

@@ -23,6 +23,8 @@ func (p *plugins) Fire(ctx context.Context, point hook.Point, payload any) (*hoo
 	return p.bus.Fire(ctx, point, raw)
 }
 
+func (p *plugins) Alters(ctx context.Context, point hook.Point) bool { return p.bus.Alters(ctx, point) }
+
 // One turn: the model calls a tool, reads its result and answers, and a plugin
 // signs the answer.
 func ExampleAgent_Run() {

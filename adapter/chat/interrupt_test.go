@@ -116,14 +116,14 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v, context %v, error %s", err, alive, done.field(0, "error"))
 		}
 	})
-	t.Run("a plugin under way is interrupted, and the text is kept", func(t *testing.T) {
+	t.Run("an observer under way is interrupted, and the text is kept", func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		b := newBed(t, say("the end"))
 		b.plug("slow", hook.TurnFinal, func(ctx context.Context, _ *hook.Event) (hook.Reply, error) {
 			interrupt()
 			<-ctx.Done()
 			return hook.Reply{}, ctx.Err()
-		})
+		}).Observer = true
 		result, err := b.try(ctx, "hi")
 		if !errors.Is(err, context.Canceled) || result.Text != "the end" || !strings.Contains(b.transcript(), "assistant: the end") {
 			t.Errorf("%+v, %v, transcript %q", result, err, b.transcript())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -14,13 +15,13 @@ import (
 var errRefused = errors.New("the model's provider would not answer this conversation")
 
 // reply asks the model once and returns what it said as plugins left it. Until
-// it is in the log, r.said has it.
+// it is in the log, r.said has it, unless it is held.
 func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.ToolCall, err error) {
 	response, err := r.ask(ctx, last)
 	if err != nil {
 		return "", nil, err
 	}
-	r.said = response.Text
+	r.say(response.Text)
 	fields, _, err := r.pass(ctx, hook.ModelReply, struct {
 		Text      string           `json:"text"`
 		ToolCalls []model.ToolCall `json:"tool_calls"`
@@ -35,8 +36,25 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 	if calls, err = readCalls(fields.Get("tool_calls")); err != nil {
 		return "", nil, err
 	}
-	r.said = plain(fields, "text")
-	return r.said, calls, nil
+	text = plain(fields, "text")
+	r.say(text)
+	return text, calls, nil
+}
+
+// say notes what is shown and kept of a reply if the turn ends now. Of one that
+// is held, that is nothing: not all plugins have seen it.
+func (r *run) say(text string) {
+	if !r.held {
+		r.said = text
+	}
+}
+
+// holds tells whether the replies of this session are held until plugins have
+// seen them. docs/protocols/scaffold.md: post_llm_response "Fires after the LLM
+// responds, before display".
+func (r *run) holds(ctx context.Context) bool {
+	host := r.agent.Host
+	return host != nil && (host.Alters(ctx, hook.ModelReply) || host.Alters(ctx, hook.TurnFinal))
 }
 
 // withhold takes back a reply that a plugin refused: it is neither kept nor left on the screen.
@@ -115,22 +133,30 @@ func (r *run) offer() []model.Tool {
 // as said; of one that failed, nothing does.
 func (r *run) call(ctx context.Context, request *model.Request) (*model.Response, error) {
 	r.heard.Reset()
+	r.held, r.waiting = r.holds(ctx), 0
 	response, err := r.agent.Model.Reply(ctx, request, r.hear)
 	if err != nil && ctx.Err() != nil {
-		r.said = r.heard.String()
+		r.say(r.heard.String())
 	}
 	return response, err
 }
 
-// hear passes on what the model says as it says it.
+// hear passes on what the model says as it says it; of a reply that is held, only
+// how long it has become.
 func (r *run) hear(d model.Delta) {
 	switch {
 	case d.Retry != nil:
 		r.heard.Reset()
+		r.waiting = 0
 		r.emit(Event{Type: Retrying, Text: retryText(d.Retry)})
 	case d.Text != "":
 		r.heard.WriteString(d.Text)
-		r.emit(Event{Type: TextDelta, Text: d.Text})
+		if r.held {
+			r.waiting += utf8.RuneCountInString(d.Text)
+			r.emit(Event{Type: TextHeld, Held: r.waiting})
+		} else {
+			r.emit(Event{Type: TextDelta, Text: d.Text})
+		}
 	}
 }
 

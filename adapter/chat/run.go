@@ -46,8 +46,10 @@ type run struct {
 	prompt   prompt          // as built for this turn
 	offered  []Tool          // the tools the model was last told of
 	approval chan struct{}   // holds the one question that may be put at a time
-	heard    strings.Builder // what was streamed of the reply under way
-	said     string          // a reply, or part of one, that is not in the log yet
+	held     bool            // plugins see the reply under way before anybody else does
+	waiting  int             // how many characters of it have come, where it is held
+	heard    strings.Builder // what came of the reply under way
+	said     string          // a reply, or part of one, that may be shown and is not in the log yet
 	counted  model.Usage     // of the last reply
 	countAt  int             // how many messages that reply answered
 }

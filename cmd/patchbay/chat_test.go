@@ -136,12 +136,16 @@ async def sign(ctx, text):
 
 	term.keys("-l", "count")
 	term.keys("Enter")
-	term.shows("one two") // and the rest would take its time
+	term.shows("shown once plugins have seen them") // and the rest would take its time
 	term.keys("C-c")
 	screen := term.shows("nterrupted")
-	if strings.Contains(screen, "sixteen") {
-		t.Errorf("the turn went on:\n%s", screen)
+	if strings.Contains(screen, "one two") {
+		t.Errorf("the signer has not seen what is shown:\n%s", screen)
 	}
+
+	term.keys("-l", "/deploy")
+	term.keys("Enter")
+	term.shows("there is no command /deploy", "a space before it sends it to the model")
 
 	term.keys("-l", "/quit")
 	term.keys("Enter")

@@ -147,7 +147,7 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 // gate never opens by accident", and at a point that is no gate the failure
 // table cannot know that it is one.
 func (p *plugin) wire(t *translation) hook.Hook {
-	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind],
+	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}
 	if t.kind == kindPreflight {
 		h.OnFailure = hook.ActionDeny

@@ -132,7 +132,8 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 
 func (p *plugin) hook(w *wiring) hook.Hook {
 	h := hook.Hook{Plugin: p.manifest.Name, Dialect: Name, Name: w.hook, Point: w.point,
-		Priority: hook.DefaultPriority, Timeout: cmp.Or(p.settings.Timeout, p.manifest.HookTimeout)}
+		Priority: hook.DefaultPriority, Timeout: cmp.Or(p.settings.Timeout, p.manifest.HookTimeout),
+		Observer: w.hook == "on_session_idle" && w.point == hook.TurnFinal} // its answer is null
 	if w.point == hook.CompactBefore && !p.manifest.Compactor() {
 		observer := *w
 		observer.answer = observed

@@ -287,7 +287,7 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 // wire is a hook. Its handler's limit is the runner's to watch, which has a
 // little longer to say that it was overrun.
 func (p *plugin) wire(t *translation) hook.Hook {
-	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace,
+	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // docs/protocols/python.md: plugins run in order
 		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}
 	if t.match != nil {
 		h.Match = func(ev *hook.Event) bool { return t.match(ev.Payload) }

@@ -2,7 +2,7 @@
 // newline-delimited JSON-RPC 2.0 on stdin and stdout, one request in flight for
 // each plugin process.
 //
-//	Find                 scaffold.go   executables in the plugins folder, 16 at most
+//	Find                 scaffold.go   executables in the plugins folder; the host opens 16 at most
 //	Open                 scaffold.go
 //	  connect            session.go    process, wire, handshake; again after a crash
 //	    parseManifest    manifest.go   what the plugin says of itself

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,21 +71,4 @@ func TestFind(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	})
-}
-
-func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
-	home := t.TempDir()
-	for i := range 18 {
-		writeFile(t, filepath.Join(home, ".local", "scaffold", "plugins", fmt.Sprintf("p%02d", i)), 0o755)
-	}
-	found := New().Find(dialect.Env{Vars: []string{"HOME=" + home}})
-	if len(found) != 18 {
-		t.Fatalf("%d found", len(found))
-	}
-	for i, f := range found {
-		skipped := f.State == dialect.Skipped && f.Err != nil
-		if skipped != (i >= 16) {
-			t.Errorf("number %d: state %q, %v", i+1, f.State, f.Err)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,22 +34,19 @@ func (*Dialect) Points() []hook.Point {
 
 // Find lists the executables in the plugins folder by name. Seed 003: "Scaffold
 // scans ~/.local/scaffold/plugins/ for executable files (hidden files are
-// skipped)" and "Maximum 16 plugins": the surplus is listed as skipped.
+// skipped)".
 func (*Dialect) Find(env dialect.Env) []dialect.Found {
 	var found []dialect.Found
 	for _, path := range list(env) {
-		if !dialect.Executable(path) {
-			continue
+		if dialect.Executable(path) {
+			found = append(found, at(path))
 		}
-		f := at(path)
-		if len(found) >= mostPlugins {
-			f.State = dialect.Skipped
-			f.Err = fmt.Errorf("%d plugins are the most scaffold allows; by name, this is number %d", mostPlugins, len(found)+1)
-		}
-		found = append(found, f)
 	}
 	return found
 }
+
+// Most is how many plugins may run. Seed 003: "Maximum 16 plugins".
+func (*Dialect) Most() int { return mostPlugins }
 
 // At takes any executable file, or a script that could be one, for a plugin.
 func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {

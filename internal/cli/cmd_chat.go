@@ -18,7 +18,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
-	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
@@ -198,19 +197,22 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string) err
 	if c.asks != nil {
 		c.approve = refused.refuse
 	}
-	result, err := c.Send(ctx, prompt, a.progress())
+	w := a.words()
+	result, err := c.Send(ctx, prompt, w.see)
 	if result == nil {
 		return err
-	}
-	if len(refused.tools) > 0 && !a.flags.json {
-		fmt.Fprintf(a.Err, "not run: %s; --yes lets tools change things\n", strings.Join(refused.tools, ", "))
 	}
 	if a.flags.json {
 		if jsonErr := a.printJSON(result); jsonErr != nil {
 			return jsonErr
 		}
+	} else if w.out != nil {
+		w.finish(result.Text)
 	} else if result.Text != "" {
-		a.printf("%s\n", a.shown(result.Text))
+		a.printf("%s\n", result.Text)
+	}
+	if len(refused.tools) > 0 && !a.flags.json {
+		fmt.Fprintf(a.Err, "not run: %s; --yes lets tools change things\n", strings.Join(refused.tools, ", "))
 	}
 	switch {
 	case err != nil:
@@ -238,19 +240,16 @@ func (r *refusals) refuse(_ context.Context, t chat.Tool, _ model.ToolCall) (cha
 	return chat.Approval{Reason: "tools that change things need --yes where nobody can be asked"}, nil
 }
 
-// progress tells a person what is happening while they wait.
-func (a *app) progress() func(chat.Event) {
-	if a.flags.json || !a.ErrTTY {
-		return nil
+// words is how a person sees the turn as it happens.
+func (a *app) words() *words {
+	w := &words{}
+	if a.OutTTY && !a.flags.json {
+		w.out = a.out
 	}
-	return func(e chat.Event) {
-		switch e.Type {
-		case chat.ToolStarted:
-			fmt.Fprintf(a.Err, "%s %s\n", render.Line(e.Tool.Name), render.Line(firstPart(string(e.Tool.Arguments))))
-		case chat.Retrying:
-			fmt.Fprintf(a.Err, "trying again: %s\n", render.Line(e.Text))
-		}
+	if a.ErrTTY && !a.flags.json {
+		w.remarks = a.Err
 	}
+	return w
 }
 
 // firstPart is enough of a tool's arguments to know it by.
@@ -260,12 +259,4 @@ func firstPart(s string) string {
 		return string(runes[:most]) + "…"
 	}
 	return s
-}
-
-// shown is foreign text as it may go to stdout: a terminal obeys what a file only keeps.
-func (a *app) shown(text string) string {
-	if a.OutTTY {
-		return render.Block(text)
-	}
-	return text
 }

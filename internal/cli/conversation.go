@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -31,6 +32,11 @@ func (c *conversation) Session() session.Session { return c.session }
 func (c *conversation) Model() model.Info        { return c.core.Model.Info() }
 func (c *conversation) History() []model.Message { return c.history }
 func (c *conversation) Tools() []chat.Tool       { return c.core.Tools() }
+
+// Intercepts tells whether a plugin reads what is sent before the model does.
+func (c *conversation) Intercepts() bool {
+	return c.core.Alters(c.session.ID, c.plugins, hook.TurnInput)
+}
 
 // Plugins lists who is there.
 func (c *conversation) Plugins() []tui.PluginRow {

@@ -24,7 +24,7 @@ func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 
 // record keeps an event. What comes by the piece is left out: the whole of it comes later.
 func (c *Core) record(e chat.Event) {
-	if e.Type == chat.TextDelta || e.Type == chat.ToolOutput {
+	if e.Type == chat.TextDelta || e.Type == chat.TextHeld || e.Type == chat.ToolOutput {
 		return
 	}
 	data, err := encodeEvent(e)

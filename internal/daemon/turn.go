@@ -86,6 +86,11 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 // A turnUse is work on a session whose lease is held, with the plugins of its project.
 type turnUse func(context.Context, *session.Turn, *patchbay.Host) (session.Status, error)
 
+// Alters tells whether a plugin takes part in a session's turns that can change what becomes of an event at point.
+func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
+	return c.Host.Alters(scoped(context.Background(), session.Session{ID: id}, plugins), point)
+}
+
 // hold keeps a session's lease while use works with it, and records how that ended.
 func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUse) error {
 	ctx, done, err := c.running.begin(ctx, id)

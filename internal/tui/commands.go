@@ -75,11 +75,15 @@ func findCommand(name string) (command, bool) {
 	return command{}, false
 }
 
-// runCommand runs a line that begins with a slash.
+// runCommand runs a line that begins with a slash. One that is no command of ours
+// may be one of a plugin's: docs/protocols/scaffold.md, post_user_input, "Use
+// cases: … command interception".
 func (s *screen) runCommand(line string) tea.Cmd {
 	name, arg, _ := strings.Cut(line, " ")
 	c, ok := findCommand(name)
 	switch {
+	case !ok && s.talk.Intercepts():
+		return s.send(line)
 	case !ok:
 		s.printUser(line)
 		s.printError(unknownCommand(name))
@@ -97,10 +101,11 @@ func unknownCommand(name string) string {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
+	hint := "/help lists them"
 	if near := nearest.Word(name, names); near != "" {
-		return fmt.Sprintf("there is no command %s: did you mean %s?", name, near)
+		hint = "did you mean " + near + "?"
 	}
-	return fmt.Sprintf("there is no command %s: /help lists them", name)
+	return fmt.Sprintf("there is no command %s: %s\nno plugin takes commands here; a space before it sends it to the model", name, hint)
 }
 
 // keyHelp is what keys do.

@@ -26,8 +26,32 @@ func TestCommands(t *testing.T) {
 			d.enter("/plugns")
 			d.wantPrinted("there is no command /plugns: did you mean /plugins?")
 			d.enter("/xyzzy")
-			d.wantPrinted("there is no command /xyzzy: /help lists them")
+			d.wantPrinted("there is no command /xyzzy: /help lists them",
+				"no plugin takes commands here; a space before it sends it to the model")
 			if len(d.talk.sent) != 0 {
+				t.Errorf("sent %q", d.talk.sent)
+			}
+		})
+	})
+	t.Run("with a space before it, it is sent as it is", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter(" /xyzzy now")
+			d.wantPrinted("you said: /xyzzy now")
+			d.enter(" /help")
+			d.wantPrinted("you said: /help")
+			d.keys("up")
+			if got := d.s.input.value(); got != " /help" {
+				t.Errorf("recalled as %q", got)
+			}
+		})
+	})
+	t.Run("one that does not exist goes to the plugins, where one intercepts messages", func(t *testing.T) {
+		driveWith(t, driverOptions{change: func(c *scripted) { c.intercepts = true }}, func(d *driver) {
+			d.enter("/deploy staging")
+			d.wantPrinted("you said: /deploy staging")
+			d.enter("/session")
+			d.wantPrinted("ses_01test")
+			if len(d.talk.sent) != 1 || d.talk.sent[0] != "/deploy staging" {
 				t.Errorf("sent %q", d.talk.sent)
 			}
 		})

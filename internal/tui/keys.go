@@ -133,22 +133,27 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 	if len(menu) > 0 {
 		s.input.complete(menu)
 	}
-	text := strings.TrimSpace(s.input.text())
+	typed := s.input.text()
+	text := strings.TrimSpace(typed)
 	if text == "" {
 		return nil
 	}
+	command, past := isCommand(text), text
+	if command && !strings.HasPrefix(typed, "/") { // with a space before it, it is a message
+		command, past = false, " "+text
+	}
 	s.input.clear()
 	s.typed = time.Time{}
-	s.input.past.add(text)
-	keep := func() tea.Msg { return savedHistoryMsg{s.history.add(text)} }
-	return tea.Batch(keep, s.submit(text))
+	s.input.past.add(past)
+	keep := func() tea.Msg { return savedHistoryMsg{s.history.add(past)} }
+	if command {
+		return tea.Batch(keep, s.runCommand(text))
+	}
+	return tea.Batch(keep, s.send(text))
 }
 
-// submit runs a command or sends a message; while a turn runs, messages wait.
-func (s *screen) submit(text string) tea.Cmd {
-	if isCommand(text) {
-		return s.runCommand(text)
-	}
+// send sends a message; while a turn runs, it waits.
+func (s *screen) send(text string) tea.Cmd {
 	if s.turn != nil || s.busy != "" {
 		s.queued = append(s.queued, text)
 		return nil

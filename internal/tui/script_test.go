@@ -27,6 +27,8 @@ type scripted struct {
 	info    model.Info
 	past    []model.Message
 
+	intercepts bool // a plugin has commands of its own
+
 	running atomic.Int32 // turns
 
 	mu    sync.Mutex // protects the fields below
@@ -43,6 +45,7 @@ func (c *scripted) Session() session.Session {
 		CreatedAt: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
 }
 
+func (c *scripted) Intercepts() bool         { return c.intercepts }
 func (c *scripted) Model() model.Info        { return c.info }
 func (c *scripted) History() []model.Message { return c.past }
 
@@ -229,6 +232,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"hang":     (*player).hang,
 	"long":     (*player).long,
 	"evil":     (*player).evil,
+	"held":     (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
 		return &chat.Result{Skipped: true, Status: session.Skipped, Reason: "no secrets in prompts", Suggest: "take the key out"}, nil
 	},
@@ -251,6 +255,16 @@ func (p *player) echo() (*chat.Result, error) {
 	p.say(text)
 	p.reply(text)
 	return p.done(text)
+}
+
+// held is a reply that plugins see before anybody else.
+func (p *player) held() (*chat.Result, error) {
+	p.emit(chat.Event{Type: chat.TextHeld, Held: 1234})
+	if err := p.wait(); err != nil {
+		return p.interrupted("")
+	}
+	p.reply("seen by all")
+	return p.done("seen by all")
 }
 
 // footer streams a text that a plugin then changes.

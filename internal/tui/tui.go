@@ -24,6 +24,9 @@ type Conversation interface {
 	History() []model.Message // the transcript so far; more than none where a session is resumed
 	Plugins() []PluginRow
 	Tools() []chat.Tool
+	// Intercepts tells whether a plugin takes part that can rewrite or drop what is
+	// sent, and so may have commands of its own.
+	Intercepts() bool
 
 	// Send runs a turn. What happens is handed to observe, one event at a time,
 	// until Send returns. A turn that ended badly has a result as well as an error.

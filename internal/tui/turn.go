@@ -22,6 +22,7 @@ type turn struct {
 	reply   *string // the last whole reply: shown live until it is known whether plugins change it once more
 	printed string  // the reply that was printed last
 	retry   string  // why the reply is being asked for again
+	held    int     // characters of the reply under way that plugins are to see first
 	tools   []*runningTool
 	points  []*hook.Outcome
 	dropped int // outcomes past maxOutcomes
@@ -146,14 +147,17 @@ func (s *screen) turnEvent(e *chat.Event) {
 		s.printReply()
 		t.retry = ""
 		t.stream.add(e.Text)
+	case chat.TextHeld:
+		s.printReply()
+		t.held, t.retry = e.Held, ""
 	case chat.Retrying:
 		t.stream.reset()
-		t.retry = e.Text
+		t.held, t.retry = 0, e.Text
 	case chat.ModelReplied:
 		s.printReply() // the one before, if it is still there
 		t.stream.reset()
 		t.stream.add(e.Text) // it stays in sight
-		t.reply, t.retry = &e.Text, ""
+		t.reply, t.retry, t.held = &e.Text, "", 0
 	case chat.ToolStarted, chat.ToolOutput, chat.ToolFinished:
 		if e.Tool != nil {
 			s.toolEvent(e)

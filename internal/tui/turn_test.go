@@ -283,3 +283,23 @@ func TestEveryScreen(t *testing.T) {
 		})
 	}
 }
+
+func TestAReplyThatPluginsSeeFirst(t *testing.T) {
+	t.Run("is waited for in sight", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("held")
+			d.wantLive("answering: 1.2k characters, shown once plugins have seen them")
+			close(d.talk.open)
+			d.settle()
+			d.wantPrinted("● seen by all")
+		})
+	})
+	t.Run("is not shown where the turn is interrupted", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("held")
+			d.keys("esc")
+			d.wantPrinted("interrupted after")
+			d.wantNowhere("seen by all")
+		})
+	})
+}

@@ -136,6 +136,8 @@ func (t *turn) doing() string {
 		return "running " + render.Count(len(t.tools), "tool")
 	case t.reply != nil:
 		return "finishing"
+	case t.held > 0:
+		return "answering: " + thousands(t.held) + " characters, shown once plugins have seen them"
 	case len(t.stream.text) > 0:
 		return "answering"
 	}

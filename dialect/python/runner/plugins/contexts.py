@@ -12,8 +12,8 @@ from .models import PluginContext
 # A request that never ends, because no plugin is told of its end, must not be kept for ever.
 MOST_CONTEXTS = 1024
 
-# How long after on_done a context is still there. All plugins are told of the end at once, and what the
-# first of them does must not take the context from the last.
+# How long a context is still there after the last handler has ended, once a plugin was told of the end of its
+# request: the others are told one after another.
 LINGER = 1.0
 
 _FIELDS = ("session_id", "working_dir", "user_text")
@@ -22,7 +22,7 @@ _FIELDS = ("session_id", "working_dir", "user_text")
 class Request:
     """One request: its context, and how far it has come."""
 
-    __slots__ = ("beginning", "begun", "calls", "context", "done", "fields", "key", "used")
+    __slots__ = ("beginning", "begun", "calls", "context", "done", "ended", "fields", "key", "used")
 
     def __init__(self, key: str, fields: Mapping[str, str]):
         self.key = key
@@ -34,8 +34,9 @@ class Request:
         )
         self.begun: set[str] = set()  # plugins whose on_begin was called
         self.beginning: dict[str, list[Callable[[], None]]] = {}  # what waits for the end of a plugin's on_begin
-        self.done = False  # some plugin's on_done was
+        self.done = False  # some plugin's on_done has ended
         self.calls = 0  # handlers at work
+        self.ended = 0  # handlers that have ended since
         self.used = 0.0  # when the last of them ended
 
     def serves(self, hook: str, plugin: str, fields: Mapping[str, str]) -> bool:
@@ -85,9 +86,11 @@ class Contexts:
         """A call has ended."""
         request.calls -= 1
         request.used = time.monotonic()
-        if hook == "on_done" and not request.done:
-            request.done = True
-            self._later(LINGER, lambda: self._drop(request))
+        request.done = request.done or hook == "on_done"
+        if request.done:
+            request.ended += 1
+            ended = request.ended
+            self._later(LINGER, lambda: self._drop(request, ended))
 
     def live(self, within: float) -> int:
         """How many requests are under way: at work, or not over and at work within so many seconds."""
@@ -97,6 +100,7 @@ class Contexts:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def _drop(self, request: Request) -> None:
-        if self._requests.get(request.key) is request:
+    def _drop(self, request: Request, ended: int) -> None:
+        """Forget a request, unless a handler of it is at work or has ended since."""
+        if request.calls == 0 and request.ended == ended and self._requests.get(request.key) is request:
             del self._requests[request.key]

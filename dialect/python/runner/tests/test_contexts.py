@@ -48,10 +48,18 @@ class ContextsTest(unittest.TestCase):
         self.call("r", "on_begin")
         self.call("r", "on_done", "a")
         self.call("r", "on_done", "b")
-        self.assertEqual([after for after, _ in self.timers], [LINGER])
-        self.assertEqual(len(self.contexts), 1)
+        self.assertEqual([after for after, _ in self.timers], [LINGER, LINGER])
         self.timers[0][1]()
+        self.assertEqual(len(self.contexts), 1)
+        self.timers[1][1]()
         self.assertEqual(len(self.contexts), 0)
+
+    def test_a_context_is_there_for_the_last_that_is_told_of_the_end(self):
+        first = self.call("r", "on_done", "a")
+        slow = self.contexts.enter("r", "on_done", "b", {})
+        self.timers[0][1]()  # b takes its time
+        self.contexts.leave(slow, "on_done")
+        self.assertIs(self.call("r", "on_done", "c"), first)
 
     def test_the_drop_spares_the_next_request_of_the_key(self):
         self.call("r", "on_done")
