@@ -32,12 +32,19 @@ CROWDED := ./internal/sandbox ./internal/sandbox/escape
 
 BENCH_FLAGS ?=
 
+# How long a daemon is kept under load, and how often what could go wrong once in a hundred times is made to: crashes of each kind,
+# and messages that are lost on their way to a follower. 0 leaves that part out.
+SOAK ?= 1h
+SOAK_FLAGS ?=
+SOAK_CRASHES ?= 30
+SOAK_LOSSES ?= 30
+
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
 PLATFORMS := darwin/arm64 windows/amd64
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench clean
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -136,6 +143,20 @@ fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what 
 bench: ## Patchbay against its peers, one run
 	go build -trimpath -o bin/ ./cmd/patchbay-jail
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
+
+# Not part of CI. SOAK_FLAGS='-pause 100ms' makes room for other work; bin/patchbay-soak -help lists them all.
+soak: ## one daemon under load for SOAK, then crash after crash
+	go build -trimpath -o bin/ ./cmd/...
+	cd bench && go build -trimpath -o ../bin/patchbay-soak ./soak
+	bin/patchbay-soak -for $(SOAK) $(SOAK_FLAGS)
+	@if (( $(SOAK_LOSSES) )); then \
+		echo 'go test ./internal/engine: followers that lose messages on the way, $(SOAK_LOSSES) times'; \
+		go test ./internal/engine -run 'TestFollowMissesNothing|TestPullHoldsAll' -count $(SOAK_LOSSES) -timeout 60m; \
+	fi
+	@if (( $(SOAK_CRASHES) )); then \
+		echo 'go test ./cmd/patchbay: kill -9 and Ctrl-C, $(SOAK_CRASHES) times each'; \
+		PATCHBAY_CRASH_ROUNDS=$(SOAK_CRASHES) go test ./cmd/patchbay -run 'TestKilledInMidRun|TestKilledInMidTurn|TestInterruptedCommands' -count 1 -timeout 60m; \
+	fi
 
 clean: ## remove what build and the tools leave behind
 	rm -rf bin

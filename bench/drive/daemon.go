@@ -1,0 +1,131 @@
+package drive
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// readyWithin bounds the start of a daemon: its plugins may be sandboxed Python programs, on a busy machine.
+	readyWithin = 2 * time.Minute
+	// stopWithin bounds its end. Turns get ten seconds there, and plugins their own.
+	stopWithin = time.Minute
+)
+
+// A Daemon is a running `patchbay serve`.
+type Daemon struct {
+	URL  string // of its HTTP API
+	Home string // everything it reads and writes lies below
+
+	cmd   *exec.Cmd
+	log   *os.File
+	ended chan error // what Wait returned, once
+}
+
+// Environ is an environment in which every place that configuration and plugins are searched lies under home.
+func Environ(home string) []string {
+	return []string{
+		"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + os.TempDir(),
+		"PATCHBAY_HOME=" + filepath.Join(home, "patchbay"),
+		"SCAFFOLD_HOME=" + filepath.Join(home, "scaffold"),
+	}
+}
+
+// Start starts the program's daemon on a home, and returns when it is ready. It logs to daemon.log in the home.
+func Start(ctx context.Context, program, home string) (*Daemon, error) {
+	log, err := os.OpenFile(filepath.Join(home, "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{Home: home, log: log, ended: make(chan error, 1)}
+	d.cmd = exec.Command(program, "serve", "--json", "--listen", "127.0.0.1:0")
+	d.cmd.Env, d.cmd.Dir, d.cmd.Stderr = Environ(home), home, log
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	if err := d.cmd.Start(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	if err := d.awaitReady(ctx, out); err != nil {
+		return nil, errors.Join(err, d.Stop())
+	}
+	return d, nil
+}
+
+// awaitReady reads the line that tells the address, and has the rest of stdout read until the process ends.
+func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
+	line := make(chan string, 1)
+	go func() {
+		lines := bufio.NewReader(out)
+		first, _ := lines.ReadString('\n') // an early end is told by the exit code
+		line <- first                      //
+		_, _ = io.Copy(io.Discard, lines)  //
+		d.ended <- d.cmd.Wait()            // after stdout: Wait closes the pipe
+	}()
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	select {
+	case first := <-line:
+		var ready struct {
+			HTTP string `json:"http"`
+		}
+		if err := json.Unmarshal([]byte(first), &ready); err != nil || ready.HTTP == "" {
+			return fmt.Errorf("the daemon is not ready, it says %.200q: %s", first, d.lastWords())
+		}
+		d.URL = strings.TrimSuffix(ready.HTTP, "/")
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the daemon is not ready: %w: %s", ctx.Err(), d.lastWords())
+	}
+}
+
+// PID is the daemon's process.
+func (d *Daemon) PID() int { return d.cmd.Process.Pid }
+
+// Stop asks the daemon to end and waits for it; one that does not end is killed, which is an error.
+func (d *Daemon) Stop() error {
+	defer d.log.Close()
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which its exit code tells
+	select {
+	case err := <-d.ended:
+		if err != nil {
+			return fmt.Errorf("the daemon ended: %w: %s", err, d.lastWords())
+		}
+		return nil
+	case <-time.After(stopWithin):
+		return errors.Join(fmt.Errorf("the daemon did not end within %v of SIGTERM", stopWithin), d.cmd.Process.Kill())
+	}
+}
+
+// lastWords is the end of the log.
+func (d *Daemon) lastWords() string {
+	text, err := os.ReadFile(d.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text[max(0, len(text)-2000):]))
+}
+
+// Log is how often each of the words occurs in the daemon's log.
+func (d *Daemon) Log(words ...string) (map[string]int, error) {
+	text, err := os.ReadFile(d.log.Name())
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int)
+	for _, word := range words {
+		counts[word] = strings.Count(string(text), word)
+	}
+	return counts, nil
+}

@@ -1,0 +1,166 @@
+package drive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A Sample is what a daemon uses at a moment.
+type Sample struct {
+	RSS        float64 `json:"rss_mb"`        // resident memory, pages of the program's file included
+	Anonymous  float64 `json:"anonymous_mb"`  // resident memory that is its own
+	Files      int     `json:"descriptors"`   // open descriptors
+	Goroutines int     `json:"goroutines"`    //
+	Heap       float64 `json:"heap_inuse_mb"` // spans of the Go heap in use, garbage included
+	Processor  float64 `json:"cpu_seconds"`   // used since it began, its children not included
+}
+
+// Sample looks at the daemon.
+func (d *Daemon) Sample(ctx context.Context) (Sample, error) {
+	s, err := Memory(d.PID())
+	if err != nil {
+		return s, err
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.PID()))
+	if err != nil {
+		return s, err
+	}
+	s.Files = len(open)
+	counters, err := NewClient(d.URL).Metrics(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Goroutines = int(counters["go_goroutines"])
+	s.Heap = counters["go_memstats_heap_inuse_bytes"] / 1e6
+	s.Processor = counters["process_cpu_seconds_total"]
+	return s, nil
+}
+
+// Memory is how much a process has resident, of the one kind and of both, in megabytes.
+func Memory(pid int) (s Sample, err error) {
+	status, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return s, err
+	}
+	defer status.Close()
+	for lines := bufio.NewScanner(status); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		kilobytes, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
+		if err != nil {
+			continue // a line about something else
+		}
+		switch name {
+		case "VmRSS":
+			s.RSS = kilobytes * 1024 / 1e6
+		case "RssAnon":
+			s.Anonymous = kilobytes * 1024 / 1e6
+		}
+	}
+	return s, nil
+}
+
+// Left lists the processes that have the home in their environment, their command line or their working directory.
+func Left(home string) ([]string, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if usesHome(pid, home) {
+			left = append(left, fmt.Sprintf("%d %s", pid, commandLine(pid)))
+		}
+	}
+	return left, nil
+}
+
+// usesHome is false for a process that ends meanwhile, and for one that may not be looked at.
+func usesHome(pid int, home string) bool {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	for _, name := range []string{"environ", "cmdline"} {
+		if text, err := os.ReadFile(dir + name); err == nil && bytes.Contains(text, []byte(home)) {
+			return true
+		}
+	}
+	cwd, err := os.Readlink(dir + "cwd")
+	return err == nil && strings.HasPrefix(cwd, home)
+}
+
+func commandLine(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimRight(string(text), "\x00"), "\x00", " ")
+}
+
+// Children are the processes that descend from a process, itself not included.
+func Children(pid int) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	parents := make(map[int][]int)
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := parentOf(child); ok {
+			parents[parent] = append(parents[parent], child)
+		}
+	}
+	var all []int
+	for next := parents[pid]; len(next) > 0; next = next[1:] {
+		all = append(all, next[0])
+		next = append(next, parents[next[0]]...)
+	}
+	return all, nil
+}
+
+func parentOf(pid int) (int, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false
+	}
+	_, rest, ok := bytes.Cut(text, []byte(") ")) // behind the program's name
+	fields := bytes.Fields(rest)
+	if !ok || len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}
+
+// DiskUse is the size of all files below a directory, in megabytes, as far as they take up room.
+func DiskUse(dir string) (float64, error) {
+	var total int64
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil // removed while we look
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if os.IsNotExist(err) {
+			return nil
+		}
+		if err == nil {
+			total += taken(info)
+		}
+		return err
+	})
+	return float64(total) / 1e6, err
+}
