@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -31,10 +32,13 @@ func BenchmarkTurn(b *testing.B) {
 func BenchmarkTurns(b *testing.B) {
 	const sessions = 50
 	c := openFor(b)
+	y := &tally{Store: c.Engine, writes: make(map[string]int)}
+	c.Sessions, c.Journal = session.New(y), journal.New(y, journal.Options{})
 	var ids []string
 	for range sessions {
 		ids = append(ids, talked(b, c, 2))
 	}
+	y.take()
 	var begun atomic.Int64
 	b.ResetTimer()
 	var wg sync.WaitGroup
@@ -50,6 +54,9 @@ func BenchmarkTurns(b *testing.B) {
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+	for name, n := range y.writes {
+		b.ReportMetric(float64(n)/float64(b.N), name+"/turn")
+	}
 }
 
 func openFor(b *testing.B) *Core {

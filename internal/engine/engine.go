@@ -85,6 +85,8 @@ type Stream interface {
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
+	// ReadBack returns the records before a sequence number (0: the last ones), newest first, at most limit.
+	ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error)
 	// Follow calls f with the records after a sequence number, then with each as it
 	// comes, until ctx ends or f returns an error.
 	Follow(ctx context.Context, topic string, after uint64, f func(Record) error) error
@@ -100,7 +102,7 @@ type Stream interface {
 
 // An Append is a record to be added.
 type Append struct {
-	Topic string // "" in Read, Follow and Last: every topic
+	Topic string // "" in Read, ReadBack, Follow and Last: every topic
 	Data  []byte
 	ID    string  // a second record with this id within a minute is taken for the first; "": none
 	After *uint64 // ErrConflict unless this is the topic's last sequence number; nil: wherever it is

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// ReadBack implements [Stream]. The server reads forward only. It knows without reading how many messages a filter has in all.
+// If those are at most twice as many as are wanted, all of them are read. Else they are taken to be spread evenly, and a
+// stretch is read that should have twice as many as are wanted, then the stretch before it, twice as long, and so on. So it does
+// not matter how many records other topics have in between.
+func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error) {
+	filter, err := s.filter(topic)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end := state.LastSeq // the last record that is wanted
+	if before > 0 {
+		end = min(end, before-1)
+	}
+	first := max(state.FirstSeq, 1)
+	if limit <= 0 || end < first {
+		return nil, nil
+	}
+	total, err := s.total(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	b := back{stream: s, filter: filter, first: first, end: end, limit: limit}
+	b.width = end - first + 1
+	if total > uint64(2*limit) {
+		b.width = (state.LastSeq - first + 1) / total * uint64(2*limit)
+	}
+	return b.read(ctx)
+}
+
+// total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it is an estimate.
+func (b *backing) total(ctx context.Context, filter string) (uint64, error) {
+	r := &batch{backing: b, filter: filter, most: 1, f: func(stored) bool { return true }}
+	err := b.link.do(ctx, r.run)
+	if errors.Is(err, ErrNotFound) || r.after == 0 {
+		return 0, err
+	}
+	return r.pending + 1, err
+}
+
+// A back reads records of a filter from their end.
+type back struct {
+	*stream
+	filter string
+	first  uint64 // the first record of the stream
+	end    uint64 // the last record that is still wanted
+	width  uint64 // of the next stretch, in sequence numbers
+	limit  int
+}
+
+func (b *back) read(ctx context.Context) ([]Record, error) {
+	var newest []Record
+	for b.end >= b.first && len(newest) < b.limit {
+		width := min(max(b.width, 1), b.end-b.first+1)
+		records, err := b.stretch(ctx, b.end-width, b.limit-len(newest))
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(records)
+		newest = append(newest, records...)
+		b.end -= width
+		b.width = 2 * width
+	}
+	return newest, nil
+}
+
+// stretch is the last records after a sequence number up to b.end, at most want.
+func (b *back) stretch(ctx context.Context, after uint64, want int) ([]Record, error) {
+	var records []Record
+	var bad error
+	_, err := b.scanSome(ctx, b.filter, after, 2*want+1, func(m stored) bool {
+		if m.sequence > b.end {
+			return false
+		}
+		var r Record
+		if r, bad = b.record(m); bad != nil {
+			return false
+		}
+		if len(records) == 2*want {
+			records = append(records[:0], records[want:]...) // the older ones are not wanted
+		}
+		records = append(records, r)
+		return m.sequence < b.end
+	})
+	if err = errors.Join(bad, err); err != nil {
+		return nil, err
+	}
+	return records[max(0, len(records)-want):], nil
+}
