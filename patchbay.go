@@ -146,6 +146,10 @@ func (h *Host) Wants(point hook.Point, payload any) bool {
 // shows things as they come must hold back what such a plugin is still to see.
 func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus.Alters(ctx, point) }
 
+// Listens tells whether any plugin is asked at point at all, whatever the payload. It costs nothing where the payload is a long
+// one.
+func (h *Host) Listens(ctx context.Context, point hook.Point) bool { return h.bus.Listens(ctx, point) }
+
 // CallTool calls a plugin's tool by its full name. The arguments are anything
 // that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
 // is a result with Success false; the error is for calls that had no answer.

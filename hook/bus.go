@@ -97,6 +97,10 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 	return slices.ContainsFunc(b.Hooks(p), f.concerns)
 }
 
+// Listens tells whether any hook of a point takes part by what the context says. Where none does, firing the point changes
+// nothing, and a host need not put its payload together.
+func (b *Bus) Listens(ctx context.Context, p Point) bool { return len(chosen(ctx, b.Hooks(p))) > 0 }
+
 // Alters tells whether a hook takes part at p, by what ctx says, that can change
 // what becomes of the event. An observer cannot, unless its failure would.
 func (b *Bus) Alters(ctx context.Context, p Point) bool {

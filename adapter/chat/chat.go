@@ -12,6 +12,10 @@ import (
 )
 
 // A Host takes events through plugins; *patchbay.Host is one.
+//
+// A host may also have a method Listens(context.Context, hook.Point) bool: whether any
+// plugin is asked at a point at all. Where none is, the point of a quiet session,
+// which has the whole transcript in it, is not fired.
 type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 	// Alters tells whether a plugin takes part at point that can change the event:
@@ -25,7 +29,7 @@ type Host interface {
 // A log may also have a method Earlier() int: how many of the model's replies
 // compactions took out. The offline model's script goes on by that count.
 type Log interface {
-	Messages() []model.Message // as they stand, compactions applied; the caller's own
+	Messages() []model.Message // as they stand, compactions applied; not to be changed: they need not be copied
 	Append(ctx context.Context, messages ...model.Message) error
 	Compact(ctx context.Context, c session.Compaction) error
 }

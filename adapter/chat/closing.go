@@ -52,7 +52,7 @@ func (r *run) afterwards(ctx context.Context) {
 		about
 	}{r.result.Text, r.result.Tools, time.Since(r.began).Seconds(), r.result.Error, r.about})
 	transcript := r.turn.Log.Messages()
-	if len(transcript) == 0 {
+	if len(transcript) == 0 || !r.agent.listens(ctx, hook.SessionIdle) {
 		return
 	}
 	r.notify(ctx, hook.SessionIdle, struct {

@@ -45,6 +45,14 @@ func (r *run) fire(ctx context.Context, point hook.Point, payload any) (*hook.Ou
 	return out, err
 }
 
+// listens tells whether a point is worth firing. A host that does not know is asked.
+func (a *Agent) listens(ctx context.Context, point hook.Point) bool {
+	host, knows := a.Host.(interface {
+		Listens(ctx context.Context, point hook.Point) bool
+	})
+	return !knows || host.Listens(ctx, point)
+}
+
 // fire allows for an agent without plugins.
 func (a *Agent) fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
 	if a.Host != nil {

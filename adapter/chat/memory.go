@@ -23,11 +23,11 @@ func NewMemoryLog(messages ...model.Message) *MemoryLog {
 	return &MemoryLog{messages: slices.Clone(messages)}
 }
 
-// Messages are the messages as they stand.
+// Messages are the messages as they stand. They are not to be changed.
 func (l *MemoryLog) Messages() []model.Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.messages)
+	return l.messages[:len(l.messages):len(l.messages)]
 }
 
 // Append adds messages.

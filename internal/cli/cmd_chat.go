@@ -166,9 +166,6 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, &problem{kind: kindNotFound, err: err, fix: "leave --resume out to begin a new session"}
 	}
-	if err == nil {
-		c.history, err = core.Sessions.Messages(ctx, c.session.ID)
-	}
 	return c, err
 }
 
@@ -185,8 +182,11 @@ func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.App
 }
 
 // runTUI is the conversation on a terminal.
-func (a *app) runTUI(ctx context.Context, c *conversation) error {
-	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
+func (a *app) runTUI(ctx context.Context, c *conversation) (err error) {
+	if c.history, err = c.core.Sessions.Messages(ctx, c.session.ID); err != nil {
+		return err
+	}
+	err = tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
 		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history")})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }

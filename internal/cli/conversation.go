@@ -19,7 +19,7 @@ import (
 type conversation struct {
 	core    *daemon.Core
 	session session.Session
-	history []model.Message // as it was when the conversation was opened
+	history []model.Message // as it was when the terminal program was opened
 	plugins []string        // of code, that take part; nil: all
 	approve chat.Approver
 	asks    *tui.Approver // approve, where a person is asked; nil: nobody is

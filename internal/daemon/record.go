@@ -27,6 +27,9 @@ func (c *Core) record(e chat.Event) {
 	if e.Type == chat.TextDelta || e.Type == chat.TextHeld || e.Type == chat.ToolOutput {
 		return
 	}
+	if long(e) { // it is not written out only to be thrown away
+		e = shortened(e)
+	}
 	data, err := encodeEvent(e)
 	if err == nil && len(data) > maxRecord {
 		data, err = encodeEvent(shortened(e))
@@ -55,6 +58,11 @@ func (c *Core) post(kind, sessionID string, v any) {
 		return
 	}
 	c.Journal.Post(kind, sessionID, data)
+}
+
+// long tells of an event, before it is encoded, that it is too long: the end of a turn has the whole transcript in it.
+func long(e chat.Event) bool {
+	return e.Outcome != nil && e.Outcome.Outcome != nil && len(e.Outcome.Payload) > maxRecord
 }
 
 func encodeEvent(e chat.Event) (json.RawMessage, error) { return json.Marshal(e) }

@@ -97,6 +97,8 @@ type Stream interface {
 	// Follow calls f with the records after a sequence number, then with each as it
 	// comes, until ctx ends or f returns an error.
 	Follow(ctx context.Context, topic string, after uint64, f func(Record) error) error
+	// Newest is the last record of a topic, [ErrNotFound] where there is none. It costs the same however many there are.
+	Newest(ctx context.Context, topic string) (Record, error)
 	// Last is the last sequence number of a topic, 0 where there is none.
 	Last(ctx context.Context, topic string) (uint64, error)
 	// First is the first sequence number that the stream still has, of any topic.

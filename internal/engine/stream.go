@@ -85,6 +85,19 @@ func (s *stream) Follow(ctx context.Context, topic string, after uint64, f func(
 	})
 }
 
+// Newest implements [Stream].
+func (s *stream) Newest(ctx context.Context, topic string) (Record, error) {
+	filter, err := s.filter(topic)
+	if err != nil {
+		return Record{}, err
+	}
+	m, err := s.last(ctx, filter)
+	if err != nil {
+		return Record{}, err
+	}
+	return s.record(m)
+}
+
 // Last implements [Stream].
 func (s *stream) Last(ctx context.Context, topic string) (uint64, error) {
 	if topic == "" {

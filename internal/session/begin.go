@@ -5,11 +5,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// beginTries bounds how often Begin reads a transcript anew because somebody still wrote to it: the holder of a lease
-// that ran out, who stops at the first entry of ours.
-const beginTries = 5
+// takeTries bounds how often a session is tried to be taken that others take and leave in the very same moments.
+const takeTries = 5
+
+// releaseTimeout bounds the giving back of a session whose turn could not begin. Its claim would run out by itself.
+const releaseTimeout = 5 * time.Second
 
 // BeginOptions say who begins a turn. The zero value works.
 type BeginOptions struct {
@@ -17,22 +22,22 @@ type BeginOptions struct {
 	Turn  string // its id; "": one is made
 }
 
-// Begin takes the session's lease and begins a turn, which holds it until [Turn.End]; a [BusyError] says that another
-// turn is running. The lease of a process that has died is taken over. A turn that was cut off together with its process is recorded as interrupted, and its conversation
-// mended, before the new one is recorded as begun. The turn's context descends from ctx.
+// Begin begins a turn, which holds the session until [Turn.End]; a [BusyError] says that another turn is running. The
+// session of a process that has died is taken over. A turn that was cut off together with its process is recorded as
+// interrupted, and its conversation mended, before the new one is recorded as begun. The turn's context descends from ctx.
 func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, error) {
 	p, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.Turn = cmp.Or(o.Turn, NewTurnID())
-	t := &Turn{store: s, parts: p, id: o.Turn, writing: make(chan struct{}, 1)}
+	t := &Turn{store: s, parts: p, id: o.Turn, writing: make(chan struct{}, 1), state: &state{}}
 	if t.session, _, err = p.get(ctx, id); err != nil {
 		return nil, err
 	}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.open, t.shut = context.WithCancelCause(context.WithoutCancel(ctx))
-	if t.lease, err = s.newLease(p, id, o, t.lose); err == nil {
+	if t.lease, err = s.newLease(t, o); err == nil {
 		err = t.start(ctx)
 	}
 	if err != nil {
@@ -42,48 +47,92 @@ func (s *Store) Begin(ctx context.Context, id string, o BeginOptions) (*Turn, er
 	return t, nil
 }
 
-// start takes the lease and brings the transcript to where the turn has begun.
+// start takes the session, and gives it back where the turn cannot begin after all.
 func (t *Turn) start(ctx context.Context) error {
-	if err := t.lease.take(ctx); err != nil {
-		return t.abandon(ctx, err)
-	}
-	t.lease.keep() // from here on: a long transcript takes its time
-	err := t.enter(ctx)
-	for try := 1; errors.Is(err, errOvertaken) && try < beginTries; try++ {
-		err = t.enter(ctx)
-	}
+	err := t.take(ctx)
 	if err == nil {
 		err = t.stillThere(ctx)
 	}
 	if err != nil {
 		return t.abandon(ctx, err)
 	}
+	t.lease.keep()
 	return nil
 }
 
-// abandon gives back the lease of a turn that could not begin, be it that it was taken without our being told.
-func (t *Turn) abandon(ctx context.Context, err error) error {
-	var busy *BusyError
-	if errors.As(err, &busy) {
-		return err
+// take writes that the turn has begun, where no other is running. That entry is the claim to the session: of several that
+// try at once, the entry of one fits behind the last that all of them know.
+func (t *Turn) take(ctx context.Context) (err error) {
+	if t.state = t.parts.tails.take(t.session.ID); t.state == nil {
+		if t.state, err = t.parts.load(ctx, t.session.ID); err != nil {
+			t.state = &state{}
+			return err
+		}
 	}
-	return errors.Join(err, t.lease.release(ctx))
+	for try := 0; try < takeTries; {
+		verdict, err := t.lease.judge(ctx, t.state)
+		if err != nil {
+			return err
+		}
+		if verdict == lease.Unsure {
+			if !sleep(ctx, t.parts.judge.Pause()) {
+				return context.Cause(ctx)
+			}
+		} else if err, try = t.enter(ctx), try+1; !errors.Is(err, errOvertaken) {
+			return err
+		}
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return &BusyError{Session: t.session.ID, Owner: "others, in turns"}
 }
 
-// enter reads the transcript, mends it, and writes that the turn has begun. From its first entry on, nobody else's fit.
-func (t *Turn) enter(ctx context.Context) error {
-	entries, err := t.parts.read(ctx, t.session.ID)
+// refresh reads what others have written since.
+func (t *Turn) refresh(ctx context.Context) error {
+	now, err := t.parts.advance(ctx, t.session.ID, t.state)
 	if err != nil {
 		return err
 	}
-	t.reset(entries) // nobody else has the turn yet
-	for _, e := range append(mending(entries), Entry{Turn: t.id, Status: Began}) {
+	t.mu.Lock()
+	t.state, t.unsure = now, nil
+	t.mu.Unlock()
+	return nil
+}
+
+// enter mends the transcript and writes that the turn has begun. From its first entry on, nobody else's fit.
+func (t *Turn) enter(ctx context.Context) error {
+	for _, e := range append(t.state.mending(), Entry{Turn: t.id, Status: Began}) {
 		e.Time = time.Now().UTC()
 		if err := t.put(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// abandon ends a turn that could not begin and has said that it has, be it that nobody answered.
+func (t *Turn) abandon(ctx context.Context, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if len(t.unsure) > 0 {
+		if found := t.catchUp(ctx, nil); found != nil && !errors.Is(found, engine.ErrConflict) && !errors.Is(found, errOvertaken) {
+			t.parts.abandoned.add(t.lease.claim.Token)
+			return errors.Join(err, found)
+		}
+	}
+	if open := t.state.open; open == nil || !t.lease.owns(open.claim) {
+		return err
+	}
+	e := Entry{Turn: t.id, Time: time.Now().UTC(), Status: Interrupted}
+	if ended := t.put(ctx, e); ended != nil && !errors.Is(ended, errOvertaken) {
+		t.parts.abandoned.add(t.lease.claim.Token)
+		return errors.Join(err, ended)
+	}
+	return err
 }
 
 // stillThere sees whether the session was deleted since we looked: then our entries, written behind [Store.Delete]'s

@@ -66,21 +66,24 @@ func FuzzTranscript(f *testing.F) {
 		`{"message":{"role":"assistant","tool_calls":[{"id":""},{"id":""}]}}` + "\n" + `{"message":{"role":"tool"}}`,
 		`{"compaction":{"messages":null}}`,
 		`{"status":"done","status":"began","message":null}`,
+		`{"status":"began","claim":{"token":"x"},"base":7,"earlier":-1,"open":18446744073709551615}`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var entries []Entry
+		now := &state{}
 		for i, part := range strings.Split(text, "\n") {
-			e, err := decode(engine.Record{Sequence: uint64(i + 1), Data: []byte(part)})
+			k, err := decodeKept(engine.Record{Sequence: uint64(i + 1), Data: []byte(part)})
 			if err != nil {
 				continue
 			}
-			entries = append(entries, again(t, e))
+			k.Entry = again(t, k.Entry)
+			now.add(k)
 		}
-		fold(entries)
-		mended := append(entries, mending(entries)...)
-		if left := mending(mended); len(left) != 0 {
+		for _, e := range now.mending() {
+			now.add(&kept{Entry: e})
+		}
+		if left := now.mending(); len(left) != 0 {
 			t.Errorf("after mending there is more to mend: %+v", left)
 		}
 	})

@@ -15,17 +15,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
-// leaseTTL is how long a session stays closed after the last that was heard of a process on another machine. It is renewed every
-// third of it, so that two renewals can go amiss, as they do when the engine moves to another process or machine.
+// leaseTTL is how long a session stays closed after the last that was heard of a process on another machine. The holder gives a
+// sign every third of it, so that two signs can go amiss, as they do when the engine moves to another process or machine.
 const leaseTTL = 15 * time.Second
 
-// takeTries bounds how often a lease is tried to be taken that others take and leave in the very same moments.
-const takeTries = 5
-
-// releaseTimeout bounds the giving back of a lease, which would run out by itself.
-const releaseTimeout = 5 * time.Second
-
-// A claim is what the holder of a lease writes into it.
+// A claim says who runs a turn. It is part of the entry with which the turn begins, and counts until the turn's end is
+// written. The holder's signs of life are the entries of the turn, and the claim again in a bucket.
 type claim struct {
 	Token  string       `json:"token"` // of this claim alone: so its holder knows it after an answer was lost
 	Owner  string       `json:"owner"` // for people
@@ -34,107 +29,104 @@ type claim struct {
 	Since  time.Time    `json:"since"`
 }
 
-// A sessionLease is the right to run a session's turn, for as long as it is renewed.
+// known tells whether the claim says who holds it. Those of earlier versions did not.
+func (c *claim) known() bool { return c.Token != "" && c.Holder.Known() }
+
+// readClaim reads the claim of an entry. One that is damaged is there, and nobody's.
+func readClaim(data []byte) *claim {
+	var c claim
+	if err := json.Unmarshal(data, &c); err != nil || !c.known() {
+		return &claim{}
+	}
+	return &c
+}
+
+// A sessionLease is the right to run a session's turn, for as long as its holder is heard of.
 type sessionLease struct {
 	parts *parts
 	key   string // the session's id
 	ttl   time.Duration
 	claim claim
-	data  []byte       // claim, as written
-	lost  func(error)  // told once if the lease is lost; by the renewing goroutine
-	log   *slog.Logger // never nil
+	data  []byte                      // claim, as written
+	held  func(context.Context) error // asks whether the session is still ours: nil, a [BusyError], [ErrNotFound]
+	lost  func(error)                 // told once if it is lost; by the renewing goroutine
+	log   *slog.Logger                // never nil
 
 	stop context.CancelFunc // ends the renewing
 	done chan struct{}      // closed when the renewing goroutine is gone
 
-	// revision is where our claim stands. It belongs to whoever called take until keep, to the renewing goroutine until
-	// done is closed, and to release from then on.
+	// revision is that of our last sign in the bucket, 0 before the first. It belongs to the renewing goroutine until done is
+	// closed, and to release from then on.
 	revision uint64
 }
 
-func (s *Store) newLease(p *parts, id string, o BeginOptions, lost func(error)) (*sessionLease, error) {
+func (s *Store) newLease(t *Turn, o BeginOptions) (*sessionLease, error) {
 	c := claim{Token: rand.Text(), Owner: cmp.Or(o.Owner, s.Holder.Name), Holder: s.Holder, Turn: o.Turn, Since: time.Now().UTC()}
 	data, err := json.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("session %s: lease: %w", id, err)
+		return nil, fmt.Errorf("session %s: lease: %w", t.session.ID, err)
 	}
 	log := s.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &sessionLease{parts: p, key: id, ttl: s.ttl, claim: c, data: data, lost: lost, log: log}, nil
+	return &sessionLease{parts: t.parts, key: t.session.ID, ttl: s.ttl, claim: c, data: data, held: t.held, lost: t.lose, log: log}, nil
 }
 
-// take writes the claim where there is none, or where the one that there is counts no more; a [BusyError] says whose there is.
-func (l *sessionLease) take(ctx context.Context) error {
-	for try := 0; try < takeTries; {
-		err := l.create(ctx)
-		if !errors.Is(err, engine.ErrExists) {
-			return err
-		}
-		v, err := l.parts.leases.Get(ctx, l.key)
-		if errors.Is(err, engine.ErrNotFound) { // it was given back since
-			try++
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("session %s: lease: %w", l.key, err)
-		}
-		verdict, err := l.judge(ctx, v)
-		switch {
-		case err != nil:
-			return err
-		case verdict == lease.Unsure && sleep(ctx, l.parts.judge.Pause()):
-			continue
-		case verdict == lease.Unsure:
-			return context.Cause(ctx)
-		}
-		if err = l.replace(ctx, v); !moved(err) { // else somebody else was faster, or we were and were not told
-			return err
-		}
-		try++
+// owns tells whether a claim is ours.
+func (l *sessionLease) owns(c *claim) bool { return c != nil && c.Token == l.claim.Token }
+
+// judge decides about the turn that is open, if any: free, or unsure yet, or else a [BusyError]. A claim that cannot be read is
+// damaged, not held.
+func (l *sessionLease) judge(ctx context.Context, now *state) (lease.Verdict, error) {
+	if now.open == nil {
+		return lease.Free, nil
 	}
-	return &BusyError{Session: l.key, Owner: "others, in turns"}
-}
-
-// create writes the claim where there is none, or [engine.ErrExists].
-func (l *sessionLease) create(ctx context.Context) error {
-	revision, err := l.parts.leases.Create(ctx, l.key, l.data)
+	sign, err := l.sign(ctx)
+	if err != nil {
+		return lease.Held, err
+	}
+	c := now.open.claim
+	if c == nil { // its version kept the claim in the bucket
+		if c = sign.claim; c == nil {
+			return lease.Free, nil
+		}
+	}
 	switch {
-	case err == nil:
-		l.revision = revision
-		return nil
-	case errors.Is(err, engine.ErrExists):
-		return err
+	case !c.known():
+		l.log.Warn("a session's lease is damaged, and taken over", "session", l.key)
+		return lease.Free, nil
+	case l.owns(c), l.parts.abandoned.has(c.Token):
+		return lease.Free, nil
 	}
-	return fmt.Errorf("session %s: lease: %w", l.key, err)
+	return l.ask(ctx, c, sign, now)
 }
 
-// replace writes the claim over another.
-func (l *sessionLease) replace(ctx context.Context, v engine.Value) error {
-	revision, err := l.parts.leases.Update(ctx, l.key, l.data, v.Revision)
-	if err == nil {
-		l.revision = revision
-	}
-	return err
+// A sign is what the bucket has about a session: the claim of the turn that gave a sign last. None is nil.
+type sign struct {
+	engine.Value
+	claim *claim
 }
 
-// judge decides about the claim that stands: free, or unsure yet, or else a [BusyError]. Our own is free to be written
-// again. One that cannot be read is damaged, not held.
-func (l *sessionLease) judge(ctx context.Context, v engine.Value) (lease.Verdict, error) {
-	c, err := decodeClaim(v)
-	switch {
-	case err != nil:
-		l.log.Warn("a session's lease is damaged, and taken over", "session", l.key, "err", err)
-		return lease.Free, nil
-	case c.Token == l.claim.Token: // written by us, and the answer was lost
-		return lease.Free, nil
-	case l.parts.abandoned.has(c.Token):
-		return lease.Free, nil
+func (l *sessionLease) sign(ctx context.Context) (sign, error) {
+	v, err := l.parts.leases.Get(ctx, l.key)
+	if errors.Is(err, engine.ErrNotFound) {
+		return sign{}, nil
+	}
+	if err != nil {
+		return sign{}, fmt.Errorf("session %s: lease: %w", l.key, err)
+	}
+	return sign{v, readClaim(v.Data)}, nil
+}
+
+// ask judges the holder of a claim that counts.
+func (l *sessionLease) ask(ctx context.Context, c *claim, last sign, now *state) (lease.Verdict, error) {
+	if last.claim == nil || last.claim.Token != c.Token { // of an earlier turn
+		last.Value = engine.Value{Revision: last.Revision}
 	}
 	verdict, err := l.parts.judge.Ask(ctx, l.key, c.Holder, func(ctx context.Context) (lease.Sign, error) {
-		now, err := l.parts.leases.Now(ctx)
-		return lease.Sign{Revision: v.Revision, Age: now.Sub(v.Time)}, err
+		at, err := l.parts.leases.Now(ctx)
+		return lease.Sign{Revision: last.Revision + now.last, Age: youngest(at, last.Time, now.at)}, err
 	})
 	if left, ok := errors.AsType[*lease.LeftoverError](err); ok {
 		return lease.Held, &BusyError{Session: l.key, Owner: left.Error()}
@@ -143,7 +135,7 @@ func (l *sessionLease) judge(ctx context.Context, v engine.Value) (lease.Verdict
 	case err != nil:
 		return lease.Held, fmt.Errorf("session %s: lease: %w", l.key, err)
 	case verdict == lease.Ahead:
-		err = l.stamp(ctx, v)
+		err = l.stamp(ctx, c, last.Revision)
 		fallthrough
 	case verdict == lease.Held:
 		return lease.Held, cmp.Or(err, error(&BusyError{Session: l.key, Owner: c.Owner}))
@@ -151,38 +143,30 @@ func (l *sessionLease) judge(ctx context.Context, v engine.Value) (lease.Verdict
 	return verdict, nil
 }
 
-// stamp writes another's claim again as it is, by which it gets the engine's present time: the one it had is in the future. Its
-// holder finds its own token there, and goes on.
-func (l *sessionLease) stamp(ctx context.Context, v engine.Value) error {
-	if _, err := l.parts.leases.Update(ctx, l.key, v.Data, v.Revision); err != nil && !moved(err) {
+// youngest is the age of the last of two signs; the zero time is no sign. One from the future counts only where there is no
+// other: the clock was set back since.
+func youngest(now, a, b time.Time) time.Duration {
+	first, second := now.Sub(a), now.Sub(b)
+	switch {
+	case a.IsZero(), first < 0 && !b.IsZero() && second >= 0:
+		return second
+	case b.IsZero(), second < 0 && first >= 0:
+		return first
+	}
+	return min(first, second)
+}
+
+// stamp gives a sign for another's turn, by which it gets the engine's present time: the one it had is in the future. Its holder
+// does so too when its time has come.
+func (l *sessionLease) stamp(ctx context.Context, c *claim, revision uint64) error {
+	data, err := json.Marshal(c)
+	if err == nil {
+		_, err = l.parts.leases.Update(ctx, l.key, data, revision)
+	}
+	if err != nil && !moved(err) {
 		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
-}
-
-// holder is the claim that stands, and where. One that is damaged is nobody's.
-func (p *parts) holder(ctx context.Context, id string) (claim, uint64, error) {
-	v, err := p.leases.Get(ctx, id)
-	if err != nil {
-		return claim{}, 0, fmt.Errorf("session %.64q: lease: %w", id, err)
-	}
-	c, err := decodeClaim(v)
-	if err != nil {
-		return claim{Owner: "nobody: its lease is damaged"}, v.Revision, nil
-	}
-	return c, v.Revision, nil
-}
-
-// decodeClaim reads a claim. One that does not say who holds it is none: so were those of earlier versions.
-func decodeClaim(v engine.Value) (claim, error) {
-	var c claim
-	if err := json.Unmarshal(v.Data, &c); err != nil {
-		return claim{}, err
-	}
-	if c.Token == "" || !c.Holder.Known() {
-		return claim{}, errors.New("it does not say who holds it")
-	}
-	return c, nil
 }
 
 // keep starts the goroutine that renews the lease, until release.
@@ -212,7 +196,7 @@ func (l *sessionLease) renewing(ctx context.Context) {
 	}
 }
 
-// renewBy tries until a deadline. Being told that the lease is somebody else's ends it sooner.
+// renewBy tries until a deadline. Being told that the session is somebody else's ends it sooner.
 func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -234,66 +218,70 @@ func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// renew writes the claim again. Where it is not as we left it, either an answer to an earlier try was lost, or it was
-// deleted, or it is another's by now. To write it again where there is none is safe, because whoever held it meanwhile has
-// written to the transcript, and our next entry will not fit behind theirs.
+// renew gives a sign of life, where the session is still ours. Where it is taken at that very moment, the sign does no harm: it
+// has our token, and those who look at another's claim pass over it.
 func (l *sessionLease) renew(ctx context.Context) error {
-	err := l.replace(ctx, engine.Value{Revision: l.revision})
-	if !moved(err) {
+	if err := l.held(ctx); err != nil {
 		return err
 	}
-	if _, _, err := l.parts.get(ctx, l.key); err != nil {
-		return err
+	revision, err := l.parts.leases.Put(ctx, l.key, l.data)
+	if err == nil {
+		l.revision = revision
 	}
-	if err := l.create(ctx); !errors.Is(err, engine.ErrExists) {
-		return err
-	}
-	v, err := l.parts.leases.Get(ctx, l.key)
-	if err != nil {
-		return fmt.Errorf("session %s: lease: %w", l.key, err)
-	}
-	if c, err := decodeClaim(v); err == nil && c.Token != l.claim.Token {
-		return &BusyError{Session: l.key, Owner: c.Owner}
-	}
-	return l.replace(ctx, v) // our own, be it stamped by somebody who looked; or it is damaged, and nobody's
+	return err
 }
 
-// release stops the renewing and gives the lease back, if it is still ours. Where that fails, as on a full disk, the next turn of this
-// store takes the lease over without waiting.
+// release stops the renewing and takes our signs away, if they are still there. The claim itself ends with the turn's last entry.
 func (l *sessionLease) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()
 		<-l.done
 	}
-	err := l.giveBack(ctx)
-	if err != nil {
-		l.parts.abandoned.add(l.claim.Token)
+	if l.revision == 0 {
+		return nil
 	}
-	return err
-}
-
-func (l *sessionLease) giveBack(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	for range takeTries {
-		err := l.parts.leases.DeleteAt(ctx, l.key, l.revision) // which is at no revision 0, the one before take
-		if !moved(err) {
-			return err
-		}
-		// Not as we left it: the last thing we wrote may have been cut short by the end of its context.
-		holder, revision, err := l.parts.holder(ctx, l.key)
-		if errors.Is(err, engine.ErrNotFound) || err == nil && holder.Token != l.claim.Token {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		l.revision = revision
+	if err := l.parts.leases.DeleteAt(ctx, l.key, l.revision); err != nil && !moved(err) {
+		return fmt.Errorf("session %s: lease: %w", l.key, err)
 	}
 	return nil
 }
 
-// abandoned are the tokens of claims that a store has given up and could not delete.
+// held asks whether the transcript is still ours to write to.
+func (t *Turn) held(ctx context.Context) error {
+	newest, err := t.lease.parts.transcripts.Newest(ctx, t.session.ID)
+	if errors.Is(err, engine.ErrNotFound) {
+		return notFound(t.session.ID)
+	}
+	if err != nil {
+		return err
+	}
+	k, err := decodeKept(newest)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	known := t.state.last
+	t.mu.Unlock()
+	if k.Sequence <= known || k.Turn == t.id { // else it is not even one that is just being written
+		return nil
+	}
+	return t.overtaker(ctx)
+}
+
+// overtaker names who has taken the session over.
+func (t *Turn) overtaker(ctx context.Context) error {
+	now, err := t.lease.parts.load(ctx, t.session.ID)
+	if err != nil {
+		return err
+	}
+	owner := "another turn"
+	if now.open != nil && now.open.claim != nil {
+		owner = cmp.Or(now.open.claim.Owner, owner)
+	}
+	return &BusyError{Session: t.session.ID, Owner: owner}
+}
+
+// abandoned are the tokens of claims that a store has given up and could not end.
 type abandoned struct {
 	mu     sync.Mutex // protects tokens
 	tokens map[string]bool
@@ -314,7 +302,7 @@ func (a *abandoned) has(token string) bool {
 	return a.tokens[token]
 }
 
-// moved says of an error that the claim is not where we left it, or may not be.
+// moved says of an error that a sign is not where we left it, or may not be.
 func moved(err error) bool {
 	return errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrUncertain)
 }

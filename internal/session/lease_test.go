@@ -139,9 +139,7 @@ func TestLost(t *testing.T) {
 	t.Run("a turn whose lease another has taken is told so", func(t *testing.T) {
 		id := create(t, one, Session{}).ID
 		turn := begin(t, one, id, BeginOptions{})
-		if _, err := one.opened.leases.Put(ctx, id, []byte(thief)); err != nil {
-			t.Fatal(err)
-		}
+		plant(t, one, id, []byte(thief))
 		cause := lostBy(t, turn)
 		if !errors.Is(cause, ErrLost) || !strings.Contains(cause.Error(), "the thief") {
 			t.Errorf("got %v", cause)
@@ -160,22 +158,20 @@ func TestLost(t *testing.T) {
 		result := make(chan error)
 		go func() { result <- turn.Append(context.Background(), user("hello")) }()
 		<-hung.entered
-		if _, err := one.opened.leases.Put(ctx, id, []byte(thief)); err != nil {
-			t.Fatal(err)
-		}
+		plant(t, one, id, []byte(thief))
 		if err := <-result; !errors.Is(err, ErrLost) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a lease that ran out while the machine slept is taken again, where nobody else has", func(t *testing.T) {
+	t.Run("signs that went while the machine slept are given again, where nobody else has the session", func(t *testing.T) {
 		id := create(t, one, Session{}).ID
 		turn := begin(t, one, id, BeginOptions{Owner: "sleeper"})
 		if err := one.opened.leases.Delete(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the lease is there again", func() bool {
-			holder, _, err := one.opened.holder(ctx, id)
-			return err == nil && holder.Owner == "sleeper"
+		eventually(t, "the sign is there again", func() bool {
+			v, err := one.opened.leases.Get(ctx, id)
+			return err == nil && readClaim(v.Data).Owner == "sleeper"
 		})
 		appendTo(t, turn, user("awake"))
 		end(t, turn, Done)
@@ -228,7 +224,7 @@ const thief = `{"token":"other","owner":"the thief","holder":{"pid":1,"name":"th
 // unreachable is a bucket whose engine is away whenever something is to be changed.
 type unreachable struct{ engine.Bucket }
 
-func (unreachable) Update(context.Context, string, []byte, uint64) (uint64, error) {
+func (unreachable) Put(context.Context, string, []byte) (uint64, error) {
 	return 0, engine.ErrUnavailable
 }
 

@@ -41,10 +41,11 @@ type Store struct {
 // parts are what a store is made of in the engine.
 type parts struct {
 	records     engine.Bucket // sessions by id
-	leases      engine.Bucket // claims by session id
+	leases      engine.Bucket // signs of life of turns under way, by session id
 	transcripts engine.Stream // entries; a session's id is its topic
 	judge       *lease.Judge  // of claims that others hold
-	abandoned   *abandoned    // claims of our own that could not be deleted
+	abandoned   *abandoned    // claims of our own whose end could not be written
+	tails       *tails        // conversations that were read or written here
 }
 
 // New makes a store. It does no I/O: buckets and streams are opened by the first method that needs them.
@@ -57,7 +58,7 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if s.opened != nil {
 		return s.opened, nil
 	}
-	p := &parts{judge: &lease.Judge{TTL: s.ttl}, abandoned: &abandoned{}}
+	p := &parts{judge: &lease.Judge{TTL: s.ttl}, abandoned: &abandoned{}, tails: &tails{}}
 	var err error
 	if p.records, err = s.engine.Bucket(ctx, engine.BucketConfig{Name: recordBucket}); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
@@ -172,6 +173,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if missing != nil && (id == "" || !errors.Is(missing, ErrNotFound)) {
 		return missing
 	}
+	p.tails.take(id)
 	for _, remove := range []func(context.Context, string) error{p.records.Delete, p.leases.Delete, p.transcripts.Purge} {
 		if err := remove(ctx, id); err != nil {
 			return fmt.Errorf("delete session %.64q: %w", id, err)

@@ -130,7 +130,7 @@ func TestDelete(t *testing.T) {
 		if n, err := s.opened.transcripts.Last(ctx, made.ID); err != nil || n != 0 {
 			t.Errorf("transcript: %d, %v", n, err)
 		}
-		if _, _, err := s.opened.holder(ctx, made.ID); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := s.opened.leases.Get(ctx, made.ID); !errors.Is(err, engine.ErrNotFound) {
 			t.Errorf("lease: %v", err)
 		}
 	})

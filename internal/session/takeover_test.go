@@ -95,7 +95,7 @@ func TestNothingRunsTwice(t *testing.T) {
 	end(t, begin(t, s, id, BeginOptions{}), Done)
 }
 
-// plant writes a lease by hand.
+// plant begins a turn by hand, under a claim or what stands in its place; nil: none.
 func plant(t *testing.T, s *Store, id string, claim any) {
 	t.Helper()
 	data, ok := claim.([]byte)
@@ -105,7 +105,11 @@ func plant(t *testing.T, s *Store, id string, claim any) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.opened.leases.Put(t.Context(), id, data); err != nil {
+	text, err := (&state{}).encode(Entry{Turn: "turn_planted", Time: time.Now(), Status: Began}, json.RawMessage(data))
+	if err == nil {
+		_, err = s.opened.transcripts.Append(t.Context(), engine.Append{Topic: id, Data: text})
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,18 +122,27 @@ func afar() claim {
 // TestDamagedLease: a lease that cannot be read is damaged, not held, and somebody is told.
 func TestDamagedLease(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
-	for name, data := range map[string]string{"garbage": "\x00\x01", "half": `{"token":"x`, "nothing": "",
-		"of an earlier version": `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`} {
+	const old = `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`
+	for name, c := range map[string]struct{ claim, sign string }{
+		"garbage": {claim: `"x"`}, "half": {claim: `{"token":"x"}`}, "nothing": {claim: `{}`}, "without a holder": {claim: old},
+		"of an earlier version": {sign: old}, "garbage of an earlier version": {sign: "\x00\x01"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			id := create(t, s, Session{}).ID
-			plant(t, s, id, []byte(data))
+			plant(t, s, id, []byte(c.claim))
+			leave := func() {
+				if _, err := s.opened.leases.Put(t.Context(), id, []byte(c.sign)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			leave()
 			turn := begin(t, s, id, BeginOptions{})
 			if text := log.String(); strings.Count(text, "damaged") != 1 || !strings.Contains(text, id) {
 				t.Errorf("told %q", text)
 			}
-			plant(t, s, id, []byte(data)) // again, in the middle of the turn
+			leave() // again, in the middle of the turn
 			if err := turn.lease.renew(t.Context()); err != nil {
 				t.Errorf("renewed: %v", err)
 			}
@@ -233,7 +246,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestALeaseThatCannotBeGivenBack: where the engine refuses the deletion, as on a full disk, the next turn of the same store does not wait.
+// TestALeaseThatCannotBeGivenBack: where the engine refuses to write the end, as on a full disk, the next turn of the same store does not wait.
 func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 	s := lasting(openEngine(t, t.TempDir()))
 	id := create(t, s, Session{}).ID
@@ -242,19 +255,40 @@ func TestALeaseThatCannotBeGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn := begin(t, s, id, BeginOptions{})
-	whole := p.leases
-	p.leases = stuck{whole}
-	turn.lease.parts = p
+	full := *p
+	full.transcripts = stuck{p.transcripts}
+	turn.parts = &full
 	if err := turn.End(t.Context(), Done); err == nil {
-		t.Error("the lease was given back all the same")
+		t.Error("the end was written all the same")
 	}
-	p.leases = whole
 	end(t, begin(t, s, id, BeginOptions{}), Done)
 }
 
-// stuck is a bucket from which nothing can be deleted.
-type stuck struct{ engine.Bucket }
+// TestTurnsOfAnEarlierVersion: their entries do not say who runs them, and the bucket does.
+func TestTurnsOfAnEarlierVersion(t *testing.T) {
+	s := shortLived(openEngine(t, t.TempDir()))
+	id := create(t, s, Session{}).ID
+	plant(t, s, id, []byte(nil))
+	data, err := json.Marshal(afar())
+	if err == nil {
+		_, err = s.opened.leases.Put(t.Context(), id, data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "afar" {
+		t.Errorf("got %v", err)
+	}
+	end(t, beginWhenFree(t, s, id), Done)
+	if got := outline(t, s, id); got != "began interrupted began done" {
+		t.Errorf("got %s", got)
+	}
+}
 
-func (stuck) DeleteAt(context.Context, string, uint64) error {
-	return errors.New("no space left on device")
+// stuck is a stream to which nothing can be added.
+type stuck struct{ engine.Stream }
+
+func (stuck) Append(context.Context, engine.Append) (uint64, error) {
+	return 0, errors.New("no space left on device")
 }

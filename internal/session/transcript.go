@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,13 +29,77 @@ func (s *Store) Transcript(ctx context.Context, id string) ([]Entry, error) {
 	return entries, err
 }
 
-// Messages returns the conversation as it stands: compactions applied.
+// Messages returns the conversation as it stands: compactions applied. It reads from the last compaction on, and the next
+// turn of this store does not read that again. The list is not to be changed.
 func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error) {
-	entries, err := s.Transcript(ctx, id)
+	p, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return fold(entries), nil
+	if id == "" { // which would be every topic
+		return nil, notFound(id)
+	}
+	now, err := p.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if now.last == 0 { // nothing was said, or there is no such session
+		_, err = s.Get(ctx, id)
+		return []model.Message{}, err
+	}
+	messages := now.said()
+	if now.open == nil { // else it may be another's turn, of which we do not hear
+		p.tails.put(id, now)
+	}
+	return messages, nil
+}
+
+// load reads a conversation, from the last compaction on: the newest entry says where that is. Where a turn is open, it is
+// read from its beginning.
+func (p *parts) load(ctx context.Context, id string) (*state, error) {
+	return p.advance(ctx, id, &state{})
+}
+
+// advance brings a conversation up to date with what was added to its transcript. It gives back another one where the transcript
+// is not the one that was read.
+func (p *parts) advance(ctx context.Context, id string, now *state) (*state, error) {
+	newest, err := p.transcripts.Newest(ctx, id)
+	if errors.Is(err, engine.ErrNotFound) {
+		return &state{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	last, err := decodeKept(newest)
+	if err != nil {
+		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	switch {
+	case newest.Sequence == now.last:
+		return now, nil
+	case newest.Sequence < now.last:
+		now = &state{}
+	}
+	return now, p.play(ctx, id, now, last)
+}
+
+// play reads the entries that a state lacks, of which the last is known, and adds them.
+func (p *parts) play(ctx context.Context, id string, now *state, last *kept) error {
+	records, err := p.transcripts.Read(ctx, id, max(last.from(), now.last), 0)
+	if err != nil {
+		return fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	for _, r := range records {
+		k, err := decodeKept(r)
+		if err != nil {
+			return fmt.Errorf("transcript of %.64q: %w", id, err)
+		}
+		if k.Sequence == last.base { // what came before it was not counted, or not all of it
+			now.replies = last.earlier
+		}
+		now.add(k)
+	}
+	return nil
 }
 
 func (p *parts) read(ctx context.Context, id string) ([]Entry, error) {
@@ -51,26 +116,6 @@ func (p *parts) read(ctx context.Context, id string) ([]Entry, error) {
 	return entries, nil
 }
 
-// fold plays a transcript: messages add up, and a compaction replaces what came before it.
-func fold(entries []Entry) []model.Message {
-	messages := make([]model.Message, 0, len(entries))
-	for _, e := range entries {
-		messages = e.apply(messages)
-	}
-	return messages
-}
-
-// apply adds what an entry has to a conversation.
-func (e *Entry) apply(messages []model.Message) []model.Message {
-	switch {
-	case e.Message != nil:
-		return append(messages, *e.Message)
-	case e.Compaction != nil:
-		return slices.Clone(e.Compaction.Messages)
-	}
-	return messages
-}
-
 // replies is 1 for an entry that is a reply of the model's.
 func (e *Entry) replies() int {
 	if e.Message != nil && e.Message.Role == model.Assistant {
@@ -79,36 +124,80 @@ func (e *Entry) replies() int {
 	return 0
 }
 
-// A line is an entry as it is kept. The sequence number is not in it: the engine gives it.
+// A line is an entry as it is kept. The sequence number is not in it: the engine gives it. Whoever reads the newest line
+// alone learns from it where to begin: a line that does not say so, as those of earlier versions, means the beginning.
 type line struct {
-	Turn       string         `json:"turn"`
-	Time       time.Time      `json:"time"`
-	Message    *model.Message `json:"message,omitempty"`
-	Compaction *Compaction    `json:"compaction,omitempty"`
-	Status     Status         `json:"status,omitempty"`
+	Turn       string          `json:"turn"`
+	Time       time.Time       `json:"time"`
+	Message    *model.Message  `json:"message,omitempty"`
+	Compaction *Compaction     `json:"compaction,omitempty"`
+	Status     Status          `json:"status,omitempty"`
+	Claim      json.RawMessage `json:"claim,omitempty"`   // of one that says [Began]: a claim
+	Base       uint64          `json:"base,omitempty"`    // the last compaction before it
+	Earlier    int             `json:"earlier,omitempty"` // replies of the model's before that
+	Open       uint64          `json:"open,omitempty"`    // where the turn began that is under way
 }
 
-func encode(e Entry) ([]byte, error) {
+// A kept entry is one with what its line says beside it.
+type kept struct {
+	Entry
+	at      time.Time // when the engine wrote it
+	claim   *claim    // nil: none, or none that can be read
+	base    uint64
+	earlier int
+	open    uint64
+}
+
+// from is behind which sequence number to read when k is the newest entry.
+func (k *kept) from() uint64 {
+	first := k.base
+	if k.open != 0 {
+		first = min(first, k.open)
+	}
+	return max(first, 1) - 1
+}
+
+// encode writes an entry without a place in a conversation.
+func encode(e Entry) ([]byte, error) { return (&state{}).encode(e, nil) }
+
+// encode writes an entry that comes behind those of the state.
+func (s *state) encode(e Entry, claim json.RawMessage) ([]byte, error) {
+	l := line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status,
+		Claim: claim, Base: s.base, Earlier: s.earlier}
+	if s.open != nil && e.Status == "" {
+		l.Open = s.open.began
+	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // code is full of < and &, which would take six bytes each
-	err := enc.Encode(line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status})
-	if err != nil {
+	if err := enc.Encode(l); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 func decode(r engine.Record) (Entry, error) {
+	k, err := decodeKept(r)
+	if err != nil {
+		return Entry{}, err
+	}
+	return k.Entry, nil
+}
+
+func decodeKept(r engine.Record) (*kept, error) {
 	var l line
 	if err := json.Unmarshal(r.Data, &l); err != nil {
-		return Entry{}, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
+		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
 	}
-	e := Entry{Sequence: r.Sequence, Time: l.Time, Turn: l.Turn, Message: l.Message, Compaction: l.Compaction, Status: l.Status}
-	if err := e.check(); err != nil {
-		return Entry{}, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
+	k := &kept{at: r.Time, base: l.Base, earlier: l.Earlier, open: l.Open}
+	k.Entry = Entry{Sequence: r.Sequence, Time: l.Time, Turn: l.Turn, Message: l.Message, Compaction: l.Compaction, Status: l.Status}
+	if err := k.check(); err != nil {
+		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
 	}
-	return e, nil
+	if l.Claim != nil {
+		k.claim = readClaim(l.Claim)
+	}
+	return k, nil
 }
 
 // check holds an entry against what an entry can be: what is kept may have been written by another version.
@@ -153,6 +242,14 @@ func checkStatus(s Status) error {
 		return nil
 	}
 	return fmt.Errorf("no such status: %.32q", s)
+}
+
+// checkEnd refuses what is no end of a turn.
+func checkEnd(s Status) error {
+	if s == Began {
+		return fmt.Errorf("a turn does not end as %q", s)
+	}
+	return checkStatus(s)
 }
 
 // clone copies messages so deeply that nothing is shared.

@@ -20,7 +20,7 @@ var (
 // another process, shorter than a lease.
 const endTimeout = 10 * time.Second
 
-// A Turn is a session's transcript while a turn is running: it holds the lease until [Turn.End], which must be called.
+// A Turn is a session's transcript while a turn is running: it holds the session until [Turn.End], which must be called.
 // It is safe for concurrent use.
 type Turn struct {
 	store   *Store
@@ -34,14 +34,12 @@ type Turn struct {
 	shut    context.CancelCauseFunc
 
 	writing chan struct{} // holds one token while an entry is being written, which guards the fields below
-	last    uint64        // the last sequence number of the transcript that we know of: no entry but behind it
 	written int           // entries tried, which numbers them
 	unsure  [][]byte      // entries that are there or not: nobody answered
 
-	mu       sync.Mutex // protects the fields below
-	messages []model.Message
-	replies  int    // of the model's, in all: compactions do not take them back
-	title    string // to be set; "": the session has one, or nothing was said
+	mu    sync.Mutex // protects the fields below
+	state *state     // the transcript as we know it: no entry but behind its last one. Who holds the token of writing alone changes it
+	title string     // to be set; "": the session has one, or nothing was said
 
 	end   sync.Once
 	ended error // what End returned
@@ -57,24 +55,19 @@ func (t *Turn) Session() Session { return t.session }
 // is an [ErrLost] that says why.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Messages returns the conversation as it stands, compactions applied. It is the caller's own.
+// Messages returns the conversation as it stands, compactions applied. The messages are not to be changed: the list is not
+// copied, however long it is.
 func (t *Turn) Messages() []model.Message {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return clone(t.messages)
+	return t.state.said()
 }
 
 // Earlier is how many of the model's replies compactions took out.
 func (t *Turn) Earlier() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	earlier := t.replies
-	for i := range t.messages {
-		if t.messages[i].Role == model.Assistant {
-			earlier--
-		}
-	}
-	return max(earlier, 0)
+	return max(t.state.replies-t.state.standing, 0)
 }
 
 // Append adds messages to the conversation. When it returns nil, they are on disk; after an error, those before the one
@@ -95,7 +88,7 @@ func (t *Turn) Append(ctx context.Context, messages ...model.Message) error {
 func (t *Turn) Compact(ctx context.Context, c Compaction) error {
 	if c.Before == 0 {
 		t.mu.Lock()
-		c.Before = len(t.messages)
+		c.Before = len(t.state.messages)
 		t.mu.Unlock()
 	}
 	if err := t.write(ctx, Entry{Compaction: &c}); err != nil {
@@ -104,7 +97,7 @@ func (t *Turn) Compact(ctx context.Context, c Compaction) error {
 	return nil
 }
 
-// End records how the turn ended and gives the lease back, also when ctx was cancelled long ago. The first call counts;
+// End records how the turn ended, which gives the session back, also when ctx was cancelled long ago. The first call counts;
 // later ones return what it did.
 func (t *Turn) End(ctx context.Context, status Status) error {
 	t.end.Do(func() { t.ended = t.finish(ctx, status) })
@@ -114,21 +107,39 @@ func (t *Turn) End(ctx context.Context, status Status) error {
 func (t *Turn) finish(ctx context.Context, status Status) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	err := checkStatus(status)
-	if status == Began {
-		err = fmt.Errorf("a turn does not end as %q", status)
+	err := checkEnd(status)
+	if err != nil {
+		status = Failed // the turn ends all the same
 	}
-	if err == nil {
-		err = t.write(ctx, Entry{Status: status})
-	}
-	if err == nil {
-		err = t.setTitle(ctx)
+	written := t.write(ctx, Entry{Status: status})
+	if written == nil {
+		written = t.setTitle(ctx)
 	}
 	t.close(ErrEnded)
-	if err != nil {
+	t.leave()
+	if err = errors.Join(err, written); err != nil {
 		err = fmt.Errorf("end of turn %s: %w", t.id, err)
 	}
 	return errors.Join(err, t.lease.release(ctx))
+}
+
+// leave passes the conversation on to the next turn of this store. A turn whose end could not be written, as on a full disk, holds
+// the session no more for this store, whose next turn does not wait.
+func (t *Turn) leave() {
+	t.writing <- struct{}{} // what still writes has heard that the turn is over
+	defer func() { <-t.writing }()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case errors.Is(t.isOver(), ErrLost):
+		return
+	case t.state.open != nil:
+		t.parts.abandoned.add(t.lease.claim.Token)
+		return
+	}
+	mine := *t.state // for those who still ask: the next turn adds to the other
+	t.parts.tails.put(t.session.ID, t.state)
+	t.state = &mine
 }
 
 // lose is what happens when the lease is gone.

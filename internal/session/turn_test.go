@@ -68,16 +68,18 @@ func TestTurn(t *testing.T) {
 			t.Errorf("got %+v, %v", entries, err)
 		}
 	})
-	t.Run("messages are the caller's own", func(t *testing.T) {
+	t.Run("what the caller has, and what is added later, do not meet", func(t *testing.T) {
 		turn := begin(t, s, create(t, s, Session{}).ID, BeginOptions{})
 		said := calling("1")
 		appendTo(t, turn, said)
 		said.ToolCalls[0].Arguments[2] = 'X'
-		got := turn.Messages()
-		got[0].ToolCalls[0].Name = "changed"
-		got[0].ToolCalls[0].Arguments[2] = 'Y'
+		got := append(turn.Messages(), user("the caller's"))
+		appendTo(t, turn, result("1"))
 		if now := turn.Messages()[0].ToolCalls[0]; now.Name != "shell" || string(now.Arguments) != `{"cmd":"ls"}` {
 			t.Errorf("got %+v", now)
+		}
+		if got[1].Content != "the caller's" || turn.Messages()[1].ToolCallID != "1" {
+			t.Errorf("got %+v and %+v", got, turn.Messages())
 		}
 	})
 	t.Run("a message that is none is refused and not written", func(t *testing.T) {

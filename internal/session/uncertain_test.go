@@ -90,50 +90,44 @@ func (c cancelling) Append(ctx context.Context, r engine.Append) (uint64, error)
 	return c.Stream.Append(ctx, r)
 }
 
-// TestUncertainLease loses the answers of the lease's bucket.
-func TestUncertainLease(t *testing.T) {
-	s := shortLived(openEngine(t, t.TempDir()))
-	made := create(t, s, Session{})
-	p := *s.opened
-	deaf := &deafBucket{Bucket: p.leases}
-	p.leases = deaf
-	through := &Store{ttl: s.ttl, opened: &p}
-
-	t.Run("a claim whose answer was lost is known as one's own", func(t *testing.T) {
-		deaf.answer = engine.ErrExists // what an engine says that tried twice
-		end(t, begin(t, through, made.ID, BeginOptions{}), Done)
-	})
+// TestUncertainClaim loses the answers to the entries with which turns begin.
+func TestUncertainClaim(t *testing.T) {
+	good := lasting(openEngine(t, t.TempDir()))
+	s, faults, err := behindFaults(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Run("a claim of which nothing is known does not stay behind", func(t *testing.T) {
-		deaf.answer = engine.ErrUnavailable
-		if _, err := through.Begin(t.Context(), made.ID, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+		id := create(t, s, Session{}).ID
+		faults.loseAnswers.Store(writeTries)
+		if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
 			t.Fatalf("got %v", err)
 		}
-		deaf.answer = nil
-		end(t, begin(t, through, made.ID, BeginOptions{}), Done)
+		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), Done)
+		if got := outline(t, good, id); got != "began interrupted began done" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("a caller that gave up leaves none either", func(t *testing.T) {
+		id := create(t, s, Session{}).ID
+		ctx, cancel := context.WithCancel(t.Context())
+		p := *s.opened
+		p.transcripts = cancelling{&faulty{Stream: good.opened.transcripts}, cancel}
+		p.transcripts.(cancelling).Stream.(*faulty).loseAnswers.Store(1)
+		hasty := &Store{ttl: s.ttl, opened: &p}
+		if _, err := hasty.Begin(ctx, id, BeginOptions{}); err == nil {
+			t.Fatal("nobody answered, and that was no error")
+		}
+		end(t, begin(t, lasting(good.engine), id, BeginOptions{}), Done)
 	})
 	t.Run("a failure to begin leaves another's claim alone", func(t *testing.T) {
-		running := begin(t, s, made.ID, BeginOptions{})
-		deaf.answer = engine.ErrUnavailable
-		if _, err := through.Begin(t.Context(), made.ID, BeginOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+		id := create(t, s, Session{}).ID
+		running := begin(t, good, id, BeginOptions{Owner: "runs"})
+		var busy *BusyError
+		if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "runs" {
 			t.Fatalf("got %v", err)
 		}
-		if holder, _, err := s.opened.holder(t.Context(), made.ID); err != nil || holder.Token != running.lease.claim.Token {
-			t.Errorf("got %+v, %v", holder, err)
-		}
+		appendTo(t, running, user("still here"))
 		end(t, running, Done)
 	})
-}
-
-// deafBucket creates, and then says something else.
-type deafBucket struct {
-	engine.Bucket
-	answer error
-}
-
-func (d *deafBucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
-	revision, err := d.Bucket.Create(ctx, key, data)
-	if d.answer != nil {
-		return 0, d.answer
-	}
-	return revision, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,17 +41,14 @@ func (t *Turn) put(ctx context.Context, e Entry) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	data, err := encode(e)
-	if err != nil {
-		return err
-	}
+	var err error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(t.open, cancel)() // a turn that is over waits for no engine
 	select {
 	case t.writing <- struct{}{}:
 		defer func() { <-t.writing }()
-		err = t.persist(ctx, data)
+		err = t.persist(ctx, e)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -61,7 +59,15 @@ func (t *Turn) put(ctx context.Context, e Entry) error {
 }
 
 // persist sends an entry until its fate is known, or there is no more patience.
-func (t *Turn) persist(ctx context.Context, data []byte) error {
+func (t *Turn) persist(ctx context.Context, e Entry) error {
+	var claim json.RawMessage
+	if e.Status == Began {
+		claim = t.lease.data
+	}
+	data, err := t.state.encode(e, claim)
+	if err != nil {
+		return err
+	}
 	t.written++
 	id := fmt.Sprintf("%s.%d", t.lease.claim.Token, t.written) // not the turn's id: callers give that, and may repeat it
 	pause := writePause
@@ -89,7 +95,7 @@ func certain(err error) bool {
 // send tries to write an entry once. [engine.ErrConflict] means that an entry of our own was in its place, of which we
 // did not know; we do now.
 func (t *Turn) send(ctx context.Context, id string, data []byte) error {
-	after := t.last
+	after := t.state.last
 	sequence, err := t.parts.transcripts.Append(ctx, engine.Append{Topic: t.session.ID, Data: data, ID: id, After: &after})
 	switch {
 	case err == nil:
@@ -105,7 +111,7 @@ func (t *Turn) send(ctx context.Context, id string, data []byte) error {
 // catchUp reads what stands behind our last entry. It may be the one that is being written, or an earlier one whose
 // fate was unknown; nobody else's.
 func (t *Turn) catchUp(ctx context.Context, data []byte) error {
-	records, err := t.parts.transcripts.Read(ctx, t.session.ID, t.last, 1)
+	records, err := t.parts.transcripts.Read(ctx, t.session.ID, t.state.last, 1)
 	if err != nil {
 		return err
 	}
@@ -126,28 +132,13 @@ func (t *Turn) catchUp(ctx context.Context, data []byte) error {
 // have is what others will read. Entries whose fate was unknown were meant for the place that this one has: there is
 // none for them any more.
 func (t *Turn) adopt(r engine.Record) error {
-	e, err := decode(r)
+	k, err := decodeKept(r)
 	if err != nil {
 		return err
 	}
-	t.last, t.unsure = r.Sequence, nil
+	t.unsure = nil
 	t.mu.Lock()
-	t.messages = e.apply(t.messages)
-	t.replies += e.replies()
+	t.state.add(k)
 	t.mu.Unlock()
 	return nil
-}
-
-// reset makes a transcript that was read the one that is written to.
-func (t *Turn) reset(entries []Entry) {
-	t.last, t.unsure = 0, nil
-	if len(entries) > 0 {
-		t.last = entries[len(entries)-1].Sequence
-	}
-	t.mu.Lock()
-	t.messages, t.replies = fold(entries), 0
-	for i := range entries {
-		t.replies += entries[i].replies()
-	}
-	t.mu.Unlock()
 }

@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// A tally is an engine that counts what is written to it, each time it has to sync.
+type tally struct {
+	engine.Store
+	mu     sync.Mutex // protects writes
+	writes map[string]int
+}
+
+func (y *tally) note(name string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.writes[name]++
+}
+
+// take tells what was written since, and begins anew.
+func (y *tally) take() string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(y.writes)) {
+		parts = append(parts, fmt.Sprint(name, " ", y.writes[name]))
+	}
+	y.writes = make(map[string]int)
+	return strings.Join(parts, ", ")
+}
+
+func (y *tally) Bucket(ctx context.Context, c engine.BucketConfig) (engine.Bucket, error) {
+	b, err := y.Store.Bucket(ctx, c)
+	return tallyBucket{b, func() { y.note(c.Name) }}, err
+}
+
+func (y *tally) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream, error) {
+	s, err := y.Store.Stream(ctx, c)
+	return tallyStream{s, func() { y.note(c.Name) }}, err
+}
+
+type tallyBucket struct {
+	engine.Bucket
+	note func()
+}
+
+func (b tallyBucket) Put(ctx context.Context, key string, data []byte) (uint64, error) {
+	b.note()
+	return b.Bucket.Put(ctx, key, data)
+}
+
+func (b tallyBucket) Create(ctx context.Context, key string, data []byte) (uint64, error) {
+	b.note()
+	return b.Bucket.Create(ctx, key, data)
+}
+
+func (b tallyBucket) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
+	b.note()
+	return b.Bucket.Update(ctx, key, data, revision)
+}
+
+func (b tallyBucket) Delete(ctx context.Context, key string) error {
+	b.note()
+	return b.Bucket.Delete(ctx, key)
+}
+
+func (b tallyBucket) DeleteAt(ctx context.Context, key string, revision uint64) error {
+	b.note()
+	return b.Bucket.DeleteAt(ctx, key, revision)
+}
+
+type tallyStream struct {
+	engine.Stream
+	note func()
+}
+
+func (s tallyStream) Append(ctx context.Context, r engine.Append) (uint64, error) {
+	s.note()
+	return s.Stream.Append(ctx, r)
+}
+
+func (s tallyStream) AppendAll(ctx context.Context, records []engine.Append) error {
+	s.note()
+	return s.Stream.AppendAll(ctx, records)
+}
+
+func (s tallyStream) Purge(ctx context.Context, topic string) error {
+	s.note()
+	return s.Stream.Purge(ctx, topic)
+}
+
+// TestWritesOfATurn: a turn waits for four writes, and three events are written behind its back.
+func TestWritesOfATurn(t *testing.T) {
+	h := newHouse(t)
+	c := h.open("")
+	y := &tally{Store: c.Engine, writes: make(map[string]int)}
+	holder := c.Sessions.Holder
+	c.Sessions = session.New(y)
+	c.Sessions.Holder = holder
+	id := h.session(c)
+	h.say(c, id, "the first message gives the session its title")
+	y.take()
+	for i := range 3 {
+		h.say(c, id, fmt.Sprint("message ", i))
+		if got := y.take(); got != "transcripts 4" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if err := c.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Journal = journal.New(y, journal.Options{})
+	h.say(c, id, "with events")
+	if err := c.Journal.Close(); err != nil { // so that all are written
+		t.Fatal(err)
+	}
+	if got := y.take(); got != "events 3, transcripts 4" {
+		t.Errorf("got %s", got)
+	}
+}
