@@ -141,7 +141,7 @@ fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what 
 	$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_CACHE="$$cache" FUZZ_PACKAGES='$(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES))'
 
 bench: ## Patchbay against its peers, one run
-	go build -trimpath -o bin/ ./cmd/patchbay-jail
+	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
 
 # Not part of CI. SOAK_FLAGS='-pause 100ms' makes room for other work; bin/patchbay-soak -help lists them all.

@@ -23,6 +23,8 @@ func childName() string {
 	switch name := filepath.Base(os.Args[0]); {
 	case strings.HasPrefix(name, faultPrefix):
 		return "fault"
+	case strings.HasPrefix(name, kagedPrefix):
+		return "kaged"
 	case strings.HasPrefix(name, scaffoldPrefix):
 		return "scaffold"
 	case name == connectorPrefix:

@@ -56,6 +56,7 @@ func children() map[string]func() error {
 		"bare":      bareChild,
 		"wire":      wireChild,
 		"scaffold":  scaffoldChild,
+		"kaged":     kagedChild,
 		"fault":     faultChild,
 		"jrpc2":     jrpc2Child,
 		"netrpc":    netRPCChild,

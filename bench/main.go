@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ const (
 	envSection = "BENCH_SECTION"
 	// envQuick tells it to be quick.
 	envQuick = "BENCH_QUICK"
+	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one beside it.
+	envProgram = "BENCH_PROGRAM"
+	envOld     = "BENCH_OLD"
 	// sectionLimit ends a section that hangs; the longest takes well under a minute.
 	sectionLimit = 10 * time.Minute
 )
@@ -66,6 +70,8 @@ type flags struct {
 	only     string // sections, comma between
 	json     bool
 	markdown string // file
+	program  string // patchbay
+	old      string // an older patchbay; empty: none
 }
 
 // run is the command itself: measure, judge, report.
@@ -76,24 +82,44 @@ func run(ctx context.Context, args []string) (Report, error) {
 	set.StringVar(&f.only, "only", "", "measure only these sections (comma between): "+strings.Join(sectionNames(), ", "))
 	set.BoolVar(&f.json, "json", false, "print the report as JSON")
 	set.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too")
+	set.StringVar(&f.program, "program", besideThis("patchbay"), "the patchbay `program` whose daemon is measured")
+	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured beside it where a section drives a daemon")
 	if err := set.Parse(args); err != nil {
+		return Report{}, err
+	}
+	if err := f.absolute(); err != nil {
 		return Report{}, err
 	}
 	chosen, err := choose(f.only)
 	if err != nil {
 		return Report{}, err
 	}
-	report, err := measureAll(ctx, chosen, f.quick)
+	report, err := measureAll(ctx, chosen, f)
 	if err != nil {
 		return report, err
 	}
 	return report, publish(report, f)
 }
 
+// absolute has the programs found from whatever directory they are started in.
+func (f *flags) absolute() error {
+	for _, path := range []*string{&f.program, &f.old} {
+		if *path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = whole
+	}
+	return nil
+}
+
 // sectionNames in their order.
 func sectionNames() []string {
 	var names []string
-	for _, s := range sections() {
+	for _, s := range slices.Concat(sections(), growthSections()) {
 		names = append(names, s.name)
 	}
 	return names
@@ -101,7 +127,7 @@ func sectionNames() []string {
 
 // choose returns the named sections; all of them where none is named.
 func choose(only string) ([]section, error) {
-	all := sections()
+	all := slices.Concat(sections(), growthSections())
 	if only == "" {
 		return all, nil
 	}
@@ -115,16 +141,16 @@ func choose(only string) ([]section, error) {
 }
 
 // measureAll measures the sections one after another and judges their bars.
-func measureAll(ctx context.Context, chosen []section, quick bool) (Report, error) {
-	report := Report{Machine: thisMachine(), Quick: quick}
+func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) {
+	report := Report{Machine: thisMachine(), Quick: f.quick}
 	for _, s := range chosen {
 		fmt.Fprintf(os.Stderr, "bench: %s …\n", s.name)
-		series, where, err := runSection(ctx, s, quick)
+		series, where, err := runSection(ctx, s, f)
 		if err != nil {
 			return report, fmt.Errorf("section %s: %w", s.name, err)
 		}
 		report.Sections = append(report.Sections, summary(s, where, series))
-		for _, b := range bars() {
+		for _, b := range slices.Concat(bars(), growthBars()) {
 			if b.Section == s.name {
 				report.Bars = append(report.Bars, barRow(judge(b, series)))
 			}
@@ -135,14 +161,14 @@ func measureAll(ctx context.Context, chosen []section, quick bool) (Report, erro
 
 // runSection measures one section in a process of its own: it can be pinned, and no section inherits
 // the heap of the one before.
-func runSection(ctx context.Context, s section, quick bool) (series []Series, where string, err error) {
+func runSection(ctx context.Context, s section, f flags) (series []Series, where string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
 	}
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), envSection+"="+s.name, envQuick+"="+strconv.FormatBool(quick))
+	cmd.Env = append(os.Environ(), envSection+"="+s.name, envQuick+"="+strconv.FormatBool(f.quick), envProgram+"="+f.program, envOld+"="+f.old)
 	if s.cpus > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(s.cpus))
 	}
@@ -174,7 +200,7 @@ func runSectionHere(ctx context.Context, name string) error {
 	if err := os.Unsetenv(envSection); err != nil {
 		return err
 	}
-	series, err := chosen[0].measure(ctx, effort{quick: os.Getenv(envQuick) == "true"})
+	series, err := chosen[0].measure(ctx, effort{quick: os.Getenv(envQuick) == "true", program: os.Getenv(envProgram), old: os.Getenv(envOld)})
 	if err != nil {
 		return err
 	}
@@ -205,4 +231,13 @@ func writeFile(path string, write func(io.Writer) error) error {
 		err = cerr
 	}
 	return err
+}
+
+// besideThis is a program in the directory of this one.
+func besideThis(name string) string {
+	self, err := os.Executable()
+	if err != nil {
+		return name // which is then not found, and said so
+	}
+	return filepath.Join(filepath.Dir(self), name)
 }

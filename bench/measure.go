@@ -145,3 +145,10 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
 // millis is d in milliseconds.
 func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+// stopwatch is how long f takes.
+func stopwatch(f func() error) (time.Duration, error) {
+	start := time.Now()
+	err := f()
+	return time.Since(start), err
+}

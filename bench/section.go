@@ -32,8 +32,12 @@ type section struct {
 	measure  func(context.Context, effort) ([]Series, error)
 }
 
-// effort is how long to measure.
-type effort struct{ quick bool }
+// effort is how long to measure, and whose daemon.
+type effort struct {
+	quick   bool
+	program string // patchbay
+	old     string // an older one; empty: none
+}
 
 // of scales a number of rounds.
 func (e effort) of(rounds int) int {

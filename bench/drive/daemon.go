@@ -27,9 +27,10 @@ type Daemon struct {
 	URL  string // of its HTTP API
 	Home string // everything it reads and writes lies below
 
-	cmd   *exec.Cmd
-	log   *os.File
-	ended chan error // what Wait returned, once
+	client *Client // for samples
+	cmd    *exec.Cmd
+	log    *os.File
+	ended  chan error // what Wait returned, once
 }
 
 // Environ is an environment in which every place that configuration and plugins are searched lies under home.
@@ -84,6 +85,7 @@ func (d *Daemon) awaitReady(ctx context.Context, out io.Reader) error {
 			return fmt.Errorf("the daemon is not ready, it says %.200q: %s", first, d.lastWords())
 		}
 		d.URL = strings.TrimSuffix(ready.HTTP, "/")
+		d.client = NewClient(d.URL)
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("the daemon is not ready: %w: %s", ctx.Err(), d.lastWords())
@@ -96,6 +98,9 @@ func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 // Stop asks the daemon to end and waits for it; one that does not end is killed, which is an error.
 func (d *Daemon) Stop() error {
 	defer d.log.Close()
+	if d.client != nil {
+		d.client.Close()
+	}
 	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which its exit code tells
 	select {
 	case err := <-d.ended:

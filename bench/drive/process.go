@@ -33,7 +33,7 @@ func (d *Daemon) Sample(ctx context.Context) (Sample, error) {
 		return s, err
 	}
 	s.Files = len(open)
-	counters, err := NewClient(d.URL).Metrics(ctx)
+	counters, err := d.client.Metrics(ctx)
 	if err != nil {
 		return s, err
 	}

@@ -76,7 +76,9 @@ func parse(args []string) (options, error) {
 	if _, err := os.Stat(o.program); err != nil {
 		return o, fmt.Errorf("%w: name the program with --program, or run `make soak`, which builds it", err)
 	}
-	return o, nil
+	var err error
+	o.program, err = filepath.Abs(o.program) // it is started in another directory
+	return o, err
 }
 
 // beside is a program in the directory of this one.

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/bench/drive"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// The series of the sections about load.
+const (
+	nameSynced    = "one message"
+	nameInProcess = "in the process itself"
+	nameOverHTTP  = "over HTTP, the clients on the same machine"
+	nameCrowd     = "200 sessions × 10 messages"
+	nameWatched   = "50 sessions × 30 messages, 4 followers"
+	nameCreated   = "4,000 sessions created by 8 clients"
+
+	loadSessions = 50
+	loadTurns    = 20 // of each session in one sample
+)
+
+// measureSynced counts what a daemon has the disk sync, as strace sees it: calls of fsync and fdatasync, and files that are opened to be
+// written in sync.
+func measureSynced(ctx context.Context, e effort) ([]Series, error) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		return []Series{{Name: nameSynced, Skip: "there is no strace: " + err.Error()}}, nil
+	}
+	return withDaemons(ctx, e, unfurnished, func(all []*side) ([]Series, error) {
+		var out []Series
+		for _, s := range all {
+			series := Series{Name: s.prefix + nameSynced}
+			for range e.of(10) {
+				n, err := s.syncs(ctx, strace)
+				if err != nil {
+					return nil, err
+				}
+				series.Rounds = append(series.Rounds, []float64{n})
+			}
+			out = append(out, series)
+		}
+		return out, nil
+	})
+}
+
+// syncs is how many there are for a message, over some, once the session is warm.
+func (s *side) syncs(ctx context.Context, strace string) (float64, error) {
+	const messages = 10
+	id, err := s.client.CreateSession(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.sendMany(ctx, id, 2); err != nil {
+		return 0, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return 0, err
+	}
+	calls, err := s.traced(ctx, strace, func() error {
+		return errors.Join(s.sendMany(ctx, id, messages), s.settle(ctx))
+	})
+	return float64(calls) / messages, err
+}
+
+func (s *side) sendMany(ctx context.Context, id string, n int) error {
+	for range n {
+		if _, err := s.client.Send(ctx, id, "how are you?"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits until the events of all turns so far are written: the last one of a turn is told to followers.
+func (s *side) settle(ctx context.Context) error {
+	counters, err := s.client.Metrics(ctx)
+	if err != nil {
+		return err
+	}
+	want, got := int(counters["patchbay_turns_total"]), 0
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	from := uint64(0)
+	return s.client.Follow(ctx, &from, func(e drive.Event) error {
+		if e.Kind == "turn.finished" {
+			got++
+		}
+		if got >= want {
+			return drive.ErrEnough
+		}
+		return nil
+	})
+}
+
+// traced counts synced writes of the daemon while do does something.
+func (s *side) traced(ctx context.Context, strace string, do func() error) (int, error) {
+	out := filepath.Join(s.home, "strace.out")
+	cmd := exec.CommandContext(ctx, strace, "-f", "-e", "trace=fsync,fdatasync,openat", "-o", out, "-p", strconv.Itoa(s.daemon.PID()))
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	first := make([]byte, 4096)
+	n, _ := said.Read(first) // "Process N attached", once all threads are
+	if !bytes.Contains(first[:n], []byte("attached")) {
+		return 0, errors.Join(fmt.Errorf("strace: %.300s", first[:n]), cmd.Process.Kill(), cmd.Wait())
+	}
+	err = do()
+	_ = cmd.Process.Signal(os.Interrupt) // it detaches; that it ended by itself shows in the count
+	_ = cmd.Wait()                       // by the signal
+	text, rerr := os.ReadFile(out)
+	return countSyncs(text), errors.Join(err, rerr)
+}
+
+// countSyncs counts the lines of strace that are a synced write. A call that another thread interrupted has two lines.
+func countSyncs(text []byte) (n int) {
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, []byte("resumed>")) {
+			continue
+		}
+		if bytes.Contains(line, []byte("fsync(")) || bytes.Contains(line, []byte("fdatasync(")) || bytes.Contains(line, []byte("O_SYNC")) {
+			n++
+		}
+	}
+	return n
+}
+
+// measureTurnLoad counts turns a second of many sessions at once: in a process that has the daemon in it, and over HTTP.
+func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
+	return withDaemons(ctx, e, unfurnished, func(all []*side) (out []Series, err error) {
+		dir, err := os.MkdirTemp("", "bench-load-")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		core, err := daemon.Open(ctx, daemon.Options{Host: patchbay.Options{Environ: lonely(dir), Dir: dir}})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, core.Close()) }()
+		entrants := []entrant{{nameInProcess, coreLoad(core, dir)}}
+		for _, s := range all {
+			entrants = append(entrants, entrant{s.prefix + nameOverHTTP, s.load()})
+		}
+		return roundRobin(ctx, e.of(10), entrants)
+	})
+}
+
+// coreLoad is the turn in which 50 sessions, made for it, have each so many turns.
+func coreLoad(core *daemon.Core, dir string) turn {
+	return func(ctx context.Context) ([]float64, error) {
+		return rate(ctx, loadSessions, loadTurns,
+			func(ctx context.Context) (string, error) {
+				s, err := core.Sessions.Create(ctx, session.Session{WorkingDir: dir, Title: "load"})
+				return s.ID, err
+			},
+			func(ctx context.Context, id string) error {
+				_, err := core.Turn(ctx, daemon.TurnRequest{Session: id, Text: "how are you?"})
+				return err
+			})
+	}
+}
+
+func (s *side) load() turn {
+	return func(ctx context.Context) ([]float64, error) {
+		return rate(ctx, loadSessions, loadTurns,
+			func(ctx context.Context) (string, error) { return s.client.CreateSession(ctx) },
+			func(ctx context.Context, id string) error {
+				_, err := s.client.Send(ctx, id, "how are you?")
+				return err
+			})
+	}
+}
+
+// rate makes sessions, and then counts turns a second of all of them at once.
+func rate(ctx context.Context, sessions, turns int, create func(context.Context) (string, error), turn func(context.Context, string) error) ([]float64, error) {
+	ids := make([]string, sessions)
+	for i := range ids {
+		var err error
+		if ids[i], err = create(ctx); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	err := atOnce(sessions, func(i int) error {
+		for range turns {
+			if err := turn(ctx, ids[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return []float64{float64(sessions*turns) / time.Since(start).Seconds()}, err
+}
+
+// atOnce calls f with 0 to n-1, all at once.
+func atOnce(n int, f func(i int) error) error {
+	var all sync.WaitGroup
+	errs := make([]error, n) // each goroutine owns its element
+	for i := range n {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// measureDrops puts a daemon under loads that its journal must keep up with, and asks what it dropped. Each load has a fresh daemon.
+func measureDrops(ctx context.Context, e effort) ([]Series, error) {
+	loads := []struct {
+		name string
+		load func(context.Context, *side) error
+	}{
+		{nameCrowd, func(ctx context.Context, s *side) error { return s.crowd(ctx, 200, 10) }},
+		{nameWatched, func(ctx context.Context, s *side) error { return s.watched(ctx, 4, 50, 30) }},
+		{nameCreated, func(ctx context.Context, s *side) error { return s.createMany(ctx, 8, 4000) }},
+	}
+	var out []Series
+	for _, l := range loads {
+		got, err := withDaemons(ctx, e, oneScaffold, func(all []*side) ([]Series, error) {
+			var series []Series
+			for _, s := range all {
+				if err := l.load(ctx, s); err != nil {
+					return nil, err
+				}
+				n, err := s.client.Dropped(ctx)
+				if err != nil {
+					return nil, err
+				}
+				series = append(series, Series{Name: s.prefix + l.name, Rounds: [][]float64{{float64(n)}}})
+			}
+			return series, nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.name, err)
+		}
+		out = append(out, got...)
+	}
+	return out, nil
+}
+
+// oneScaffold furnishes one plugin that hooks three points of a turn.
+func oneScaffold(_ context.Context, home string) error {
+	return scaffoldHome(filepath.Join(home, "scaffold"), 1)
+}
+
+func (s *side) crowd(ctx context.Context, sessions, messages int) error {
+	return atOnce(sessions, func(int) error {
+		id, err := s.client.CreateSession(ctx)
+		if err != nil {
+			return err
+		}
+		return s.sendMany(ctx, id, messages)
+	})
+}
+
+// watched is a crowd with followers of all events, who must all have seen the end of every turn before it is over.
+func (s *side) watched(ctx context.Context, followers, sessions, messages int) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	turns := sessions * messages
+	watching := make(chan error, 1)
+	go func() {
+		watching <- atOnce(followers, func(int) error {
+			from, seen := uint64(0), 0
+			return s.client.Follow(ctx, &from, func(e drive.Event) error {
+				if e.Kind == "turn.finished" {
+					seen++
+				}
+				if seen == turns || e.Kind == "events.dropped" { // those that were dropped do not come
+					return drive.ErrEnough
+				}
+				return nil
+			})
+		})
+	}()
+	return errors.Join(s.crowd(ctx, sessions, messages), <-watching)
+}
+
+func (s *side) createMany(ctx context.Context, clients, sessions int) error {
+	var made atomic.Int64
+	return atOnce(clients, func(int) error {
+		for made.Add(1) <= int64(sessions) {
+			if _, err := s.client.CreateSession(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+func nameKaged(n int) string { return fmt.Sprint("each of ", n) }
+
+func namePayload(size int) string { return fmt.Sprintf("%d KiB", size>>10) }
+
+// The sizes of payload that are compared.
+const (
+	payloadEarly = 64 << 10
+	payloadLate  = 256 << 10
+)
+
+// serveKaged answers calls by their method until stdin ends. The peer is for requests of the plugin's own.
+func serveKaged(peer **wire.Peer, methods map[string]func(json.RawMessage) (json.RawMessage, error)) error {
+	ended := make(chan struct{})
+	*peer = wire.NewPeer(os.Stdin, os.Stdout, wire.PeerOptions{
+		OnNotify: func(string, json.RawMessage) {}, // initialized
+		OnRequest: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			if method == "shutdown" {
+				defer close(ended)
+			}
+			if answer, ok := methods[method]; ok {
+				return answer(params)
+			}
+			return json.RawMessage(`{"ok":true}`), nil
+		},
+	})
+	<-ended
+	time.Sleep(time.Second) // the answer goes out, and the host closes stdin; it ends us otherwise
+	return nil
+}
+
+// measureKaged times events at a point with 1, 16 and 64 plugins, and divides by their number.
+func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
+	var entrants []entrant
+	for _, n := range []int{1, 16, 64} {
+		host, closeHost, err := kagedHost(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, closeHost()) }()
+		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
+	}
+	return roundRobin(ctx, e.of(20), entrants)
+}
+
+func kagedHost(ctx context.Context, n int) (*patchbay.Host, func() error, error) {
+	dir, err := os.MkdirTemp("", "bench-kaged-")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := kagedHome(dir, n); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	host, err := openHost(ctx, dir, n)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return host, func() error { return errors.Join(host.Close(), os.RemoveAll(dir)) }, nil
+}
+
+// kagedTurn fires events, and checks that every plugin was asked.
+func kagedTurn(host *patchbay.Host, n int) turn {
+	payload := json.RawMessage(`{"session_id":"ses_1","working_dir":"/tmp"}`)
+	return func(ctx context.Context) ([]float64, error) {
+		samples := make([]float64, 20)
+		for i := range samples {
+			start := time.Now()
+			outcome, err := host.Fire(ctx, hook.SessionStart, payload)
+			if err != nil {
+				return nil, err
+			}
+			samples[i] = micros(time.Since(start)) / float64(n)
+			if len(outcome.Steps) != n {
+				return nil, fmt.Errorf("%d plugins were asked, wanted %d", len(outcome.Steps), n)
+			}
+		}
+		return samples, nil
+	}
+}
+
+// A watched is a host with a plugin that sees every reply of the model, and leaves it as it is.
+type watchedHost struct {
+	dir  string
+	host *patchbay.Host
+}
+
+func openWatched(ctx context.Context) (*watchedHost, error) {
+	dir, err := os.MkdirTemp("", "bench-watched-")
+	if err != nil {
+		return nil, err
+	}
+	if err := scaffoldHome(filepath.Join(dir, "scaffold"), 1); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	host, err := openHost(ctx, dir, 1)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &watchedHost{dir, host}, nil
+}
+
+func (w *watchedHost) close() error { return errors.Join(w.host.Close(), os.RemoveAll(w.dir)) }
+
+// fire has the plugin see a payload of so many bytes.
+func (w *watchedHost) fire(ctx context.Context, payload json.RawMessage) error {
+	outcome, err := w.host.Fire(ctx, hook.ModelReply, payload)
+	if err != nil {
+		return err
+	}
+	if len(outcome.Steps) != 1 || len(outcome.Payload) != len(payload) {
+		return fmt.Errorf("%d plugins were asked, and %d bytes came of %d", len(outcome.Steps), len(outcome.Payload), len(payload))
+	}
+	return nil
+}
+
+// replyOf is the payload of a model's reply, of exactly size bytes.
+func replyOf(size int) json.RawMessage {
+	whole := payloadOf(size + len("message") - len("text"))
+	return json.RawMessage(`{"text"` + string(whole[len(`{"message"`):]))
+}
+
+func measurePayload(ctx context.Context, e effort) ([]Series, error) {
+	return payloads(ctx, e.of(40), func(w *watchedHost, payload json.RawMessage) turn {
+		return func(ctx context.Context) ([]float64, error) {
+			samples, err := timedCalls(10, func(ctx context.Context) error { return w.fire(ctx, payload) })(ctx)
+			for i := range samples {
+				samples[i] *= 1000 // microseconds
+			}
+			return samples, err
+		}
+	})
+}
+
+func measurePayloadAllocs(ctx context.Context, e effort) ([]Series, error) {
+	return payloads(ctx, e.of(10), func(w *watchedHost, payload json.RawMessage) turn {
+		return func(ctx context.Context) ([]float64, error) {
+			const calls = 20
+			if err := w.fire(ctx, payload); err != nil { // buffers that the collector emptied are filled again
+				return nil, err
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range calls {
+				if err := w.fire(ctx, payload); err != nil {
+					return nil, err
+				}
+			}
+			runtime.ReadMemStats(&after)
+			return []float64{float64(after.TotalAlloc-before.TotalAlloc) / calls / float64(len(payload))}, nil
+		}
+	})
+}
+
+// payloads takes turns with both sizes at one host.
+func payloads(ctx context.Context, rounds int, turnOf func(*watchedHost, json.RawMessage) turn) ([]Series, error) {
+	w, err := openWatched(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var entrants []entrant
+	for _, size := range []int{payloadEarly, payloadLate} {
+		entrants = append(entrants, entrant{namePayload(size), turnOf(w, replyOf(size))})
+	}
+	series, err := roundRobin(ctx, rounds, entrants)
+	return series, errors.Join(err, w.close())
+}
