@@ -14,5 +14,5 @@ func TestNamesAndPipesAgain(t *testing.T) {
 		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestWhatRestrictsHoldsForAllWhoBearTheName", "TestABareNameOfTwoRestrictsBoth",
 		"TestOtherSettingsGoByEitherName", "TestAPlacesNameIsItsOwn", "TestPythonFilesHaveTheirNames", "TestADotagentPluginsOwnName",
 		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsHeldToItsLimits",
-		"TestNoGrantOpensPatchbaysOwnPlaces")
+		"TestNoGrantOpensPatchbaysOwnPlaces", "TestNoPlaceForPluginsIsMade")
 }

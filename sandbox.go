@@ -92,10 +92,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 
 // guarded are Patchbay's own places, with those of the plugins that were found.
 func (h *Host) guarded() ([]sandbox.Place, error) {
-	var dirs []string
-	for _, p := range Places(h.setup.Environ) {
-		dirs = append(dirs, p.Dir)
-	}
+	dirs := Searched(h.setup.Environ)
 	if found := h.found.Load(); found != nil {
 		dirs = append(dirs, *found...)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
@@ -205,9 +206,18 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 // makeTmp makes AGENT_TMPDIR.
 func (a *attempt) makeTmp() (string, error) {
 	if a.tmp == "" {
-		return os.MkdirTemp("", tmpPrefix+a.manifest.Slug()+"-")
+		return a.makeDryTmp()
 	}
 	return a.tmp, os.Mkdir(a.tmp, 0o700)
+}
+
+// makeDryTmp makes it for a dry run, of which no page says whose it is: the directory's name does. What dry runs that were killed have left is removed on that occasion.
+func (a *attempt) makeDryTmp() (string, error) {
+	path, left, err := scratch.Make(a.manifest.Slug())
+	if left != nil {
+		a.runner.Logger.Warn("temporary directories of dry runs are left", "err", left)
+	}
+	return path, err
 }
 
 // await reads what the program prints until it has ended, or its time has.

@@ -40,10 +40,7 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 
 // pluginDirs are the directories in which plugins are looked for, and those in which they were found.
 func (c *Core) pluginDirs(environ []string) []string {
-	var dirs []string
-	for _, p := range patchbay.Places(environ) {
-		dirs = append(dirs, p.Dir)
-	}
+	dirs := patchbay.Searched(environ)
 	for _, p := range c.Host.Plugins() {
 		dirs = append(dirs, filepath.Dir(p.Path))
 	}

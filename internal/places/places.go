@@ -27,14 +27,8 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
 	for _, dir := range append(agents, plugins...) {
-		list = append(list, sandbox.Place{Path: dir, Make: ofUser(dirs, dir)})
+		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
 	// Without a home some of them are nowhere.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
-}
-
-// ofUser reports whether a directory lies in the user's home. One of the system's is made by nobody but the administrator.
-func ofUser(dirs config.Dirs, dir string) bool {
-	rel, err := filepath.Rel(dirs.Home, dir)
-	return dirs.Home != "" && err == nil && filepath.IsLocal(rel)
 }

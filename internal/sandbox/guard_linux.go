@@ -60,8 +60,8 @@ func (p *planner) guardGrant(g capability.Capability) error {
 	return nil
 }
 
-// cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all. A directory that is to be hidden is made
-// where it is missing: it could be made while the plugin runs, and would then be in sight.
+// cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all. A directory is made where it is missing: the
+// plugin could make it, or somebody else while the plugin runs, and it would then be in sight.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
 	root, write := p.containing(w)
@@ -76,7 +76,7 @@ func (p *planner) cover(place Place) error {
 	if err := p.pinLinks(w); err != nil {
 		return err
 	}
-	if place.Make {
+	if place.Make && (place.Hidden || changeable(w.end)) { // elsewhere only the administrator makes it
 		if err := os.MkdirAll(w.end, 0o700); err != nil {
 			return fmt.Errorf("make %s, so that the plugin cannot: %w", w.end, err)
 		}
@@ -107,7 +107,7 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 	switch {
 	case p.isGuarded(dir) && !place.Hidden:
 		return nil // nothing in there can be changed
-	case !changeable(path) && !exists, !exists && !place.Hidden:
+	case !changeable(path) && !exists:
 		return nil // only the administrator makes it
 	case !changeable(path) && place.Hidden:
 		p.add("", jail.Mount{Kind: jail.Bind, Source: hidden, Target: path, Missing: true})
@@ -117,6 +117,9 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 		return nil
 	case !p.isGuarded(dir) && withinAny(dir, p.origins.writable):
 		return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, path)}
+	}
+	if !exists && !place.Hidden {
+		return nil // the plugin cannot make it
 	}
 	return p.veil(dir)
 }

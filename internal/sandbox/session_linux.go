@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
 const (
@@ -37,8 +38,7 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 	}
 	s := &session{box: b, descriptors: l.Descriptors}
 	if b.opts.System.simple() {
-		var err error
-		if s.private, err = os.MkdirTemp("", "patchbay-sandbox-"); err != nil {
+		if err := s.makePrivate(); err != nil {
 			return nil, err
 		}
 	}
@@ -55,6 +55,16 @@ func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
 		s.over()
 	}
 	return packed, err
+}
+
+// makePrivate makes the directory that stands for the ones in memory. What hosts that were killed have left is removed on that occasion.
+func (s *session) makePrivate() error {
+	path, left, err := scratch.Make("sandbox")
+	if left != nil {
+		s.box.opts.Log.Warn("directories of sandboxes are left", "err", left)
+	}
+	s.private = path
+	return err
 }
 
 // A session is the host's side of one process in a box, from its start to its end.
@@ -271,7 +281,7 @@ func (s *session) over() {
 	s.descriptors.Give(s.taken)
 	s.taken = 0
 	if s.private != "" {
-		if err := removeTree(s.private); err != nil {
+		if err := scratch.Remove(s.private); err != nil {
 			s.box.opts.Log.Warn("a sandbox's directory is left", "path", s.private, "err", err)
 		}
 	}

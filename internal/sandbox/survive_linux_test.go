@@ -32,6 +32,7 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			if needNamespaces(t); c.kind == "simple" {
 				needSimple(t)
+				t.Setenv("TMPDIR", t.TempDir())
 			}
 			var rounds sync.WaitGroup
 			turns := make(chan struct{}, 5) // at a time
@@ -43,7 +44,23 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 				})
 			}
 			rounds.Wait()
+			if c.kind == "simple" {
+				wantSwept(t)
+			}
 		})
+	}
+}
+
+// wantSwept: the directories on disk of hosts that were killed are removed by the next one.
+func wantSwept(t *testing.T) {
+	t.Helper()
+	pattern := os.TempDir() + "/patchbay-sandbox-*"
+	if left, _ := filepath.Glob(pattern); len(left) == 0 { // the pattern is well formed
+		t.Error("no host left its directory, so that this shows nothing")
+	}
+	expect(t, sh(Options{System: &System{Namespaces: fmt.Errorf("switched off")}}, "echo ok"), "ok")
+	if left, _ := filepath.Glob(pattern); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sandbox
+package scratch
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeTree removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each level, so that a plugin could use up all that the host
+// Remove removes a directory that a plugin could write. os.RemoveAll has a descriptor open for each level, so that a plugin could use up all that the host
 // may have. Here every directory that is found is moved to the top first, and none is ever two levels deep. No link is followed.
-func removeTree(path string) error {
+func Remove(path string) error {
 	top, err := openDirAt(unix.AT_FDCWD, path)
 	if err != nil {
 		return err

@@ -1,0 +1,114 @@
+package scratch
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/lease"
+)
+
+// childVariable makes the test binary a process that makes a directory and waits.
+const childVariable = "SCRATCH_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		path, left, err := Make("test")
+		fmt.Println(path, left, err)
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// child is a process that has made a directory.
+func child(t *testing.T) (path string, kill func()) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	path, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if err != nil || rest != "<nil> <nil>" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	dead := false
+	kill = func() {
+		if !dead {
+			_, _, _ = cmd.Process.Kill(), cmd.Wait(), stdin.Close()
+			dead = true
+		}
+	}
+	t.Cleanup(kill)
+	return path, kill
+}
+
+// TestSweep: what a killed process has left is removed by the next, and nothing else is.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	gone, kill := child(t)
+	alive, _ := child(t)
+	secret := filepath.Join(t.TempDir(), "file")
+	for _, err := range []error{os.WriteFile(secret, nil, 0o600), os.MkdirAll(gone+"/a/b/c", 0o700), os.Symlink(filepath.Dir(secret), gone+"/link"), os.WriteFile(gone+"/a/file", nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := map[string]string{"of a process that lives": alive}
+	name := filepath.Base(gone)
+	other := digest("another boot")
+	for why, n := range map[string]string{
+		"of another machine or boot": strings.Replace(name, digest(lease.Self().Machine), other, 1),
+		"without an owner":           "patchbay-sandbox-123456",
+		"of somebody else's program": strings.Replace(name, "patchbay-", "other-", 1),
+		"another user's":             name + "1",
+	} {
+		stays[why] = filepath.Join(dir, n)
+		if err := os.Mkdir(stays[why], 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		delete(stays, "another user's")
+	} else if err := os.Chown(stays["another user's"], 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, name+"2")
+	if err := os.Symlink(filepath.Dir(secret), link); err != nil {
+		t.Fatal(err)
+	}
+	stays["a link's target"] = secret
+	if err := Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(gone); err != nil {
+		t.Errorf("its process lives, and it is gone: %v", err)
+	}
+	kill()
+	if err := Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(gone); err == nil {
+		t.Error("what a killed process has left is still there")
+	}
+	for why, path := range stays {
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/lease"
+)
+
+// Sweep removes the directories in dir that processes of this user have made and left, since they were killed. It goes by the process alone, never by age: one whose
+// process lives, or cannot be known from here, stays.
+func Sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	self := lease.Self()
+	var errs []error
+	for _, e := range entries {
+		h, ok := ownerOf(e.Name(), self)
+		path := filepath.Join(dir, e.Name())
+		if !ok || h.State() != lease.Dead || !isOwn(path) {
+			continue
+		}
+		if err := Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may sweep, too
+			errs = append(errs, fmt.Errorf("%s, which a process that died has left: %w", path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isOwn reports whether a path is a directory, and this user's: others may make such names.
+func isOwn(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
