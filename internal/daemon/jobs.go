@@ -36,6 +36,10 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	if err != nil {
 		return err
 	}
+	secrets, trouble := c.Dirs.JobSecrets(secrets)
+	for _, p := range trouble {
+		c.log.Warn("secrets of dotagent are left out", "err", p.String())
+	}
 	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine)}
 	j.Store.Logger = c.log
 	j.teller = job.NewTeller(job.TellerOptions{Host: c.Host, Logger: c.log,

@@ -27,6 +27,7 @@ type JobExam struct {
 	Host     *patchbay.Host
 	Environ  []string
 	Secrets  *config.Secrets
+	Trouble  []config.Problem // what is wrong with the files that secrets come from
 	Procs    *proc.Group
 	Confined bool // agents are held to their [security]
 	Reach    bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
@@ -35,10 +36,20 @@ type JobExam struct {
 // Of lists what is wrong with agents.
 func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding {
 	var findings []patchbay.Finding
+	for _, p := range x.Trouble {
+		findings = append(findings, inFile(patchbay.SeverityError, "", p))
+	}
 	for _, b := range loaded.Broken {
 		findings = append(findings, brokenManifest(b)...)
 	}
+	for _, h := range loaded.Hidden {
+		findings = append(findings, patchbay.Finding{Severity: patchbay.SeverityInfo, Plugin: "agent " + h.Agent, Where: h.Path,
+			Problem: "it is not used: " + h.By.Path + " has the same name and comes first", Fix: "remove one of them"})
+	}
 	for _, m := range loaded.Manifests {
+		for _, w := range m.Warnings {
+			findings = append(findings, asFinding(patchbay.SeverityWarning, m.Agent.Name, w))
+		}
 		findings = append(findings, x.program(m)...)
 		if m.Security.Restricts() && !x.Confined {
 			findings = append(findings, complain(patchbay.SeverityInfo, m, job.Place{Key: "security"},
@@ -72,11 +83,16 @@ func brokenManifest(b job.Broken) []patchbay.Finding {
 }
 
 func asFinding(s patchbay.Severity, agent string, p tomlfile.Problem) patchbay.Finding {
+	return inFile(s, "agent "+agent, p)
+}
+
+// inFile is a finding about a file.
+func inFile(s patchbay.Severity, plugin string, p tomlfile.Problem) patchbay.Finding {
 	where := p.File
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
-	return patchbay.Finding{Severity: s, Plugin: "agent " + agent, Where: where, Problem: p.Message, Fix: p.Fix}
+	return patchbay.Finding{Severity: s, Plugin: plugin, Where: where, Problem: p.Message, Fix: p.Fix}
 }
 
 // complain is a finding about something in a manifest.
@@ -151,7 +167,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 		return complain(patchbay.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
 		return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
-	case !x.Reach:
+	case !x.Reach && n.Driver != job.DriverDesktop: // a desktop is on this machine, or there is none
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
@@ -168,6 +184,7 @@ type Preview struct {
 	To     string          `json:"to"`
 	Plugin string          `json:"plugin,omitempty"`
 	Sent   *notify.Preview `json:"sent,omitempty"`
+	Given  *job.Given      `json:"given,omitempty"` // what a plugin is told; ${NAME} in its config as the manifest has it
 	Error  string          `json:"error,omitempty"`
 }
 
@@ -176,27 +193,40 @@ type Preview struct {
 func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (job.Attempt, []Preview) {
 	attempt, tellings := j.Runner.DryRun(ctx, m, s)
 	var previews []Preview
-	if attempt.Result == job.OK {
-		for i := range m.OnSuccess {
-			if !m.OnSuccess[i].Wants(job.Success) {
-				continue
-			}
-			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: m.OnSuccess[i].Plugin})
-		}
-	}
 	for _, t := range tellings {
+		if t.Event == job.Success {
+			previews = append(previews, sinkPreviews(m, s, t.Output)...)
+		}
 		previews = append(previews, j.previews(t)...)
 	}
 	return attempt, previews
+}
+
+// sinkPreviews are what the sinks of a manifest would be given.
+func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
+	var previews []Preview
+	for i := range m.OnSuccess {
+		if h := &m.OnSuccess[i]; h.Wants(job.Success) {
+			given := h.GivenToSink(m, s, output)
+			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: h.Plugin, Given: &given})
+		}
+	}
+	return previews
 }
 
 func (j *Jobs) previews(t job.Telling) []Preview {
 	var previews []Preview
 	for _, r := range j.teller.Routes(t.Manifest, t.Event) {
 		p := Preview{Event: t.Event, To: r.Name}
-		if n, ok := r.Sender.(notify.Notifier); ok {
-			sent := n.Describe(t.Message())
+		switch s := r.Sender.(type) {
+		case notify.Notifier:
+			sent := s.Describe(t.Message())
 			p.Sent = &sent
+		case interface {
+			Describe(notify.Message) job.Given
+		}: // a plugin
+			given := s.Describe(t.Message())
+			p.Given = &given
 		}
 		if r.Name != job.ConnectedRoute {
 			previews = append(previews, p)
