@@ -41,6 +41,8 @@ func TestOpen(t *testing.T) {
 func TestOpenFailures(t *testing.T) {
 	for _, c := range []struct{ behaviour, want string }{
 		{"info-crash", "plugin info-crash failed (exit 3): no licence"},
+		{"info-error", "plugin info-error failed (exit 1): no licence for this host"},
+		{"info-sorry", `info has no name: it says "no licence"`},
 		{"info-garbage", `info is not a JSON object: "hello"`},
 		{"info-kind", `unknown kind "notifier"`},
 		{"info-other", "unsupported on"},

@@ -59,7 +59,7 @@ func (p *plugin) learn(ctx context.Context) error {
 		return err
 	}
 	if result.Exit.Code != 0 {
-		return errors.New(p.failed(result, ""))
+		return errors.New(p.failed(result, complaint(result.Stdout)))
 	}
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
 		return err
