@@ -94,7 +94,7 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 		return false
 	}
 	f := firing{event: Event{Point: p, Payload: object}}
-	return slices.ContainsFunc(b.Hooks(p), f.concerns)
+	return slices.ContainsFunc(unnamed(b.Hooks(p)), f.concerns)
 }
 
 // maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of [rawjson.MaxForeign] levels at

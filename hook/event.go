@@ -61,6 +61,7 @@ type Hook struct {
 	OnFailure Action        // "": the failure table decides
 	Observer  bool          // told at a First point, but its answer does not count
 	Connected bool          // wired by the configuration, not natively
+	ByName    bool          // asked only where a choice names its plugin
 	Counters  *Counters     // may be nil
 
 	// Remarks is asked after each call for what others than the plugin have to say

@@ -20,8 +20,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// pluginDialect is whose plugins a manifest names: seed 000 is the document of both.
-const pluginDialect = "dotagent"
+// PluginDialect is whose plugins a manifest names: the protocol and the format are of one project.
+const PluginDialect = "dotagent"
 
 const (
 	exitTimedOut = 124             // the rulings: "A timed-out agent has exit code 124"
@@ -97,7 +97,7 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 			return r
 		}
 	}
-	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.runner.Host.Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
 	return refused(out, err)
 }
@@ -124,7 +124,7 @@ func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any)
 			return nil, err
 		}
 	}
-	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
+	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
 	out, err := host.Fire(ctx, point, payload)
 	if err == nil && len(out.Steps) == 0 {
 		return nil, &NoPluginError{h.Plugin}
@@ -173,7 +173,7 @@ func (a *attempt) sinks(ctx context.Context) []string {
 			faults = append(faults, fmt.Sprintf("sink %s: %s", h.Plugin, err))
 		}
 	}
-	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.runner.Host.Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
 	if err == nil {
 		err = stepError(out)

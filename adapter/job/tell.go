@@ -134,7 +134,7 @@ type pluginSender struct {
 // Send fires the point.
 func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
 	if s.hook == nil {
-		out, err := s.host.Fire(hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect}), hook.JobNotify, s.given(m, nil))
+		out, err := s.host.Fire(hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect}), hook.JobNotify, s.given(m, nil))
 		return told(out, err)
 	}
 	out, err := ask(ctx, s.host, hook.JobNotify, s.hook, s.given(m, s.hook.Config))

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -57,10 +57,10 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 		}
 		for _, list := range []struct {
 			hooks []job.Hook
-			kind  string
-		}{{m.Preflight, "preflight"}, {m.OnSuccess, "sink"}, {m.OnFailure, "notify"}} {
+			point hook.Point
+		}{{m.Preflight, hook.JobPreflight}, {m.OnSuccess, hook.JobSink}, {m.OnFailure, hook.JobNotify}} {
 			for i := range list.hooks {
-				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.kind)...)
+				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.point)...)
 			}
 		}
 		for i := range m.Notifiers {
@@ -68,6 +68,37 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 		}
 	}
 	return findings
+}
+
+// exam looks at agents with what the daemon has.
+func (j *Jobs) exam() *JobExam {
+	return &JobExam{Host: j.core.Host, Environ: j.Runner.Environ, Secrets: j.secrets, Trouble: j.trouble, Procs: j.core.procs,
+		Confined: j.core.Config.Sandbox == config.SandboxDeclared}
+}
+
+// Examine lists what is wrong with the agents that there are now, and with the plugins that they name.
+func (j *Jobs) Examine(ctx context.Context) []patchbay.Finding {
+	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
+		j.core.log.Warn("plugins are not looked for again", "err", err)
+	}
+	return j.exam().Of(ctx, job.LoadDirs(j.dirs))
+}
+
+// examineAll checks the manifests each time that they have been read, as the doctor does, and logs what is wrong: "dotagent
+// calls this when loading manifests so misconfigurations surface".
+func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		for _, f := range j.Examine(ctx) {
+			if f.Severity != patchbay.SeverityInfo && ctx.Err() == nil {
+				j.core.log.Warn("a manifest is at fault", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
+			}
+		}
+	}
 }
 
 func brokenManifest(b job.Broken) []patchbay.Finding {
@@ -123,23 +154,11 @@ func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
 }
 
 // hook sees whether a plugin is there, is of the right kind, and likes its configuration.
-func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, kind string) []patchbay.Finding {
-	name := "dotagent:" + h.Plugin
-	p, err := x.Host.Plugin(name)
-	switch {
-	case errors.Is(err, patchbay.ErrNotFound):
-		return complain(patchbay.SeverityError, m, h.At, "plugin not found: "+h.Plugin,
-			"put dotagent-plugin-"+h.Plugin+" into a directory that is searched (patchbay plugin list shows them)")
-	case err != nil:
-		return complain(patchbay.SeverityError, m, h.At, err.Error(), "")
-	case p.State == dialect.Unsupported:
-		return complain(patchbay.SeverityWarning, m, h.At, fmt.Sprintf("plugin %s is not for this system", h.Plugin), "")
-	case p.State != dialect.Ready:
-		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is %s: %s", h.Plugin, p.State, text(p.Error)), "")
-	case len(p.Kinds) > 0 && !slices.Contains(p.Kinds, kind):
-		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is no %s plugin, but %s", h.Plugin, kind, strings.Join(p.Kinds, ", ")), "")
+func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []patchbay.Finding {
+	if o := obstacleTo(x.Host, h.Plugin, point); o != nil {
+		return complain(o.severity, m, h.At, o.Error(), o.fix)
 	}
-	if err := x.Host.CheckConfig(ctx, name, h.Config); err != nil {
+	if err := x.Host.CheckConfig(ctx, job.PluginDialect+":"+h.Plugin, h.Config); err != nil {
 		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
 	}
 	return nil
@@ -159,7 +178,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 		if err != nil {
 			return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
 		}
-		return x.hook(ctx, m, h, "notify")
+		return x.hook(ctx, m, h, hook.JobNotify)
 	}
 	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
 	switch {
