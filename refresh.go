@@ -38,6 +38,9 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	if err != nil {
 		return err
 	}
+	if h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
+		return nil // nobody has come, gone or changed
+	}
 	h.start(ctx, now)
 	if err = ctx.Err(); err == nil { // a plugin that did not start because of it is not to be listed as broken
 		err = h.wire(now)

@@ -187,6 +187,12 @@ type ConfigChecker interface {
 	CheckConfig(ctx context.Context, config json.RawMessage) error
 }
 
+// A Fleeting plugin has no process between two calls. To open it again when its
+// files have changed loses nothing, and what it says of itself is up to date.
+type Fleeting interface {
+	Fleeting()
+}
+
 // An Examiner is a dialect that sees more wrong with a user's files than with
 // any one plugin, such as a script that lacks its executable bit.
 type Examiner interface {

@@ -94,7 +94,7 @@ func (b *Bus) Wants(p Point, payload json.RawMessage) bool {
 		return false
 	}
 	f := firing{event: Event{Point: p, Payload: object}}
-	return slices.ContainsFunc(b.Hooks(p), f.concerns)
+	return slices.ContainsFunc(unnamed(b.Hooks(p)), f.concerns)
 }
 
 // Listens tells whether any hook of a point takes part by what the context says. Where none does, firing the point changes

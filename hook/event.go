@@ -62,6 +62,7 @@ type Hook struct {
 	Observer  bool          // it is told, and its answer changes nothing; at a First point it is told whoever answers
 	Queue     string        // at a Notify point, hooks of one queue are told in order, each when the one before is done; "": at once
 	Connected bool          // wired by the configuration, not natively
+	ByName    bool          // asked only where a choice names its plugin
 	Counters  *Counters     // may be nil
 
 	// Remarks is asked after each call for what others than the plugin have to say

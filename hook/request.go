@@ -66,8 +66,18 @@ func chosen(ctx context.Context, hooks []*Hook) []*Hook {
 	if c := value[*Choice](ctx, choiceKey{}); c != nil {
 		return c.of(hooks)
 	}
-	return hooks
+	return unnamed(hooks)
 }
+
+// unnamed leaves out the hooks that wait to be named.
+func unnamed(hooks []*Hook) []*Hook {
+	if !slices.ContainsFunc(hooks, byName) {
+		return hooks
+	}
+	return slices.DeleteFunc(slices.Clone(hooks), byName)
+}
+
+func byName(h *Hook) bool { return h.ByName }
 
 // of leaves out who was not chosen. Priority goes before the order of the choice,
 // and the dialect keeps its place among the others.
@@ -76,7 +86,7 @@ func (c *Choice) of(hooks []*Hook) []*Hook {
 	for _, h := range hooks {
 		switch {
 		case h.Dialect != c.Dialect:
-			if !c.Only {
+			if !c.Only && !h.ByName {
 				places = append(places, h)
 			}
 		case c.index(h) >= 0:

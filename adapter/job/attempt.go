@@ -21,8 +21,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// pluginDialect is whose plugins a manifest names: seed 000 is the document of both.
-const pluginDialect = "dotagent"
+// PluginDialect is whose plugins a manifest names: the protocol and the format are of one project.
+const PluginDialect = "dotagent"
 
 const (
 	exitTimedOut = 124             // the rulings: "A timed-out agent has exit code 124"
@@ -98,7 +98,7 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 			return r
 		}
 	}
-	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.runner.Host.Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
 	return refused(out, err)
 }
@@ -113,15 +113,36 @@ func refused(out *hook.Outcome, err error) *refusal {
 	return nil
 }
 
-// ask fires a point at one plugin of the manifest. One that is not there is an error.
+// ask fires a point at one plugin of the manifest.
 func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
-	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
-	out, err := a.runner.Host.Fire(ctx, point, payload)
+	return ask(ctx, a.runner.Host, point, h, payload)
+}
+
+// ask fires a point at one plugin that a manifest names. One that cannot be asked is an error that says why.
+func ask(ctx context.Context, host Host, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
+	if f, ok := host.(Finder); ok {
+		if err := f.FindPlugin(ctx, h.Plugin, point); err != nil {
+			return nil, err
+		}
+	}
+	ctx = hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect, Plugins: []string{h.Plugin}, Only: true, Timeout: h.Timeout})
+	out, err := host.Fire(ctx, point, payload)
 	if err == nil && len(out.Steps) == 0 {
-		return nil, fmt.Errorf("plugin not found: %s", h.Plugin) // the text is the protocol's
+		return nil, &NoPluginError{h.Plugin}
 	}
 	return out, err
 }
+
+// A Finder is a host that can look for a plugin before it is asked: it may have been installed since the host was opened. The
+// error says why the plugin cannot be asked at that point.
+type Finder interface {
+	FindPlugin(ctx context.Context, plugin string, point hook.Point) error
+}
+
+// A NoPluginError says that a plugin is not installed. The text is the protocol's.
+type NoPluginError struct{ Plugin string }
+
+func (e *NoPluginError) Error() string { return "plugin not found: " + e.Plugin }
 
 // payload is what a plugin is told of the job.
 func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
@@ -145,7 +166,7 @@ func (a *attempt) sinks(ctx context.Context) []string {
 			continue
 		}
 		a.out.note("sink %s", h.Plugin)
-		out, err := a.ask(ctx, hook.JobSink, h, a.payload(h, Success, text))
+		out, err := a.ask(ctx, hook.JobSink, h, h.GivenToSink(a.manifest, a.schedule, text))
 		if err == nil {
 			err = stepError(out)
 		}
@@ -153,7 +174,7 @@ func (a *attempt) sinks(ctx context.Context) []string {
 			faults = append(faults, fmt.Sprintf("sink %s: %s", h.Plugin, err))
 		}
 	}
-	others := hook.WithChoice(ctx, hook.Choice{Dialect: pluginDialect})
+	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.runner.Host.Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
 	if err == nil {
 		err = stepError(out)
@@ -187,7 +208,11 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 		defer cancel()
 	}
 	args := append(slices.Clone(a.manifest.Run.Args), a.schedule.Args...)
-	env, err := a.environ(tmp)
+	beat, err := a.heartbeatFile(tmp)
+	if err != nil {
+		return 0, err
+	}
+	env, err := a.environ(tmp, beat)
 	if err != nil {
 		return 0, err
 	}
@@ -195,6 +220,8 @@ func (a *attempt) command(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	end := a.beginBeat(beat)
+	defer func() { end(code, err) }()
 	p, err := a.runner.Procs.Start(ctx, proc.Spec{Path: a.manifest.Run.Command, Args: args, Dir: a.manifest.Run.WorkingDir,
 		Env: env, Log: func(line string) { a.out.line(stderr, line) }, Box: box})
 	if err != nil {
@@ -243,12 +270,8 @@ func (a *attempt) await(ctx context.Context, p *proc.Process) (int, error) {
 
 // environ is what the agent's program sees: the host's environment less its secrets, or only what the manifest lets pass;
 // what the manifest adds; and where and what it is.
-func (a *attempt) environ(tmp string) ([]string, error) {
+func (a *attempt) environ(tmp, heartbeat string) ([]string, error) {
 	argv, err := json.Marshal(append([]string{}, a.schedule.Args...))
-	if err != nil {
-		return nil, err
-	}
-	heartbeat, err := a.heartbeat(tmp)
 	if err != nil {
 		return nil, err
 	}
@@ -267,18 +290,6 @@ func (a *attempt) environ(tmp string) ([]string, error) {
 		"AGENT_NAME="+m.Agent.Name, "AGENT_HOME="+m.Dir, "AGENT_TMPDIR="+tmp, "AGENT_DRY_RUN="+strconv.FormatBool(a.dryRun),
 		"AGENT_SCHEDULE_ID="+a.schedule.ID, "AGENT_SLUG="+a.schedule.Slug(), "AGENT_START_EPOCH="+strconv.FormatInt(a.runner.clock.Now().Unix(), 10),
 		"AGENT_ARGV="+string(argv), "AGENT_HEARTBEAT_FILE="+heartbeat), nil
-}
-
-// heartbeat is a file in which an agent may leave word from one run to the next; none on a dry run.
-func (a *attempt) heartbeat(tmp string) (string, error) {
-	if a.dryRun {
-		return "", nil
-	}
-	dir := filepath.Join(tmp, "state")
-	if a.runner.StateDir != "" {
-		dir = filepath.Join(a.runner.StateDir, a.manifest.Slug())
-	}
-	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
 }
 
 // always are the variables without which hardly a program runs.

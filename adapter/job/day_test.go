@@ -392,7 +392,8 @@ func TestADay(t *testing.T) {
 		"18:00 timed_out", "18:05 success", "18:05 recovered",
 	}
 	equal(t, "the day", r.told, want)
-	equal(t, "on_failure", r.lines("paged"), []string{"attempt_failed", "attempt_failed", "attempt_failed", "given_up", "stale", "attempt_failed", "timed_out"})
+	equal(t, "on_failure", r.lines("paged"), []string{"attempt_failed", "attempt_failed", "attempt_failed", "given_up", "stale",
+		"attempt_failed", "recovered", "timed_out", "recovered"})
 	equal(t, "driver plugin", r.lines("relayed"), []string{"success", "success", "recovered", "success", "recovered"})
 	if given := r.lines("given"); len(given) == 0 || given[0] != `{"key":"hush","list":["${x}"]}}` {
 		t.Errorf("the plugin's config: %q", given)

@@ -28,6 +28,7 @@ type Manifest struct {
 	OnFailure []Hook // told what went wrong
 	Notifiers []Notifier
 	Security  Security
+	Warnings  []tomlfile.Problem // what works otherwise than its author may think
 
 	named Place // where the agent's name stands
 }
@@ -36,6 +37,7 @@ type Manifest struct {
 type Agent struct {
 	Name        string
 	Description string
+	Version     string        // for people: nothing depends on it
 	Monitor     bool          // false: it runs when a person asks, and its schedules rest
 	Timeout     time.Duration // of one attempt
 }
@@ -56,7 +58,7 @@ type Env struct {
 
 // Retry is what happens when an attempt fails, or a run stays away.
 type Retry struct {
-	MaxRetries int             // the rulings: "the number of attempts, at least one"
+	MaxRetries int             // the number of attempts, at least one
 	Backoff    []time.Duration // before the second attempt, the third, …; the last goes on; empty: no wait
 	StaleAfter time.Duration   // a success overdue by so much is told as stale
 }
@@ -78,6 +80,7 @@ type Notifier struct {
 	Driver    Driver
 	Events    []Event       // empty: all
 	RateLimit time.Duration // one message in so long; 0: no limit
+	Timeout   time.Duration // of a plugin; 0: the plugin's dialect decides
 
 	// Settings are the driver's own keys, those that are there: strings, bool, int, []string for tags, and
 	// map[string]any for the config of a plugin. ${VAR} in them is as written; whoever sends expands it.

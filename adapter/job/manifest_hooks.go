@@ -22,10 +22,43 @@ func readHooks(top *tomlfile.Table, list string, s Security) []Hook {
 			Timeout: readSeconds(t, "timeout_seconds", 0),
 			At:      placeOf(top, list, i),
 		}
+		warnOfEvents(t, list, h)
 		t.End()
 		hooks = append(hooks, h)
 	}
 	return hooks
+}
+
+// The lists of hooks.
+const (
+	preflightList = "preflight"
+	onSuccessList = "on_success"
+	onFailureList = "on_failure"
+)
+
+// warnOfEvents tells of events that a hook lists in vain.
+func warnOfEvents(t *tomlfile.Table, list string, h Hook) {
+	switch {
+	case len(h.Events) == 0:
+	case list == preflightList:
+		t.Warn("events", "take it out", "it has no effect: a preflight is asked before every attempt")
+	case list == onSuccessList && !h.Wants(Success):
+		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never asked: on_success is asked at success only", tomlfile.Cut(h.Plugin))
+	case list == onFailureList:
+		warnOfSilence(t, "events", h.Events)
+	}
+}
+
+// warnOfSilence tells of events that no run of ours gives: dotagent has them, and its users' manifests list them.
+func warnOfSilence(t *tomlfile.Table, key string, events []Event) {
+	for i, e := range events {
+		switch e {
+		case BeforeRun:
+			t.WarnItem(key, i, "list \"attempt_failed\" to hear of it", "no run gives %q: a preflight that refuses is attempt_failed", e)
+		case DailySummary:
+			t.WarnItem(key, i, "take it out", "%q has no effect: only dotagent gives it", e)
+		}
+	}
 }
 
 // readPlugin is a plugin's name. Its file is found by it, so it must not lead elsewhere.

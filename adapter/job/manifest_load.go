@@ -44,6 +44,7 @@ func Parse(path string, data []byte) (*Manifest, error) {
 	if err := top.Err(); err != nil {
 		return nil, err
 	}
+	m.Warnings = top.Warnings()
 	return m, nil
 }
 
@@ -74,6 +75,15 @@ func fingerprint(data []byte) string {
 type Loaded struct {
 	Manifests []*Manifest // in the order of the directories, then of the names of theirs
 	Broken    []Broken
+	Hidden    []Hidden
+}
+
+// Hidden is an agent that is not used, because a directory that is searched earlier has one of that name: the copy that was
+// taken over, most likely.
+type Hidden struct {
+	Path  string    // of its manifest
+	Agent string    // its name
+	By    *Manifest // the agent that is used
 }
 
 // Broken is a manifest, or a directory, that cannot be used.
@@ -83,8 +93,8 @@ type Broken struct {
 }
 
 // LoadDirs reads the agents in some directories, each of which holds one directory an agent. The rulings: "One broken
-// manifest never stops the others." A directory that is not there holds none. Of two agents with one name the second is
-// broken.
+// manifest never stops the others." A directory that is not there holds none. Of two agents with one name in one directory the
+// second is broken; in two directories the second is hidden.
 func LoadDirs(dirs []string) Loaded {
 	paths, broken := findManifests(dirs)
 	l := Loaded{Broken: broken}
@@ -92,7 +102,12 @@ func LoadDirs(dirs []string) Loaded {
 	for _, path := range paths {
 		m, err := Load(path)
 		if err == nil && taken[m.Agent.Name] != nil {
-			err = nameTaken(m, taken[m.Agent.Name])
+			by := taken[m.Agent.Name]
+			if filepath.Dir(by.Dir) != filepath.Dir(m.Dir) {
+				l.Hidden = append(l.Hidden, Hidden{Path: path, Agent: m.Agent.Name, By: by})
+				continue
+			}
+			err = nameTaken(m, by)
 		}
 		if err != nil {
 			l.Broken = append(l.Broken, Broken{Path: path, Err: err})

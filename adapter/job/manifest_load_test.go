@@ -85,6 +85,15 @@ func TestLoadDirs(t *testing.T) {
 			t.Errorf("got %s, %v\nwant %s", names(l), l.Broken, want)
 		}
 	})
+	t.Run("a name that a directory searched earlier has is hidden, and not broken", func(t *testing.T) {
+		ours, theirs := t.TempDir(), t.TempDir()
+		writeAgent(t, filepath.Join(ours, "a"), "twin")
+		second := writeAgent(t, filepath.Join(theirs, "a"), "twin")
+		l := LoadDirs([]string{ours, theirs})
+		if names(l) != "twin" || l.Broken != nil || len(l.Hidden) != 1 || l.Hidden[0].Path != second || l.Hidden[0].By != l.Manifests[0] {
+			t.Errorf("got %s, %v, %v", names(l), l.Broken, l.Hidden)
+		}
+	})
 	t.Run("what is no agent is passed over", func(t *testing.T) {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "README"), "")

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -40,11 +42,24 @@ func readNotifier(t *tomlfile.Table, s Security) Notifier {
 		}
 		return n // whether its other keys are right is not known
 	}
+	n.Timeout = readNotifierTimeout(t, n.Driver)
+	warnOfSilence(t, "events", n.Events)
 	own := &settings{Table: t, values: make(map[string]any)}
 	own.read(n.Driver, s)
 	n.Settings = own.values
 	t.End()
 	return n
+}
+
+// readNotifierTimeout is how long a plugin may take; the other drivers have bounds of their own.
+func readNotifierTimeout(t *tomlfile.Table, d Driver) time.Duration {
+	const key = "timeout_seconds"
+	timeout := readSeconds(t, key, 0)
+	if timeout != 0 && d != DriverPlugin {
+		t.Warn(key, "take it out", "it has no effect on the driver %s, which has a bound of its own", d)
+		return 0
+	}
+	return timeout
 }
 
 // settings are the keys of one driver, being read. Values that others may take for secrets are never in a complaint.
@@ -58,7 +73,7 @@ func (s *settings) read(d Driver, may Security) {
 	switch d {
 	case DriverDesktop:
 		s.texts("title", "subtitle", "icon")
-		s.flag("sound")
+		s.sound("sound")
 		s.oneOf("urgency", "low", "normal", "critical")
 		s.number("expire_ms", span{0, 24 * 60 * 60 * 1000}) // 0: until it is clicked away
 	case DriverIMessage:
@@ -71,13 +86,13 @@ func (s *settings) read(d Driver, may Security) {
 		s.required("topic")
 		s.texts("base_url", "token", "title")
 		s.url("base_url")
-		s.number("priority", span{1, 5}) // ntfy's own scale
+		s.level("priority", span{1, 5}, notify.NtfyPriorities()...)
 		s.list("tags")
 	case DriverPushover:
 		s.required("token", "user")
 		s.texts("title", "base_url")
 		s.url("base_url")
-		s.number("priority", span{-2, 2}) // Pushover's own scale
+		s.level("priority", span{-2, 2}, notify.PushoverPriorities()...)
 	case DriverTelegram:
 		s.required("bot_token")
 		s.chat("chat_id")
@@ -115,6 +130,24 @@ func (s *settings) number(key string, within span) {
 	if n := number(s.Table, key, 0, within); s.Has(key) {
 		s.values[key] = n
 	}
+}
+
+// level is a number on a service's own scale, or the name of one.
+func (s *settings) level(key string, within span, names ...string) {
+	if _, named := s.Raw(key).(string); named {
+		s.oneOf(key, names...)
+		return
+	}
+	s.number(key, within)
+}
+
+// sound is true, false, or the name of a sound.
+func (s *settings) sound(key string) {
+	if name, named := s.Raw(key).(string); named {
+		s.values[key] = name
+		return
+	}
+	s.flag(key)
 }
 
 func (s *settings) list(key string) {

@@ -50,9 +50,9 @@ func readManifest(t *tomlfile.Table, m *Manifest) {
 	m.Env = readEnv(t.Table("env"))
 	m.Defaults = readDefaults(t.Table("defaults"))
 	m.Schedules = readSchedules(t.Tables("schedules"), m.Defaults)
-	m.Preflight = readHooks(t, "preflight", m.Security)
-	m.OnSuccess = readHooks(t, "on_success", m.Security)
-	m.OnFailure = readHooks(t, "on_failure", m.Security)
+	m.Preflight = readHooks(t, preflightList, m.Security)
+	m.OnSuccess = readHooks(t, onSuccessList, m.Security)
+	m.OnFailure = readHooks(t, onFailureList, m.Security)
 	m.Notifiers = readNotifiers(t, m.Security)
 	t.End()
 }
@@ -61,6 +61,7 @@ func readAgent(t *tomlfile.Table) Agent {
 	a := Agent{
 		Name:        readName(t, "name"),
 		Description: t.Text("description", ""),
+		Version:     t.Text("version", ""),
 		Monitor:     flag(t, "monitor", true),
 		Timeout:     readSeconds(t, "timeout_seconds", defaultTimeout),
 	}
@@ -128,7 +129,7 @@ func readDefaults(t *tomlfile.Table) Retry {
 
 // readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they are left out.
 func readRetry(t *tomlfile.Table, r Retry) Retry {
-	r.MaxRetries = number(t, "max_retries", r.MaxRetries, span{1, maxRetries})
+	r.MaxRetries = readAttempts(t, "max_retries", r.MaxRetries)
 	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
 		r.Backoff = make([]time.Duration, len(minutes))
 		for i, n := range minutes {
@@ -138,6 +139,16 @@ func readRetry(t *tomlfile.Table, r Retry) Retry {
 	stale := number(t, "stale_after_minutes", int(r.StaleAfter/time.Minute), span{1, maxMinutes})
 	r.StaleAfter = time.Duration(stale) * time.Minute
 	return r
+}
+
+// readAttempts is a number of attempts. dotagent's users write 0 for "no retries", and get one attempt there too.
+func readAttempts(t *tomlfile.Table, key string, fallback int) int {
+	n := number(t, key, fallback, span{0, maxRetries})
+	if n == 0 {
+		t.Warn(key, "write 1", "0 counts as 1: it is the number of attempts, the first included")
+		return 1
+	}
+	return n
 }
 
 // readSeconds is a positive number of seconds.

@@ -70,7 +70,7 @@ func TestEveryKey(t *testing.T) {
 			t.Errorf("%s:\ngot  %#v\nwant %#v", name, got, want)
 		}
 	}
-	check("agent", m.Agent, Agent{"finops-weekly", "What the clouds cost.", false, time.Minute})
+	check("agent", m.Agent, Agent{"finops-weekly", "What the clouds cost.", "", false, time.Minute})
 	check("run", m.Run, Program{filepath.Join(dir, "bin", "report"), []string{"--quiet", ""}, filepath.Join(dir, "work"), Place{"run.command", 9, 11}})
 	check("env", m.Env, Env{false, map[string]string{"LOG_LEVEL": "info"}})
 	defaults := Retry{5, []time.Duration{time.Minute, 2 * time.Minute}, time.Hour}
@@ -95,7 +95,7 @@ func TestEveryKey(t *testing.T) {
 		FilesystemWritable: []string{filepath.Join(dir, "out"), resolve(dir, "/srv/reports")},
 	})
 
-	check("the first notifier", m.Notifiers[0], Notifier{DriverIMessage, []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour,
+	check("the first notifier", m.Notifiers[0], Notifier{DriverIMessage, []Event{AttemptFailed, AttemptTimeout, RunRecovered, BeforeRun}, time.Hour, 0,
 		map[string]any{"to": "+15550100"}, Place{"notifiers[0]", 57, 3}})
 	settings := map[Driver]map[string]any{
 		DriverDesktop:  {"title": "t", "subtitle": "s", "sound": true, "urgency": "low", "icon": "i", "expire_ms": 5000},
@@ -118,8 +118,8 @@ func TestComplaints(t *testing.T) {
 		{"an unknown key", "[agents]\n", "1:2: unknown key agents"},
 		{"an unknown key in a table", "[security]\nnetwrok = \"deny\"\n", `2:1: unknown key security.netwrok; did you mean "network"?`},
 		{"no command", "", `1:1: run.command: must be given`},
-		{"no attempt", "[defaults]\nmax_retries = 0\n", "2:15: defaults.max_retries: 0 is not between 1 and 100"},
-		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is not between 1 and 100"},
+		{"less than no attempt", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is not between 0 and 100"},
+		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is not between 0 and 100"},
 		{"a backoff that is no list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: want an array, got a whole number"},
 		{"a backoff below zero", "[defaults]\nretry_backoff_minutes = [5, -1]\n", "2:29: defaults.retry_backoff_minutes[1]: -1 is not between 0 and 527040"},
 		{"a variable without a name", "[env.extra]\n\"a=b\" = \"c\"\n", `2:9: env.extra."a=b": cannot be the name of a variable`},

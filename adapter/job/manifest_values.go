@@ -97,7 +97,7 @@ func checkText(t *tomlfile.Table, key, value string) {
 // events are all there are, for messages.
 var events = []string{
 	string(Success), string(AttemptFailed), string(AttemptTimeout), string(RunGivenUp),
-	string(RunRecovered), string(BeforeRun), string(GoneStale),
+	string(RunRecovered), string(BeforeRun), string(GoneStale), string(DailySummary),
 }
 
 // readEvents is an array of events; the rulings: "events empty means all".

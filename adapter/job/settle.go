@@ -16,6 +16,7 @@ const (
 	RunRecovered   Event = "recovered"
 	BeforeRun      Event = "preflight"
 	GoneStale      Event = "stale"
+	DailySummary   Event = "daily_summary" // dotagent's own: manifests may list it, and no run of ours gives it
 )
 
 // A Notice is an event with what is to be told about it.
@@ -27,6 +28,7 @@ type Notice struct {
 	Error   string
 	Suggest string
 	Exit    *int
+	Sink    bool      // a sink failed: the attempt itself did not
 	NextAt  time.Time // of the attempt that follows; zero: none does
 }
 
@@ -77,7 +79,7 @@ func succeed(r *Run, s *State, a Attempt) []Notice {
 		notices = append(notices, Notice{Event: RunRecovered, At: a.Ended, Attempt: a.Number, Most: r.Most})
 	}
 	for _, fault := range a.Sinks {
-		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault})
+		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault, Sink: true})
 	}
 	over(r, s, Succeeded, a.Ended)
 	s.Failing, s.Stale, s.Success = false, false, a.Ended

@@ -59,7 +59,7 @@ func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
 	var routes []notify.Route
 	for i := range m.OnFailure {
 		if h := &m.OnFailure[i]; toldOfFailure(h, e) {
-			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{t.host, h}})
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{t.host, h, h.Config}})
 		}
 	}
 	for i := range m.Notifiers {
@@ -94,15 +94,16 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 		return nil, err
 	}
 	// The rulings: "${VAR} in a notifier's strings comes from the secrets file, then the environment".
-	if h.Config, err = notify.ExpandJSON(h.Config, t.options.Lookup); err != nil {
+	written := h.Config
+	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
 	}
-	return pluginSender{t.host, h}, nil
+	return pluginSender{t.host, h, written}, nil
 }
 
 // Hook is a notifier that is a plugin, as the plugins of other lists are.
 func (n *Notifier) Hook() (*Hook, error) {
-	h := &Hook{Config: json.RawMessage("{}"), Events: n.Events, At: n.At}
+	h := &Hook{Config: json.RawMessage("{}"), Events: n.Events, Timeout: n.Timeout, At: n.At}
 	h.Plugin, _ = n.Settings["name"].(string) // the manifest was checked
 	if config, ok := n.Settings["config"]; ok {
 		raw, err := json.Marshal(config)
@@ -114,38 +115,67 @@ func (n *Notifier) Hook() (*Hook, error) {
 	return h, nil
 }
 
-// toldOfFailure: the plugins of on_failure are told of failures, unless they list what they want.
+// toldOfFailure: the plugins of on_failure are told of every event that is not a plain success, the recovery included, unless
+// they list what they want.
 func toldOfFailure(h *Hook, e Event) bool {
 	if len(h.Events) > 0 {
 		return h.Wants(e)
 	}
-	return e != Success && e != RunRecovered
+	return e != Success
 }
 
 // A pluginSender tells a plugin that the manifest names, or, without one, those that are connected to the point.
 type pluginSender struct {
-	host Host
-	hook *Hook
+	host  Host
+	hook  *Hook
+	shown json.RawMessage // the hook's config as the manifest has it
 }
 
 // Send fires the point.
 func (s pluginSender) Send(ctx context.Context, m notify.Message) error {
-	choice, config := hook.Choice{Dialect: pluginDialect}, json.RawMessage("{}")
-	if s.hook != nil {
-		choice = hook.Choice{Dialect: pluginDialect, Plugins: []string{s.hook.Plugin}, Only: true, Timeout: s.hook.Timeout}
-		if len(s.hook.Config) > 0 {
-			config = s.hook.Config
-		}
+	if s.hook == nil {
+		out, err := s.host.Fire(hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect}), hook.JobNotify, s.given(m, nil))
+		return told(out, err)
 	}
-	out, err := s.host.Fire(hook.WithChoice(ctx, choice), hook.JobNotify, map[string]any{"agent": m.Agent, "schedule": m.Schedule,
-		"event": m.Event, "message": text(m), "config": config})
+	out, err := ask(ctx, s.host, hook.JobNotify, s.hook, s.given(m, s.hook.Config))
+	return told(out, err)
+}
+
+// told is the first failure among those who were told.
+func told(out *hook.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	if s.hook != nil && len(out.Steps) == 0 {
-		return fmt.Errorf("plugin not found: %s", s.hook.Plugin) // the text is the protocol's
-	}
 	return stepError(out)
+}
+
+// Describe is what the plugin would be given, with its config as the manifest has it: what variables stand for is not shown.
+func (s pluginSender) Describe(m notify.Message) Given { return s.given(m, s.shown) }
+
+func (s pluginSender) given(m notify.Message, config json.RawMessage) Given {
+	return Given{Agent: m.Agent, Schedule: m.Schedule, Event: Event(m.Event), Message: text(m), Config: configOr(config)}
+}
+
+// Given is what a sink or a notifier that is a plugin is told.
+type Given struct {
+	Agent    string          `json:"agent"`
+	Schedule string          `json:"schedule"`
+	Event    Event           `json:"event"`
+	Message  string          `json:"message"`
+	Config   json.RawMessage `json:"config"`
+}
+
+// GivenToSink is what a sink of the manifest is told of a success.
+func (h *Hook) GivenToSink(m *Manifest, s *Schedule, output string) Given {
+	return Given{Agent: m.Agent.Name, Schedule: s.ID, Event: Success, Message: output, Config: configOr(h.Config)}
+}
+
+// configOr is a config, or an empty one.
+func configOr(config json.RawMessage) json.RawMessage {
+	if len(config) == 0 {
+		return json.RawMessage("{}")
+	}
+	return config
 }
 
 // text is a notice in words. Seed 000: suggest is forwarded "into any failure notification so the user knows what to fix".
@@ -163,7 +193,7 @@ func text(m notify.Message) string {
 // Message is the notice as notifiers take it.
 func (n *Telling) Message() notify.Message {
 	m := notify.Message{Agent: n.Manifest.Agent.Name, Schedule: n.Run.Schedule, Event: string(n.Event), Suggest: n.Suggest,
-		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error}
+		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error, Sink: n.Sink}
 	if n.Event == Success {
 		m.Body = strings.TrimSpace(n.Output)
 	}

@@ -155,6 +155,16 @@ func parseAnswer(stdout []byte) (answer, error) {
 	return a, nil
 }
 
+// complaint is the error that stdout tells of, whatever else it is; "" where it tells of none.
+func complaint(stdout []byte) string {
+	o, err := rawjson.ParseWithin(bytes.TrimSpace(stdout), rawjson.MaxForeign)
+	if err != nil {
+		return ""
+	}
+	reason, _ := o.String(fieldError)
+	return reason
+}
+
 // unread says why stdout was not read; it completes a sentence about it.
 func unread(stdout []byte, err error) error {
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {

@@ -33,6 +33,9 @@ func parseInfo(stdout []byte, file string) (*manifest, error) {
 	}
 	m := &manifest{Info: dialect.Info{Name: file, Priority: hook.DefaultPriority}}
 	if err := m.readName(o.Get("name")); err != nil {
+		if reason := complaint(stdout); reason != "" {
+			err = fmt.Errorf("%w: it says %q", err, cut([]byte(reason)))
+		}
 		return nil, err
 	}
 	m.readVersion(o.Get("version"))

@@ -41,6 +41,8 @@ func TestOpen(t *testing.T) {
 func TestOpenFailures(t *testing.T) {
 	for _, c := range []struct{ behaviour, want string }{
 		{"info-crash", "plugin info-crash failed (exit 3): no licence"},
+		{"info-error", "plugin info-error failed (exit 1): no licence for this host"},
+		{"info-sorry", `info has no name: it says "no licence"`},
 		{"info-garbage", `info is not a JSON object: "hello"`},
 		{"info-kind", `unknown kind "notifier"`},
 		{"info-other", "unsupported on"},
@@ -132,8 +134,21 @@ func TestNoConfig(t *testing.T) {
 // TestAPluginWithoutKinds is asked only where somebody says as what.
 func TestAPluginWithoutKinds(t *testing.T) {
 	p := fake(t, "info-bare").open()
-	if hooks := p.Hooks(); len(hooks) != 0 {
-		t.Errorf("hooks %+v", hooks)
+	hooks := p.Hooks()
+	var bus hook.Bus
+	for i := range hooks {
+		hooks[i].Plugin, hooks[i].Dialect = "info-bare", Name
+	}
+	if err := bus.Set(hooks); err != nil {
+		t.Fatal(err)
+	}
+	out, err := bus.Fire(t.Context(), hook.JobSink, nil)
+	if err != nil || len(out.Steps) != 0 || bus.Wants(hook.JobSink, nil) {
+		t.Errorf("unnamed, it was asked: %+v, %v", out, err)
+	}
+	named := hook.WithChoice(t.Context(), hook.Choice{Dialect: Name, Plugins: []string{"info-bare"}, Only: true})
+	if out, err = bus.Fire(named, hook.JobSink, nil); err != nil || step(t, out).Hook != kindSink || step(t, out).Err != nil {
+		t.Errorf("named in a list of sinks, it was not asked as one: %+v, %v", out, err)
 	}
 	h, err := p.Connect(kindNotify, hook.JobNotify)
 	if err != nil {

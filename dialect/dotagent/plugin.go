@@ -59,7 +59,7 @@ func (p *plugin) learn(ctx context.Context) error {
 		return err
 	}
 	if result.Exit.Code != 0 {
-		return errors.New(p.failed(result, ""))
+		return errors.New(p.failed(result, complaint(result.Stdout)))
 	}
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
 		return err
@@ -116,12 +116,15 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 
 // Hooks are the plugin's kinds at the points of a job. A plugin that names no
-// kind has none: whoever connects it says as what.
+// kind is whatever the list of a manifest that names it is for, and is asked by
+// nobody else.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {
-		if slices.Contains(p.manifest.Kinds, native[i].kind) {
-			hooks = append(hooks, p.wire(&native[i]))
+		if len(p.manifest.Kinds) == 0 || slices.Contains(p.manifest.Kinds, native[i].kind) {
+			h := p.wire(&native[i])
+			h.ByName = len(p.manifest.Kinds) == 0
+			hooks = append(hooks, h)
 		}
 	}
 	return hooks
@@ -190,6 +193,9 @@ func (p *plugin) Status() dialect.Status {
 	}
 	return dialect.Status{Health: "ok"}
 }
+
+// Fleeting: there is no process between two calls.
+func (*plugin) Fleeting() {}
 
 // Close ends the processes that are kept ready.
 func (p *plugin) Close(context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +93,8 @@ func (a *app) examineJobs(ctx context.Context, host *patchbay.Host, reach bool) 
 	procs := proc.NewGroup(a.logger())
 	defer procs.Close()
 	loaded := job.LoadDirs(dirs)
-	x := daemon.JobExam{Host: host, Environ: a.Environ, Secrets: secrets, Procs: procs, Reach: reach,
+	all, trouble := located.JobSecrets(secrets)
+	x := daemon.JobExam{Host: host, Environ: a.Environ, Secrets: all, Trouble: trouble, Procs: procs, Reach: reach,
 		Confined: settings.Sandbox == config.SandboxDeclared}
 	return x.Of(ctx, loaded), len(loaded.Manifests) + len(loaded.Broken), nil
 }
@@ -120,7 +122,7 @@ func newJobImportCommand(a *app) *cobra.Command {
 		Long: `Copy the agents of a directory into Patchbay's own: each directory there with an
 agent.toml. DIR is ~/.config/dotagent/agents where it is left out. An agent whose name is taken is
 left alone. Agents in ~/.config/dotagent/agents also run where they are: it is one of the
-directories of [jobs] dirs.`,
+directories of [jobs] dirs. Once copied, the copy is used and the original rests.`,
 		Example:     "  patchbay job import\n  patchbay job import ~/old-agents",
 		Annotations: exits(exit{exitOK, "all were copied, or were there already"}, exit{exitFailed, "some manifests are broken"}),
 		Args:        cobra.MaximumNArgs(1),
@@ -155,11 +157,15 @@ func (a *app) importJobs(from string) error {
 		return &problem{kind: kindNotFound, err: err, fix: "name the directory that holds the agents"}
 	}
 	loaded := job.LoadDirs([]string{from})
+	own := filepath.Join(dirs.Config, "agents")
+	taken := job.LoadDirs([]string{own})
 	list := []importedJob{}
 	broken := 0
 	for _, m := range loaded.Manifests {
-		one := importedJob{Agent: m.Agent.Name, From: m.Dir, To: filepath.Join(dirs.Config, "agents", filepath.Base(m.Dir)), State: "imported"}
-		if err := copyAgent(one.From, one.To); errors.Is(err, fs.ErrExist) {
+		one := importedJob{Agent: m.Agent.Name, From: m.Dir, To: filepath.Join(own, filepath.Base(m.Dir)), State: "imported"}
+		if has(taken, m.Agent.Name) {
+			one.State = "present"
+		} else if err := copyAgent(one.From, one.To); errors.Is(err, fs.ErrExist) {
 			one.State = "present"
 		} else if err != nil {
 			return err
@@ -171,6 +177,11 @@ func (a *app) importJobs(from string) error {
 		list = append(list, importedJob{Agent: filepath.Base(filepath.Dir(b.Path)), From: b.Path, State: "broken", Error: b.Err.Error()})
 	}
 	return a.showImported(list, broken)
+}
+
+// has tells whether an agent is among those that were loaded, under whatever directory.
+func has(l job.Loaded, agent string) bool {
+	return slices.ContainsFunc(l.Manifests, func(m *job.Manifest) bool { return m.Agent.Name == agent })
 }
 
 func (a *app) showImported(list []importedJob, broken int) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,9 @@ func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
 	}
 	for _, p := range previews {
 		a.printf("  %s → %s %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), p.To, p.Plugin)
+		if p.Given != nil {
+			a.printf("      config %s\n      %s\n", p.Given.Config, indentRest(render.Block(strings.TrimRight(p.Given.Message, "\n")), "      "))
+		}
 		if p.Sent != nil {
 			a.printf("      %s %s\n      %s\n", p.Sent.Method, p.Sent.Address, indentRest(render.Block(p.Sent.Body), "      "))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
@@ -40,7 +41,11 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	d := Diagnosis{OK: true, Findings: append(i.projects.findings(), engineFindings(i.Engine)...)}
+	jobs := i.Jobs.Examine(ctx) // first: it looks for plugins again
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := Diagnosis{OK: true, Findings: slices.Concat(i.projects.findings(), jobs, engineFindings(i.Engine))}
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != patchbay.SeverityError
 	}

@@ -24,6 +24,9 @@ type Jobs struct {
 	dirs   []string
 	teller *job.Teller
 
+	secrets *config.Secrets  // for ${NAME} in manifests
+	trouble []config.Problem // what is wrong with the files they come from
+
 	mu     sync.Mutex // protects loaded
 	loaded job.Loaded
 
@@ -36,12 +39,16 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	if err != nil {
 		return err
 	}
-	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine)}
+	secrets, trouble := c.Dirs.JobSecrets(secrets)
+	for _, p := range trouble {
+		c.log.Warn("secrets of dotagent are left out", "err", p.String())
+	}
+	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine), secrets: secrets, trouble: trouble}
 	j.Store.Logger = c.log
-	j.teller = job.NewTeller(job.TellerOptions{Host: c.Host, Logger: c.log,
+	j.teller = job.NewTeller(job.TellerOptions{Host: jobHost{c}, Logger: c.log,
 		Notify:   notify.Options{Lookup: lookup(secrets, environ), Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
-	j.Runner = &job.Runner{Host: c.Host, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
+	j.Runner = &job.Runner{Host: jobHost{c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	if c.Config.Sandbox == config.SandboxDeclared {
 		j.Runner.Confine = c.confiner(environ)
@@ -96,17 +103,20 @@ func (j *Jobs) manifests() []*job.Manifest { return j.Loaded().Manifests }
 
 // Schedule runs agents when they are due, until ctx ends. Manifests that change are read again.
 func (j *Jobs) Schedule(ctx context.Context) error {
-	for _, b := range j.Loaded().Broken {
-		j.core.log.Warn("agent left out", "agent", b.Path, "err", b.Err)
-	}
 	s := job.NewScheduler(j.Runner, j.manifests)
 	var watching sync.WaitGroup
 	watch, cancel := context.WithCancel(ctx)
+	changed := make(chan struct{}, 1) // has room for one: the manifests are others now
+	watching.Go(func() { j.examineAll(watch, changed) })
 	watching.Go(func() {
 		job.Watch(watch, j.dirs, j.core.log, func() {
 			loaded := j.Reload()
 			j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
 			s.Changed()
+			select {
+			case changed <- struct{}{}:
+			default: // it is known already
+			}
 		})
 	})
 	err := s.Run(ctx)

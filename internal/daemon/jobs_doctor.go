@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -27,6 +27,7 @@ type JobExam struct {
 	Host     *patchbay.Host
 	Environ  []string
 	Secrets  *config.Secrets
+	Trouble  []config.Problem // what is wrong with the files that secrets come from
 	Procs    *proc.Group
 	Confined bool // agents are held to their [security]
 	Reach    bool // also ask whether the services of notifiers can be reached; nothing is sent to anybody
@@ -35,10 +36,20 @@ type JobExam struct {
 // Of lists what is wrong with agents.
 func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding {
 	var findings []patchbay.Finding
+	for _, p := range x.Trouble {
+		findings = append(findings, inFile(patchbay.SeverityError, "", p))
+	}
 	for _, b := range loaded.Broken {
 		findings = append(findings, brokenManifest(b)...)
 	}
+	for _, h := range loaded.Hidden {
+		findings = append(findings, patchbay.Finding{Severity: patchbay.SeverityInfo, Plugin: "agent " + h.Agent, Where: h.Path,
+			Problem: "it is not used: " + h.By.Path + " has the same name and comes first", Fix: "remove one of them"})
+	}
 	for _, m := range loaded.Manifests {
+		for _, w := range m.Warnings {
+			findings = append(findings, asFinding(patchbay.SeverityWarning, m.Agent.Name, w))
+		}
 		findings = append(findings, x.program(m)...)
 		if m.Security.Restricts() && !x.Confined {
 			findings = append(findings, complain(patchbay.SeverityInfo, m, job.Place{Key: "security"},
@@ -46,10 +57,10 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 		}
 		for _, list := range []struct {
 			hooks []job.Hook
-			kind  string
-		}{{m.Preflight, "preflight"}, {m.OnSuccess, "sink"}, {m.OnFailure, "notify"}} {
+			point hook.Point
+		}{{m.Preflight, hook.JobPreflight}, {m.OnSuccess, hook.JobSink}, {m.OnFailure, hook.JobNotify}} {
 			for i := range list.hooks {
-				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.kind)...)
+				findings = append(findings, x.hook(ctx, m, &list.hooks[i], list.point)...)
 			}
 		}
 		for i := range m.Notifiers {
@@ -57,6 +68,37 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 		}
 	}
 	return findings
+}
+
+// exam looks at agents with what the daemon has.
+func (j *Jobs) exam() *JobExam {
+	return &JobExam{Host: j.core.Host, Environ: j.Runner.Environ, Secrets: j.secrets, Trouble: j.trouble, Procs: j.core.procs,
+		Confined: j.core.Config.Sandbox == config.SandboxDeclared}
+}
+
+// Examine lists what is wrong with the agents that there are now, and with the plugins that they name.
+func (j *Jobs) Examine(ctx context.Context) []patchbay.Finding {
+	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
+		j.core.log.Warn("plugins are not looked for again", "err", err)
+	}
+	return j.exam().Of(ctx, job.LoadDirs(j.dirs))
+}
+
+// examineAll checks the manifests each time that they have been read, as the doctor does, and logs what is wrong: "dotagent
+// calls this when loading manifests so misconfigurations surface".
+func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		for _, f := range j.Examine(ctx) {
+			if f.Severity != patchbay.SeverityInfo && ctx.Err() == nil {
+				j.core.log.Warn("a manifest is at fault", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
+			}
+		}
+	}
 }
 
 func brokenManifest(b job.Broken) []patchbay.Finding {
@@ -72,11 +114,16 @@ func brokenManifest(b job.Broken) []patchbay.Finding {
 }
 
 func asFinding(s patchbay.Severity, agent string, p tomlfile.Problem) patchbay.Finding {
+	return inFile(s, "agent "+agent, p)
+}
+
+// inFile is a finding about a file.
+func inFile(s patchbay.Severity, plugin string, p tomlfile.Problem) patchbay.Finding {
 	where := p.File
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
-	return patchbay.Finding{Severity: s, Plugin: "agent " + agent, Where: where, Problem: p.Message, Fix: p.Fix}
+	return patchbay.Finding{Severity: s, Plugin: plugin, Where: where, Problem: p.Message, Fix: p.Fix}
 }
 
 // complain is a finding about something in a manifest.
@@ -107,23 +154,11 @@ func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
 }
 
 // hook sees whether a plugin is there, is of the right kind, and likes its configuration.
-func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, kind string) []patchbay.Finding {
-	name := "dotagent:" + h.Plugin
-	p, err := x.Host.Plugin(name)
-	switch {
-	case errors.Is(err, patchbay.ErrNotFound):
-		return complain(patchbay.SeverityError, m, h.At, "plugin not found: "+h.Plugin,
-			"put dotagent-plugin-"+h.Plugin+" into a directory that is searched (patchbay plugin list shows them)")
-	case err != nil:
-		return complain(patchbay.SeverityError, m, h.At, err.Error(), "")
-	case p.State == dialect.Unsupported:
-		return complain(patchbay.SeverityWarning, m, h.At, fmt.Sprintf("plugin %s is not for this system", h.Plugin), "")
-	case p.State != dialect.Ready:
-		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is %s: %s", h.Plugin, p.State, text(p.Error)), "")
-	case len(p.Kinds) > 0 && !slices.Contains(p.Kinds, kind):
-		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s is no %s plugin, but %s", h.Plugin, kind, strings.Join(p.Kinds, ", ")), "")
+func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []patchbay.Finding {
+	if o := obstacleTo(x.Host, h.Plugin, point); o != nil {
+		return complain(o.severity, m, h.At, o.Error(), o.fix)
 	}
-	if err := x.Host.CheckConfig(ctx, name, h.Config); err != nil {
+	if err := x.Host.CheckConfig(ctx, job.PluginDialect+":"+h.Plugin, h.Config); err != nil {
 		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
 	}
 	return nil
@@ -143,7 +178,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 		if err != nil {
 			return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
 		}
-		return x.hook(ctx, m, h, "notify")
+		return x.hook(ctx, m, h, hook.JobNotify)
 	}
 	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
 	switch {
@@ -151,7 +186,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 		return complain(patchbay.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
 		return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
-	case !x.Reach:
+	case !x.Reach && n.Driver != job.DriverDesktop: // a desktop is on this machine, or there is none
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
@@ -168,6 +203,7 @@ type Preview struct {
 	To     string          `json:"to"`
 	Plugin string          `json:"plugin,omitempty"`
 	Sent   *notify.Preview `json:"sent,omitempty"`
+	Given  *job.Given      `json:"given,omitempty"` // what a plugin is told; ${NAME} in its config as the manifest has it
 	Error  string          `json:"error,omitempty"`
 }
 
@@ -176,27 +212,40 @@ type Preview struct {
 func (j *Jobs) DryRun(ctx context.Context, m *job.Manifest, s *job.Schedule) (job.Attempt, []Preview) {
 	attempt, tellings := j.Runner.DryRun(ctx, m, s)
 	var previews []Preview
-	if attempt.Result == job.OK {
-		for i := range m.OnSuccess {
-			if !m.OnSuccess[i].Wants(job.Success) {
-				continue
-			}
-			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: m.OnSuccess[i].Plugin})
-		}
-	}
 	for _, t := range tellings {
+		if t.Event == job.Success {
+			previews = append(previews, sinkPreviews(m, s, t.Output)...)
+		}
 		previews = append(previews, j.previews(t)...)
 	}
 	return attempt, previews
+}
+
+// sinkPreviews are what the sinks of a manifest would be given.
+func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
+	var previews []Preview
+	for i := range m.OnSuccess {
+		if h := &m.OnSuccess[i]; h.Wants(job.Success) {
+			given := h.GivenToSink(m, s, output)
+			previews = append(previews, Preview{Event: job.Success, To: "sink", Plugin: h.Plugin, Given: &given})
+		}
+	}
+	return previews
 }
 
 func (j *Jobs) previews(t job.Telling) []Preview {
 	var previews []Preview
 	for _, r := range j.teller.Routes(t.Manifest, t.Event) {
 		p := Preview{Event: t.Event, To: r.Name}
-		if n, ok := r.Sender.(notify.Notifier); ok {
-			sent := n.Describe(t.Message())
+		switch s := r.Sender.(type) {
+		case notify.Notifier:
+			sent := s.Describe(t.Message())
 			p.Sent = &sent
+		case interface {
+			Describe(notify.Message) job.Given
+		}: // a plugin
+			given := s.Describe(t.Message())
+			p.Given = &given
 		}
 		if r.Name != job.ConnectedRoute {
 			previews = append(previews, p)

@@ -89,6 +89,18 @@ func busAddress(p programs) (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
+// elsewhere tells why notify-send finds no desktop where we find none. Its own --version says nothing of that: it needs a
+// session bus as we do, and finds more of them. Those of other transports, and the one that a display leads to.
+func elsewhere(p programs) error {
+	if _, err := busAddress(p); err == nil {
+		return errors.New("it asks the same session bus")
+	}
+	if p.getenv("DBUS_SESSION_BUS_ADDRESS") == "" && p.getenv("DISPLAY") == "" {
+		return errors.New("there is no desktop: neither DBUS_SESSION_BUS_ADDRESS nor DISPLAY is set")
+	}
+	return nil
+}
+
 func notifyOnBus(ctx context.Context, desktop dbus.BusObject, c card) error {
 	var can []string
 	if err := desktop.CallWithContext(ctx, busCan, 0).Store(&can); err != nil {

@@ -237,3 +237,15 @@ func TestNoDesktopTellsEveryReason(t *testing.T) {
 		}
 	}
 }
+
+// TestAProgramThatFindsNoDesktopReachesNobody: notify-send --version works without one.
+func TestAProgramThatFindsNoDesktopReachesNobody(t *testing.T) {
+	m := newMachine(t, "linux", "notify-send")
+	if err := m.notifier(t, Desktop, nil).Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no desktop") {
+		t.Errorf("without a bus and a display: %v", err)
+	}
+	m.Environ = append(m.Environ, "DISPLAY=:0")
+	if err := m.notifier(t, Desktop, nil).Reach(t.Context()); err != nil {
+		t.Errorf("with a display, which leads it to a bus: %v", err)
+	}
+}

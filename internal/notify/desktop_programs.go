@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 	"html"
 	"strconv"
 	"strings"
@@ -15,6 +16,9 @@ func notifySend(p programs) way {
 			return p.run(ctx, program{name: "notify-send", args: notifySendArgs(c)})
 		},
 		reach: func(ctx context.Context) error {
+			if err := elsewhere(p); err != nil {
+				return fmt.Errorf("notify-send: %w", err)
+			}
 			return p.run(ctx, program{name: "notify-send", args: []string{"--version"}})
 		},
 	}

@@ -104,6 +104,13 @@ func TestNtfy(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	})
+	t.Run("a message is never without words: ntfy would show its own", func(t *testing.T) {
+		n := s.notifier(t, Ntfy, map[string]any{"topic": "x"})
+		p := n.Describe(Message{Agent: "finops", Schedule: "weekly", Event: Recovered})
+		if !strings.Contains(p.Body, `"message":"finops (weekly) has recovered"`) {
+			t.Errorf("got %+v", p)
+		}
+	})
 	t.Run("a message has at most 4,096 bytes", func(t *testing.T) {
 		m := failed()
 		m.Body = strings.Repeat("é", 4000)
@@ -138,6 +145,14 @@ func TestPushover(t *testing.T) {
 		}
 		if form.Encode() != want.Encode() {
 			t.Errorf("got  %v\nwant %v", form, want)
+		}
+	})
+	t.Run("a priority has a name too", func(t *testing.T) {
+		for name, want := range map[string]string{"lowest": "-2", "high": "1"} {
+			n := s.notifier(t, Pushover, map[string]any{"token": "t", "user": "u", "priority": name})
+			if p := n.Describe(failed()); !strings.Contains(p.Body, "priority="+want+"\n") {
+				t.Errorf("%s: got %s", name, p.Body)
+			}
 		}
 	})
 	t.Run("a preview hides token and user", func(t *testing.T) {

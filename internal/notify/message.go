@@ -27,6 +27,7 @@ type Message struct {
 	Suggest  string // what a person could do; shown, never executed
 	Attempt  int    // from 1; 0: the event is about no attempt
 	Attempts int    // how many there can be; 0: not known
+	Sink     bool   // with AttemptFailed: the run succeeded, and what failed is a sink
 	ExitCode int    // of the attempt; shown with AttemptFailed where it is not 0
 	Time     time.Time
 	URL      string // where there is more to see
@@ -60,6 +61,9 @@ func (m Message) happened() string {
 	case Success:
 		return " succeeded"
 	case AttemptFailed:
+		if m.Sink {
+			return " succeeded, but a sink failed"
+		}
 		return ": " + m.attempt() + " failed" + m.exit()
 	case TimedOut:
 		return ": " + m.attempt() + " timed out"

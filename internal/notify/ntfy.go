@@ -17,7 +17,7 @@ const (
 type ntfyPost struct {
 	Topic    string   `json:"topic"`
 	Title    string   `json:"title"`
-	Message  string   `json:"message,omitempty"`
+	Message  string   `json:"message"`
 	Priority int64    `json:"priority,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
 	Click    string   `json:"click,omitempty"`
@@ -32,8 +32,12 @@ func newNtfy(s *settings, o Options) (Notifier, error) {
 	r := newRemote(s, o)
 	r.message = func(m Message, v view) request {
 		headline, m := m.underTitle(title.in(v))
+		text := m.paragraphs(ntfyLimit, utf8Bytes)
+		if text == "" {
+			text = cut(headline, ntfyLimit, utf8Bytes) // without one, ntfy shows "triggered"
+		}
 		post := ntfyPost{
-			Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: m.paragraphs(ntfyLimit, utf8Bytes),
+			Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: text,
 			Priority: priority, Tags: texts(tags, v), Click: link(m.URL),
 		}
 		req := jsonPost(base.in(v)+"/", post)
@@ -45,13 +49,16 @@ func newNtfy(s *settings, o Options) (Notifier, error) {
 	return r, nil
 }
 
-// ntfyNames are the names of the priorities, from 1.
-var ntfyNames = []string{"min", "low", "default", "high", "max"}
+// ntfyNames are the names of the priorities, from 1. "urgent" is another name of the last.
+var ntfyNames = []string{"min", "low", "default", "high", "max", "urgent"}
+
+// NtfyPriorities are the names of ntfy's priorities.
+func NtfyPriorities() []string { return slices.Clone(ntfyNames) }
 
 // ntfyPriority is a number from 1 to 5 or its name; 0 where it is absent.
 func ntfyPriority(s *settings) int64 {
 	if _, named := s.values["priority"].(string); named {
-		return int64(slices.Index(ntfyNames, s.oneOf("priority", ntfyNames...)) + 1)
+		return min(int64(slices.Index(ntfyNames, s.oneOf("priority", ntfyNames...))+1), 5)
 	}
 	if n := s.number("priority", 1, 5); n != nil {
 		return *n

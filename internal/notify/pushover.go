@@ -3,6 +3,7 @@ package notify
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -22,7 +23,7 @@ const (
 func newPushover(s *settings, o Options) (Notifier, error) {
 	base := s.address("base_url", "https://api.pushover.net")
 	token, user := s.required("token", s.secret("token")), s.required("user", s.secret("user"))
-	title, priority := s.text("title"), s.number("priority", -2, pushoverEmergency)
+	title, priority := s.text("title"), pushoverPriority(s)
 	r := newRemote(s, o)
 	r.message = func(m Message, v view) request {
 		form := url.Values{"token": {token.in(v)}, "user": {user.in(v)}}
@@ -33,6 +34,25 @@ func newPushover(s *settings, o Options) (Notifier, error) {
 	}
 	r.probe = formPost(base.value+"/1/users/validate.json", url.Values{"token": {token.value}, "user": {user.value}})
 	return r, nil
+}
+
+// pushoverNames are the names that Pushover's own pages give to the priorities, from -2.
+var pushoverNames = []string{"lowest", "low", "normal", "high", "emergency"}
+
+// PushoverPriorities are the names of Pushover's priorities.
+func PushoverPriorities() []string { return slices.Clone(pushoverNames) }
+
+// pushoverPriority is a number from -2 to 2 or its name; nil where it is absent.
+func pushoverPriority(s *settings) *int64 {
+	if _, named := s.values["priority"].(string); !named {
+		return s.number("priority", -2, pushoverEmergency)
+	}
+	i := slices.Index(pushoverNames, s.oneOf("priority", pushoverNames...))
+	if i < 0 {
+		return nil
+	}
+	n := int64(i) - 2
+	return &n
 }
 
 func pushoverText(form url.Values, headline string, m Message) {

@@ -91,7 +91,7 @@ func TestSettings(t *testing.T) {
 		{"an unknown key is refused, with what was meant", Slack, with(slack, "chanel", "x"), `"chanel" is unknown (did you mean "channel"?)`},
 		{"another driver's key is unknown", Slack, with(slack, "topic", "x"), `"topic" is unknown`},
 		{"a number is no string", Slack, with(slack, "channel", int64(5)), "channel wants a string, not a whole number"},
-		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, "priority wants a whole number"},
+		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, `priority cannot be "1" (known here: lowest, low, normal, high, emergency)`},
 		{"a fraction is no whole number", Ntfy, with(ntfy, "priority", 1.5), "priority wants a whole number, not a number"},
 		{"a number has its range", Ntfy, with(ntfy, "priority", int64(6)), "priority wants a number from 1 to 5, not 6"},
 		{"a name is one of a few", Ntfy, with(ntfy, "priority", "hihg"), `priority cannot be "hihg" (did you mean "high"?)`},

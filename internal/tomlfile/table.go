@@ -1,6 +1,7 @@
 package tomlfile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,6 +21,7 @@ type reading struct {
 	file     string
 	doc      *document
 	problems []Problem
+	warnings []Problem // what is odd, and no error
 }
 
 // complain notes a problem at an offset of the file.
@@ -50,6 +52,27 @@ func (t *Table) Key(name string) string {
 // Bad complains about the value of a key, or about the table itself where the key is absent.
 func (t *Table) Bad(name, fix, format string, args ...any) {
 	t.complain(t.spot(name).value, t.Key(name), t.Key(name)+": "+fmt.Sprintf(format, args...), fix)
+}
+
+// Warn notes what is odd about the value of a key, and no reason to refuse the file.
+func (t *Table) Warn(name, fix, format string, args ...any) {
+	t.warn(t.spot(name), t.Key(name), fix, fmt.Sprintf(format, args...))
+}
+
+// WarnItem notes what is odd about one item of a list.
+func (t *Table) WarnItem(name string, i int, fix, format string, args ...any) {
+	t.warn(t.spot(name, i), fmt.Sprintf("%s[%d]", t.Key(name), i), fix, fmt.Sprintf(format, args...))
+}
+
+func (t *Table) warn(at *spot, key, fix, message string) {
+	line, column := t.doc.position(at.value)
+	t.warnings = append(t.warnings, Problem{File: t.file, Line: line, Column: column, Key: key, Message: key + ": " + message, Fix: fix})
+}
+
+// Warnings are all that was odd about the file, in the order of its lines.
+func (t *Table) Warnings() []Problem {
+	slices.SortStableFunc(t.warnings, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	return t.warnings
 }
 
 // spot is where a key stands; the table itself where the key is absent.

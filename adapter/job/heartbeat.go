@@ -1,0 +1,140 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// A heartbeat is what AGENT_HEARTBEAT_FILE holds: how the agent's program ran last, and when it last succeeded. The names are
+// dotagent's, whose users read the file with tools of their own. Times are in seconds since 1970, and as text.
+type heartbeat struct {
+	Name           string   `json:"name"`
+	Slug           string   `json:"slug"`
+	Args           []string `json:"args"`
+	StartedAt      int64    `json:"started_at"`
+	StartedISO     string   `json:"started_at_iso"`
+	FinishedAt     *int64   `json:"finished_at"` // null while it runs
+	FinishedISO    *string  `json:"finished_at_iso"`
+	ExitCode       *int     `json:"exit_code"`
+	Duration       *int64   `json:"duration_seconds"`
+	LastSuccess    *int64   `json:"last_success_at"` // survives failures
+	LastSuccessISO *string  `json:"last_success_at_iso"`
+}
+
+// isoForm is how dotagent writes a time.
+const isoForm = "2006-01-02T15:04:05-0700"
+
+// maxHeartbeat bounds what is read of the file: agents may write there as well.
+const maxHeartbeat = 64 << 10
+
+// noExitCode stands for a program that was stopped, or did not start.
+const noExitCode = -1
+
+// heartbeatFile is the path of the file, whose directory is made; "" on a dry run.
+func (a *attempt) heartbeatFile(tmp string) (string, error) {
+	if a.dryRun {
+		return "", nil
+	}
+	dir := filepath.Join(tmp, "state")
+	if a.runner.StateDir != "" {
+		dir = filepath.Join(a.runner.StateDir, a.manifest.Slug())
+	}
+	return filepath.Join(dir, a.schedule.Slug()+".heartbeat.json"), os.MkdirAll(dir, 0o700)
+}
+
+// beginBeat writes that the program begins, and returns what writes that it has ended. A file that cannot be written does not
+// keep the agent from running: that is noted in the run's output, and logged.
+func (a *attempt) beginBeat(path string) (end func(code int, err error)) {
+	if path == "" {
+		return func(int, error) {}
+	}
+	began := a.runner.clock.Now()
+	h := heartbeat{Name: a.manifest.Agent.Name, Slug: a.schedule.Slug(), Args: append([]string{}, a.schedule.Args...),
+		StartedAt: began.Unix(), StartedISO: began.Format(isoForm)}
+	h.keepSuccess(path)
+	a.writeBeat(path, &h)
+	return func(code int, err error) {
+		now := a.runner.clock.Now()
+		h.end(now, now.Sub(began), exitOf(code, err))
+		a.writeBeat(path, &h)
+	}
+}
+
+// exitOf is the exit code as the file has it.
+func exitOf(code int, err error) int {
+	switch {
+	case errors.Is(err, errTimedOut):
+		return exitTimedOut
+	case err != nil:
+		return noExitCode
+	}
+	return code
+}
+
+// keepSuccess takes over when the agent last succeeded. A file that is not ours to read, or not ours any more, tells nothing:
+// an agent in a sandbox may have put a link there.
+func (h *heartbeat) keepSuccess(path string) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	data, err := plainfile.Read(path, maxHeartbeat)
+	if err != nil {
+		return
+	}
+	var before struct {
+		LastSuccess *int64 `json:"last_success_at"`
+	}
+	if json.Unmarshal(data, &before) == nil && before.LastSuccess != nil {
+		h.succeeded(time.Unix(*before.LastSuccess, 0))
+	}
+}
+
+func (h *heartbeat) succeeded(at time.Time) {
+	seconds, text := at.Unix(), at.Format(isoForm)
+	h.LastSuccess, h.LastSuccessISO = &seconds, &text
+}
+
+// end fills in how the program ended.
+func (h *heartbeat) end(at time.Time, took time.Duration, code int) {
+	seconds, text, duration := at.Unix(), at.Format(isoForm), int64(took/time.Second)
+	h.FinishedAt, h.FinishedISO, h.ExitCode, h.Duration = &seconds, &text, &code, &duration
+	if code == 0 {
+		h.succeeded(at)
+	}
+}
+
+func (a *attempt) writeBeat(path string, h *heartbeat) {
+	if err := replaceFile(path, h); err != nil {
+		a.out.note("the heartbeat file is not written: %s", err)
+		a.runner.Logger.Warn("the heartbeat file is not written", "agent", h.Name, "err", err)
+	}
+}
+
+// replaceFile writes a value as JSON, whole or not at all, for the user alone. A link at path is replaced, not followed.
+func replaceFile(path string, value any) (err error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".heartbeat-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if left := os.Remove(f.Name()); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			err = errors.Join(err, left)
+		}
+	}()
+	_, writeErr := f.Write(append(data, '\n'))
+	if err := errors.Join(writeErr, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// maxEnvFile bounds dotagent's secrets file; people's have a dozen lines.
+const maxEnvFile = 1 << 20
+
+// DotagentSecrets is dotagent's own file of secrets, which is read after ours; "" without a home.
+func (d Dirs) DotagentSecrets() string {
+	if d.Home == "" {
+		return ""
+	}
+	return filepath.Join(d.Home, ".config", "dotagent", "secrets.env")
+}
+
+// JobSecrets are the secrets that scheduled agents' notifiers may name: our own, then those of dotagent's secrets.env. What is
+// wrong with that file keeps nothing of ours away, and comes back beside it; no problem quotes a value.
+func (d Dirs) JobSecrets(own *Secrets) (*Secrets, []Problem) {
+	all := &Secrets{names: make(map[string]Secret)}
+	problems := all.readEnvFile(d.DotagentSecrets())
+	if own != nil {
+		maps.Copy(all.names, own.names)
+		all.plugins, all.source = own.plugins, own.source
+	}
+	return all, problems
+}
+
+func (s *Secrets) readEnvFile(path string) []Problem {
+	if path == "" {
+		return nil
+	}
+	f, err := plainfile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []Problem{{File: path, Message: err.Error()}}
+	}
+	defer f.Close()
+	if bad, ok := errors.AsType[*Error](checkPrivate(f, path)); ok {
+		return bad.Problems
+	}
+	data, err := plainfile.ReadFrom(f, maxEnvFile)
+	if err != nil {
+		return []Problem{{File: path, Message: err.Error()}}
+	}
+	return s.readEnv(path, string(data))
+}
+
+// readEnv reads KEY=VALUE lines. Of two with one name the last counts.
+func (s *Secrets) readEnv(path, text string) []Problem {
+	var problems []Problem
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		name, value, err := envLine(line)
+		if err != nil {
+			problems = append(problems, Problem{File: path, Line: number, Column: 1, Message: err.Error()})
+		} else if name != "" {
+			s.names[name] = NewSecret(value)
+		}
+	}
+	return problems
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// envLine reads one line: `KEY=VALUE`, perhaps behind `export `. A value in double quotes has the escapes \n \r \t \\ \", one
+// in single quotes is as it stands, and any other is taken without the spaces around it. The name is "" where the line says nothing.
+func envLine(line string) (name, value string, err error) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return "", "", nil
+	}
+	name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok || !envName.MatchString(name) {
+		return "", "", errors.New("want NAME=VALUE (what stands there is not shown: it may be a secret)")
+	}
+	switch value, ok = unquoteEnv(value); {
+	case !ok:
+		return "", "", fmt.Errorf("the value of %s has a quote that does not end", name)
+	case strings.HasPrefix(value, "op://"):
+		return "", "", fmt.Errorf("%s is a reference to 1Password, which is not resolved; write its value into secrets.toml", name)
+	}
+	return name, value, nil
+}
+
+func unquoteEnv(value string) (string, bool) {
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		return value, true
+	}
+	quote := value[:1]
+	inner, ok := strings.CutSuffix(value[1:], quote)
+	if !ok {
+		return "", false
+	}
+	if quote == "'" {
+		return inner, true
+	}
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`).Replace(inner), true
+}

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestJobSecrets: dotagent's secrets.env is read after our own.
+func TestJobSecrets(t *testing.T) {
+	d := Dirs{Home: t.TempDir()}
+	write := func(text string, mode os.FileMode) {
+		t.Helper()
+		path := d.DotagentSecrets()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(path)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := &Secrets{names: map[string]Secret{"BOTH": NewSecret("ours")}}
+
+	t.Run("without the file ours are all there are", func(t *testing.T) {
+		all, problems := d.JobSecrets(own)
+		if got, _ := all.Lookup("BOTH"); got.Reveal() != "ours" || problems != nil {
+			t.Errorf("got %q, %v", got.Reveal(), problems)
+		}
+	})
+	t.Run("ours go before dotagent's, and its lines are read as it reads them", func(t *testing.T) {
+		write("# tokens\n\nBOTH=theirs\nexport PLAIN = a b \nDOUBLE=\"x\\ny\\\\n\\\"\"\nSINGLE='a\\n$HOME'\nEMPTY=\nQUOTED=\"a=b\"\n", 0o600)
+		all, problems := d.JobSecrets(own)
+		if len(problems) > 0 {
+			t.Errorf("problems: %v", problems)
+		}
+		for name, want := range map[string]string{"BOTH": "ours", "PLAIN": "a b", "DOUBLE": "x\ny\\n\"", "SINGLE": `a\n$HOME`, "EMPTY": "", "QUOTED": "a=b"} {
+			if got, ok := all.Lookup(name); !ok || got.Reveal() != want {
+				t.Errorf("%s: got %q, %v, want %q", name, got.Reveal(), ok, want)
+			}
+		}
+	})
+	t.Run("a bad line is told by its place, keeps no other away, and is not shown", func(t *testing.T) {
+		write("hush-hush\nGOOD=1\nOPEN=\"hush\nREF=op://vault/hush/field\n1X=hush\n", 0o600)
+		all, problems := d.JobSecrets(own)
+		if got, _ := all.Lookup("GOOD"); got.Reveal() != "1" || len(problems) != 4 || problems[0].Line != 1 || problems[1].Line != 3 {
+			t.Errorf("got %v", problems)
+		}
+		for _, p := range problems {
+			if strings.Contains(p.String(), "hush") {
+				t.Errorf("it shows a secret: %s", p)
+			}
+		}
+		if _, ok := all.Lookup("REF"); ok {
+			t.Error("a reference was taken for its value")
+		}
+	})
+	t.Run("a file that others may read is refused with the chmod", func(t *testing.T) {
+		write("GOOD=1\n", 0o644)
+		if runtime.GOOS == "windows" {
+			t.Skip("no modes there")
+		}
+		all, problems := d.JobSecrets(own)
+		if _, ok := all.Lookup("GOOD"); ok || len(problems) != 1 || !strings.Contains(problems[0].Fix, "chmod 600") {
+			t.Errorf("got %v", problems)
+		}
+	})
+}

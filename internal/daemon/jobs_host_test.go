@@ -1,0 +1,124 @@
+package daemon
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+)
+
+// plugin installs a dotagent plugin of a kind, which notes what it is given in a file of its own.
+func (h house) plugin(name, kind string) string {
+	path := h.write(".config/dotagent/plugins/dotagent-plugin-"+name, `#!/bin/sh
+case "$1" in
+info) echo '{"name":"`+name+`","kinds":["`+kind+`"]}' ;;
+validate) cat >/dev/null; echo '{"ok":true}' ;;
+invoke) cat >>"$HOME/`+name+`.given"; echo '{"ok":true}' ;;
+esac
+`)
+	if err := os.Chmod(path, 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
+const early = `
+[agent]
+name = "early"
+[run]
+command = "/bin/sh"
+args = ["-c", "echo done"]
+[[preflight]]
+plugin = "late"
+`
+
+// TestPluginsInstalledLater: a daemon finds plugins that are installed while it runs, before the next event that names them, and a
+// run says why one cannot be asked.
+func TestPluginsInstalledLater(t *testing.T) {
+	h := newHouse(t)
+	h.write(".config/patchbay/agents/early/agent.toml", early)
+	c := h.open("")
+	run := func() job.Run {
+		t.Helper()
+		m, s, err := c.Jobs.Find("early", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Once: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	fails := func(want string) {
+		t.Helper()
+		if r := run(); r.Status != job.GivenUp || !strings.Contains(r.Attempts[0].Error, want) {
+			t.Errorf("%+v, want %q", r, want)
+		}
+	}
+	fails("preflight late: plugin not found: late")
+
+	path := h.plugin("late", "sink")
+	fails("preflight late: plugin late is no preflight plugin, but sink")
+
+	h.plugin("late", "notify") // written over: what it says of itself is asked again
+	fails("preflight late: plugin late is no preflight plugin, but notify")
+
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	fails("plugin not found: late")
+
+	h.plugin("late", "preflight")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fails("preflight late: plugin late is broken: it is not executable; chmod +x " + path)
+
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(); r.Status != job.Succeeded {
+		t.Errorf("%+v", r)
+	}
+	if given, err := os.ReadFile(filepath.Join(h.home, "late.given")); err != nil || !strings.Contains(string(given), `"kind":"preflight"`) {
+		t.Errorf("given %s, %v", given, err)
+	}
+}
+
+// TestDoctorOfTheDaemon: /v1/doctor tells of jobs too, of manifests and plugins as they are now.
+func TestDoctorOfTheDaemon(t *testing.T) {
+	h := newHouse(t)
+	c := h.open("")
+	diagnose := func() (problems []string) {
+		t.Helper()
+		d, err := inspect{c}.Doctor(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(d)
+		if err != nil || !json.Valid(data) {
+			t.Fatal(err)
+		}
+		for _, f := range d.(Diagnosis).Findings {
+			problems = append(problems, f.Plugin+" "+f.Where+" "+f.Problem)
+		}
+		return problems
+	}
+	if got := diagnose(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	path := h.write(".config/patchbay/agents/early/agent.toml", early)
+	want := "agent early " + path + ":7:3 preflight[0]: plugin not found: late"
+	if got := diagnose(); !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	h.plugin("late", "preflight")
+	if got := diagnose(); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
