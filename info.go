@@ -34,16 +34,21 @@ type PluginInfo struct {
 // PluginDetail is all there is to know about one plugin.
 type PluginDetail struct {
 	PluginInfo
-	Author       string            `json:"author"`
-	License      string            `json:"license"`
-	Homepage     string            `json:"homepage"`
-	Wiring       []Wire            `json:"wiring"`
-	Capabilities []Capability      `json:"capabilities"`
-	Mounts       []Mount           `json:"mounts"` // empty where it is not confined, or was not started yet
-	Health       string            `json:"health"`
-	Counters     Counters          `json:"counters"`
-	Problems     []dialect.Problem `json:"problems"`
-	Warnings     []dialect.Problem `json:"warnings"`
+	Author       string       `json:"author"`
+	License      string       `json:"license"`
+	Homepage     string       `json:"homepage"`
+	Wiring       []Wire       `json:"wiring"`
+	Knobs        []Knob       `json:"knobs"`
+	ConfigFiles  []string     `json:"config_files"` // where its config comes from; of two values the later file's counts
+	Capabilities []Capability `json:"capabilities"`
+	Mounts       []Mount      `json:"mounts"` // empty where it is not confined, or was not started yet
+	Health       string       `json:"health"`
+	Counters     Counters     `json:"counters"`
+
+	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
+
+	Problems []dialect.Problem `json:"problems"`
+	Warnings []dialect.Problem `json:"warnings"`
 }
 
 // A Wire is one hook on one point.
@@ -80,6 +85,7 @@ type Counters struct {
 	Errors               int64 `json:"errors"`
 	Timeouts             int64 `json:"timeouts"`
 	Restarts             int   `json:"restarts"`
+	Notifications        int64 `json:"notifications"`
 	NotificationsDropped int64 `json:"notifications_dropped"`
 }
 
@@ -105,11 +111,27 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
 		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
+	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), []dialect.Notification{}
+	if speaker, ok := e.plugin.(dialect.Notifier); ok {
+		d.Notifications = orEmpty(speaker.Notifications())
+	}
 	d.Counters = e.tally.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health
 	}
 	return d, nil
+}
+
+// configFiles are the files that have config for a plugin.
+func (h *Host) configFiles(e *entry) []string {
+	files := []string{}
+	user, project := h.setup.given.Load().layers(e.names)
+	for _, l := range []layer{user, project} {
+		if l.table != nil {
+			files = append(files, l.file)
+		}
+	}
+	return files
 }
 
 // Tools lists every tool of the plugins that are ready, by name.

@@ -30,6 +30,9 @@ func bearerOf(f dialect.Found) bearer {
 	return b
 }
 
+// shown is the name by which the plugin is shown.
+func (b bearer) shown() string { return cmp.Or(b.called, b.place) }
+
 // keys are the names under which the configuration may speak of the plugin. Of
 // two settings the one under the earlier key counts.
 func (b bearer) keys() []string {
@@ -170,16 +173,6 @@ func (own sections) env() []string {
 		env = []string{}
 	}
 	return env
-}
-
-// config is the first there is.
-func (own sections) config() map[string]any {
-	for _, s := range own {
-		if s.table.Config != nil {
-			return s.table.Config
-		}
-	}
-	return nil
 }
 
 // granted is the first list of capabilities that is given to the plugin, and those

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -37,6 +38,10 @@ type Options struct {
 	Paths []string
 	// NoSearch opens Paths alone.
 	NoSearch bool
+	// NoStart finds plugins and starts none: for those who want to know what there is, or to configure it.
+	NoStart bool
+	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May be nil.
+	OnNotification func(Notification)
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
 	// Storage is where plugins keep what they store, by a name that no two of them
@@ -47,6 +52,13 @@ type Options struct {
 	Needs func(Candidate) bool
 
 	system *sandbox.System // what can be enforced here; nil: found out. For tests
+}
+
+// A Notification is something that a plugin said unasked.
+type Notification struct {
+	Plugin  string `json:"plugin"`
+	Dialect string `json:"dialect"`
+	dialect.Notification
 }
 
 // A StorageQuota bounds what one plugin stores. Zero values stand for the defaults.
@@ -73,6 +85,7 @@ type setup struct {
 	dirs        config.Dirs
 	config      *config.Config
 	secrets     *config.Secrets
+	given       atomic.Pointer[given] // the config of plugins
 	projectRoot string
 	dialects    []dialect.Dialect // all of them: one value each for the life of the host
 }
@@ -123,7 +136,11 @@ func (s *setup) load() (err error) {
 	if s.config, err = config.Load(s.dirs.ConfigFile); err != nil {
 		return err
 	}
-	s.secrets, err = config.LoadSecrets(s.dirs.SecretsFile)
+	if s.secrets, err = config.LoadSecrets(s.dirs.SecretsFile); err != nil {
+		return err
+	}
+	g, err := s.loadGiven(s.config)
+	s.given.Store(g)
 	return err
 }
 
@@ -137,10 +154,8 @@ func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
 		Env:         own.env(),
 	}
 	var err error
-	if table := own.config(); table != nil {
-		if out.Config, err = json.Marshal(table); err != nil {
-			return out, fmt.Errorf("config of plugin %s: %w", b.place, err)
-		}
+	if out.Config, err = s.given.Load().config(b); err != nil {
+		return out, err
 	}
 	if table := s.systemConfig(b, all); table != nil {
 		if out.SystemConfig, err = json.Marshal(table); err != nil {

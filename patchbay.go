@@ -45,6 +45,8 @@ type Host struct {
 	wireMu  sync.Mutex               // held while its hooks are put on the bus
 	warned  map[string]bool          // what was logged about names; protected by turning
 
+	renewals renewals
+
 	system func() *sandbox.System // what can be enforced here; found out when it is first asked
 
 	closing sync.Once
@@ -251,7 +253,8 @@ func (h *Host) Close() error {
 	var err error
 	h.closing.Do(func() {
 		close(h.closed)
-		h.turning.Lock() // a refresh under way ends first, so that nobody is left out
+		h.renewals.all.Wait() // each ends when the host is closed
+		h.turning.Lock()      // a refresh under way ends first, so that nobody is left out
 		defer h.turning.Unlock()
 		err = h.shutdown()
 	})

@@ -19,6 +19,9 @@ import (
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
+	if h.setup.NoStart {
+		return
+	}
 	for {
 		admitted := r.admitted()
 		h.openAll(ctx, admitted, r.names)
@@ -103,6 +106,7 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		return
 	}
 	if err != nil {
+		err = h.setup.given.Load().placed(e.names, err)
 		e.fail(h.lacking(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		log.Warn("plugin left out", "err", err)

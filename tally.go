@@ -14,7 +14,7 @@ type tally struct {
 
 	mu      sync.Mutex // protects the fields below
 	running map[dialect.Plugin]struct{}
-	ended   dialect.Status // Restarts and NotificationsDropped of those that were closed
+	ended   dialect.Status // the counts of those that were closed
 }
 
 // join counts for a plugin that was opened.
@@ -37,6 +37,7 @@ func (t *tally) leave(p dialect.Plugin) {
 	delete(t.running, p)
 	status := p.Status()
 	t.ended.Restarts += status.Restarts
+	t.ended.Notifications += status.Notifications
 	t.ended.NotificationsDropped += status.NotificationsDropped
 }
 
@@ -45,10 +46,11 @@ func (t *tally) count() Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := Counters{Calls: t.Calls.Load(), Errors: t.Errors.Load(), Timeouts: t.Timeouts.Load(),
-		Restarts: t.ended.Restarts, NotificationsDropped: t.ended.NotificationsDropped}
+		Restarts: t.ended.Restarts, Notifications: t.ended.Notifications, NotificationsDropped: t.ended.NotificationsDropped}
 	for p := range t.running {
 		status := p.Status()
 		c.Restarts += status.Restarts
+		c.Notifications += status.Notifications
 		c.NotificationsDropped += status.NotificationsDropped
 	}
 	return c

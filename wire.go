@@ -167,6 +167,9 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.keeper.plugin(e.names.namespace(), e.own.limits())
 	}
+	if pass := h.setup.OnNotification; pass != nil {
+		rt.Notify = func(n dialect.Notification) { pass(Notification{e.names.shown(), e.found.Dialect, n}) }
+	}
 	rt.Settings = func(called string) (dialect.Settings, error) {
 		b := e.names
 		b.called = called

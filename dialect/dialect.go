@@ -206,7 +206,29 @@ type Status struct {
 	Health   string // "ok", "restarting", "failing", "unknown" where nobody has asked, or what the dialect knows
 	Err      error  // why it is not running, or why it last died
 
+	Notifications        int64 // that it sent and the host took
 	NotificationsDropped int64
+}
+
+// A Notification is something a plugin said unasked.
+type Notification struct {
+	Time     time.Time       `json:"time"`
+	Method   string          `json:"method"`
+	Params   json.RawMessage `json:"params"`   // in the place of long ones their beginning, as a text
+	Declared bool            `json:"declared"` // the plugin's manifest announces it
+}
+
+// A Notifier is a plugin that speaks unasked.
+type Notifier interface {
+	// Notifications are the last ones, oldest first.
+	Notifications() []Notification
+}
+
+// A Reconfigurer is a plugin that can be given another configuration while it runs.
+type Reconfigurer interface {
+	// Reconfigure returns when the plugin works with the new configuration, or says why it does not. Calls wait meanwhile;
+	// those under way come to their end first.
+	Reconfigure(ctx context.Context, s Settings) error
 }
 
 // Settings are what the configuration says about one plugin.
@@ -236,6 +258,7 @@ type Runtime struct {
 	Storage     Storage                               // the plugin's own; nil: it has none
 	Settings    func(called string) (Settings, error) // for a plugin that says only once it runs what it calls itself; may be nil
 	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
+	Notify      func(Notification)                    // is told what plugins say unasked and have announced; may be nil
 	HostVersion string
 	Dir         string // where the host does its work
 	ProjectRoot string // the project the host works in

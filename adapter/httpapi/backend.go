@@ -20,6 +20,7 @@ type Backend struct {
 	Turns    Turns
 	Inspect  Inspect
 	Calls    Calls
+	Plugins  Plugins
 	Events   Events
 	Jobs     Jobs
 }

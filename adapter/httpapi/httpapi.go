@@ -98,6 +98,9 @@ func (a *api) addRoutes() {
 	if a.Calls != nil {
 		a.addCalls()
 	}
+	if a.Plugins != nil {
+		a.addPlugins()
+	}
 	if a.Events != nil {
 		a.addEvents()
 	}

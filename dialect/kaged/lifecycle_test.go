@@ -117,7 +117,7 @@ func TestNotifications(t *testing.T) {
 	}
 	eventually(t, "both are there", func() bool { return len(p.Notifications()) == 2 })
 	all := p.Notifications()
-	if all[0].Method != "fake.tick" || all[0].Params != `{"n":1}` || !all[0].Declared || all[1].Method != "fake.rumour" || all[1].Declared {
+	if all[0].Method != "fake.tick" || string(all[0].Params) != `{"n":1}` || !all[0].Declared || all[1].Method != "fake.rumour" || all[1].Declared {
 		t.Errorf("notifications %+v", all)
 	}
 	eventually(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is kept first

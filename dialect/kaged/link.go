@@ -108,8 +108,8 @@ func (p *plugin) hello() *hello {
 		daemonVersion:    p.rt.HostVersion,
 		pluginName:       p.manifest.Name,
 		storageAvailable: p.storage.available(),
-		config:           p.settings.Config,
-		systemConfig:     p.settings.SystemConfig,
+		config:           p.given.Load().Config,
+		systemConfig:     p.given.Load().SystemConfig,
 	}
 	if p.rt.ProjectRoot != "" {
 		h.projects = []string{p.rt.ProjectID}
@@ -162,6 +162,10 @@ func withStderr(err error, process *proc.Process) error {
 // call makes one request of the process there is now. It is the one place that
 // does, but for the handshake, the ping and the farewell.
 func (p *plugin) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if err := p.gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer p.gate.leave()
 	l, err := p.kept.Get()
 	if err != nil {
 		return nil, hook.Failure(hook.Unavailable, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
 )
 
 const (
@@ -19,33 +20,32 @@ const (
 	warnedNames       = 100  // undeclared names that are warned of; beyond them a plugin is only noisy
 )
 
-// A Notification is something a plugin said unasked.
-type Notification struct {
-	Time     time.Time
-	Method   string
-	Params   string // JSON, cut where it is long
-	Declared bool   // in the manifest's notifications
-}
-
-// notifications keeps the last ones of a plugin and logs them. The wire has
+// notifications keeps the last ones of a plugin, logs them, and passes on those that the manifest declares. The wire has
 // already dropped what exceeds the rate.
 type notifications struct {
 	log      *slog.Logger
 	declared []string
+	pass     func(dialect.Notification) // may be nil
+	passed   atomic.Int64               // how many were taken
 	dropped  atomic.Int64
 
-	mu     sync.Mutex      // protects the fields below
-	last   []Notification  // oldest first
-	warned map[string]bool // undeclared names seen
+	mu     sync.Mutex             // protects the fields below
+	last   []dialect.Notification // oldest first
+	warned map[string]bool        // undeclared names seen
 }
 
 // take is called for each notification, in order.
 func (n *notifications) take(method string, params json.RawMessage) {
 	declared := slices.Contains(n.declared, method)
 	method = head(method, keptName)
-	n.keep(Notification{Time: time.Now(), Method: method, Params: head(string(params), keptParams), Declared: declared})
+	one := dialect.Notification{Time: time.Now().UTC(), Method: method, Params: shown(params), Declared: declared}
+	n.passed.Add(1)
+	n.keep(one)
 	if declared {
-		n.log.Debug("plugin notification", "method", method, "params", head(string(params), loggedParams))
+		n.log.Info("plugin notification", "method", method, "params", head(string(params), loggedParams))
+		if n.pass != nil {
+			n.pass(one)
+		}
 		return
 	}
 	if n.first(method) {
@@ -54,7 +54,18 @@ func (n *notifications) take(method string, params json.RawMessage) {
 	}
 }
 
-func (n *notifications) keep(one Notification) {
+// shown is a notification's params, and in the place of long ones their beginning, as a text.
+func shown(params json.RawMessage) json.RawMessage {
+	switch {
+	case len(params) == 0:
+		return json.RawMessage("null")
+	case len(params) > keptParams:
+		return rawjson.String(head(string(params), keptParams/2)) // quotes in it take twice the room
+	}
+	return params
+}
+
+func (n *notifications) keep(one dialect.Notification) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.last) == keptNotifications {
@@ -83,7 +94,7 @@ func (n *notifications) drop(count int) {
 	n.log.Warn("plugin notifications dropped: over the rate limit", "dropped", count, "total", total, "limit", notifyRate)
 }
 
-func (n *notifications) all() []Notification {
+func (n *notifications) all() []dialect.Notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.last)

@@ -27,6 +27,8 @@ var (
 	_ dialect.Examiner     = (*Dialect)(nil)
 
 	_ dialect.SettingsChecker = (*Dialect)(nil)
+	_ dialect.Reconfigurer    = (*plugin)(nil)
+	_ dialect.Notifier        = (*plugin)(nil)
 )
 
 // A plugin is an opened kaged plugin.
@@ -43,7 +45,14 @@ type plugin struct {
 	storage       *storage
 	notifications *notifications
 
+	given    atomic.Pointer[dialect.Settings] // the configuration for the next process
+	gate     gate                             // before calls, while a process is exchanged
+	renewing sync.Mutex                       // held by the one that exchanges it
+	renewal  renewal
+
 	closing atomic.Bool        // Close has begun
+	ended   chan struct{}      // closed when Close has begun
+	closed  sync.Once          // for ended
 	calm    context.CancelFunc // ends the health checks
 	beating sync.WaitGroup     // the goroutine of the health checks
 }
@@ -53,9 +62,9 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 	if granted == nil {
 		granted = m.Capabilities
 	}
-	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log,
+	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log, ended: make(chan struct{}),
 		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
-		notifications: &notifications{log: rt.Log, declared: m.Notifications},
+		notifications: &notifications{log: rt.Log, declared: m.Notifications, pass: rt.Notify},
 		storage: &storage{
 			log:   rt.Log,
 			store: rt.Storage,
@@ -63,6 +72,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
 		},
 	}
+	p.given.Store(&s)
 	return p
 }
 
@@ -72,10 +82,18 @@ func (p *plugin) open(ctx context.Context) error {
 		Open:  p.connect,
 		Close: (*link).close,
 		OnExit: func(exit proc.Exit, stderr string) {
-			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", lastLine(stderr))
+			if !p.renewal.waiting() {
+				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", lastLine(stderr))
+			}
 		},
-		OnRetry:   func(err error) { p.log.Warn("plugin cannot be restarted yet", "err", err) },
-		OnRestart: func(n int) { p.log.Info("plugin restarted", "restarts", n) },
+		OnRetry: func(err error) {
+			p.log.Warn("plugin cannot be restarted yet", "err", err)
+			p.renewal.tell(err)
+		},
+		OnRestart: func(n int) {
+			p.log.Info("plugin restarted", "restarts", n)
+			p.renewal.tell(nil)
+		},
 	})
 	if err != nil {
 		return err
@@ -162,7 +180,7 @@ func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply
 // Status is how the plugin is doing.
 func (p *plugin) Status() dialect.Status {
 	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok",
-		NotificationsDropped: p.notifications.dropped.Load()}
+		Notifications: p.notifications.passed.Load(), NotificationsDropped: p.notifications.dropped.Load()}
 	_, err := p.kept.Get()
 	if err == nil {
 		return st
@@ -178,12 +196,13 @@ func (p *plugin) Status() dialect.Status {
 }
 
 // Notifications are the last ones the plugin sent, oldest first.
-func (p *plugin) Notifications() []Notification { return p.notifications.all() }
+func (p *plugin) Notifications() []dialect.Notification { return p.notifications.all() }
 
 // Close says farewell and ends the process. It takes shutdown_timeout_sec and a
 // little at most. Calls under way end with an error.
 func (p *plugin) Close(ctx context.Context) error {
 	p.closing.Store(true)
+	p.closed.Do(func() { close(p.ended) })
 	p.calm()
 	p.beating.Wait()
 	p.kept.Stop(func(l *link, _ *proc.Process) {

@@ -86,7 +86,7 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
-	o.Host.Storage = c.storage()
+	o.Host.Storage, o.Host.OnNotification = c.storage(), c.heard
 	if c.Host, err = patchbay.Open(ctx, &o.Host); err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 	return result, nil
 }
 
+// BackupOf is where the text of a file from before its last edit is kept.
+func BackupOf(path string) string { return path + ".patchbay.bak" }
+
 // An edit is one file while it is being changed.
 type edit struct {
 	root   *os.Root
@@ -166,7 +169,7 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 // replace keeps the old text, and puts the new one in its place unless somebody else has done so.
 func (e *edit) replace(text []byte) (backup string, err error) {
 	if e.info != nil {
-		backup = e.name + ".patchbay.bak"
+		backup = BackupOf(e.name)
 		if err := e.write(backup, e.old, nil); err != nil {
 			return "", fmt.Errorf("backup: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
@@ -21,6 +22,7 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 	list := []sandbox.Place{
 		{Path: dirs.Config, Make: true},
 		{Path: dirs.ConfigFile, Hidden: !c.Server.Token.Empty()},
+		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: !c.Server.Token.Empty()},
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.DotagentSecrets(), Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},

@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// Plugins are what can be done with one plugin. They return ErrNoPlugin for one that is not there.
+type Plugins interface {
+	// CallMethod calls one of a plugin's own methods: `patchbay call`. ErrNoMethod.
+	CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error)
+	// SetKnob sets a knob: `plugin knob`. ErrNoKnob, *InvalidRequestError, ErrFileChanged.
+	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)
+	// Reload reads the plugin's config again and restarts it.
+	Reload(ctx context.Context, name string) (restarted bool, err error)
+}
+
+// A KnobSetting says what a knob is to be set to.
+type KnobSetting struct {
+	Key     string
+	Value   json.RawMessage // null: no value in this file any more
+	Project bool            // in the project's file
+}
+
+// What a plugin does not have.
+var (
+	ErrNoMethod = errors.New("no such method")
+	ErrNoKnob   = errors.New("no such knob")
+)
+
+// ErrFileChanged says that somebody else has changed the configuration file at the same time.
+var ErrFileChanged = errors.New("configuration file changed")
+
+type methodCall struct {
+	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
+	Body struct {
+		Method string          `json:"method" minLength:"1" maxLength:"256" doc:"One that the plugin declares."`
+		Params json.RawMessage `json:"params,omitempty" doc:"An object; {} where it is left out."`
+	}
+}
+
+type methodResult struct {
+	Plugin string          `json:"plugin"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  *string         `json:"error" doc:"null: the method answered."`
+}
+
+type knobSetting struct {
+	Name string `path:"name" maxLength:"256" doc:"The plugin's name."`
+	Key  string `path:"key" maxLength:"256" doc:"The knob's key."`
+	Body struct {
+		Value   json.RawMessage `json:"value" doc:"null takes the value out of the file: the knob goes back to its default."`
+		Project bool            `json:"project,omitempty" doc:"Write it into .patchbay/config.toml of the daemon's project."`
+	}
+}
+
+type reloaded struct {
+	Plugin    string `json:"plugin"`
+	Restarted bool   `json:"restarted"`
+}
+
+type knobChange struct {
+	_         struct{} `additionalProperties:"true"`
+	Plugin    string   `json:"plugin"`
+	Knob      knob     `json:"knob" doc:"As it stands now."`
+	File      string   `json:"file"`
+	Backup    string   `json:"backup"`
+	Changed   bool     `json:"changed"`
+	Restarted bool     `json:"restarted"`
+}
+
+type knob struct {
+	_       struct{}        `additionalProperties:"true"`
+	Key     string          `json:"key"`
+	Type    string          `json:"type" enum:"range,int_range,enum,boolean,text,multiline,model_alias,path"`
+	Label   string          `json:"label"`
+	BindsTo string          `json:"binds_to"`
+	Value   json.RawMessage `json:"value"`
+	Source  string          `json:"source" doc:"default, user or project; empty where it has no value."`
+	Default json.RawMessage `json:"default"`
+}
+
+func (a *api) addPlugins() {
+	const tag = "calls"
+	add(a, route{method: "POST", path: "/v1/plugins/{name}/call", id: "call-method", tag: tag, summary: "Call one of a plugin's own methods",
+		doc: "A method that answers with an error is 502, with the plugin's message.", shape: methodResult{}, errors: pluginErrors}, a.callMethod)
+	add(a, route{method: "PUT", path: "/v1/plugins/{name}/knobs/{key}", id: "set-knob", tag: tag, summary: "Set one of a plugin's knobs",
+		doc: "The value is written to config.toml, where everything else stays as it is, and the plugin is restarted between two calls. " +
+			"Changes within 300 ms are taken together.",
+		shape: knobChange{}, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
+	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
+		doc: "A plugin that is running is restarted with it between two calls; a broken one gets another try.", errors: pluginErrors}, a.reloadPlugin)
+}
+
+func (a *api) callMethod(ctx context.Context, in *methodCall) (*answer[methodResult], error) {
+	params, err := object("params", in.Body.Params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.Plugins.CallMethod(ctx, in.Name, in.Body.Method, params)
+	if errors.Is(err, ErrNoMethod) {
+		return nil, &problem{http.StatusNotFound, "Method not found: " + cut(in.Body.Method, maxName)}
+	}
+	if len(result) == 0 {
+		result = json.RawMessage("null")
+	}
+	return answered(methodResult{Plugin: in.Name, Method: in.Body.Method, Result: result}, named(err, in.Name))
+}
+
+func (a *api) setKnob(ctx context.Context, in *knobSetting) (*answer[json.RawMessage], error) {
+	change, err := a.Plugins.SetKnob(ctx, in.Name, KnobSetting{Key: in.Key, Value: in.Body.Value, Project: in.Body.Project})
+	switch {
+	case errors.Is(err, ErrNoKnob):
+		return nil, &problem{http.StatusNotFound, "Knob not found: " + cut(in.Key, maxName)}
+	case errors.Is(err, ErrFileChanged):
+		return nil, &problem{http.StatusConflict, err.Error()}
+	}
+	return encoded(change, named(err, in.Name))
+}
+
+func (a *api) reloadPlugin(ctx context.Context, in *pluginName) (*answer[reloaded], error) {
+	restarted, err := a.Plugins.Reload(ctx, in.Name)
+	return answered(reloaded{in.Name, restarted}, named(err, in.Name))
+}

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// ProjectFile is where a project keeps the configuration of plugins, below its root.
+const ProjectFile = ".patchbay/config.toml"
+
+// A Project is a project's own configuration: `[plugins.NAME] config = {…}` and nothing else. It comes with the project,
+// from whoever wrote that, so it grants nothing, starts nothing and holds no secrets.
+type Project struct {
+	Plugins map[string]map[string]any // what stands in config, by a plugin's name
+
+	source
+}
+
+// File is the path it was read from, whether or not there is a file.
+func (p *Project) File() string { return p.file }
+
+// LoadProject reads the configuration of the project at root. A missing file is an empty one. A link that leads out of
+// the project is an error, as is every key beside config.
+func LoadProject(root string) (*Project, error) {
+	path := filepath.Join(root, filepath.FromSlash(ProjectFile))
+	empty := &Project{source: source{file: path}}
+	data, err := readInside(root, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return empty, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseProject(path, data)
+}
+
+// readInside reads the file as long as no link leads out of the root.
+func readInside(root, path string) ([]byte, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	info, err := dir.Stat(filepath.FromSlash(ProjectFile))
+	if err != nil && strings.Contains(err.Error(), "escapes") {
+		return nil, &Error{Problems: []Problem{{File: path, Message: "is a link that leads out of the project",
+			Fix: "put the file itself there, or remove it"}}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{Problems: []Problem{{File: path, Message: plainfile.ErrKind.Error()}}}
+	}
+	f, err := dir.Open(filepath.FromSlash(ProjectFile))
+	if err != nil {
+		return nil, fmt.Errorf("project config: %w", err)
+	}
+	defer f.Close()
+	return tomlfile.Read(f, path)
+}
+
+// ParseProject reads the text of a project's configuration.
+func ParseProject(path string, data []byte) (*Project, error) {
+	top, err := tomlfile.Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Plugins: make(map[string]map[string]any)}
+	onlyKeys(top, "plugins")
+	plugins := top.Table("plugins")
+	for _, name := range slices.Sorted(slices.Values(plugins.Names())) {
+		t := plugins.Table(name)
+		onlyKeys(t, "config")
+		if config := t.Free("config"); config != nil {
+			p.Plugins[name] = config
+		}
+	}
+	if err := top.Err(); err != nil {
+		return nil, err
+	}
+	p.file, p.position = path, top.Position
+	return p, nil
+}
+
+// onlyKeys complains of every other key: whoever writes it relies on it.
+func onlyKeys(t *tomlfile.Table, allowed string) {
+	for _, name := range slices.Sorted(slices.Values(t.Names())) {
+		if name != allowed {
+			t.Raw(name)
+			t.Bad(name, "put it into your own config.toml", "a project's configuration has nothing but [plugins.NAME] config")
+		}
+	}
+}
+
+// ParseConfig reads the text of a config.toml.
+func ParseConfig(path string, data []byte) (*Config, error) { return parseConfig(path, data) }
+
+// Over is one table of values with another one over it: tables are taken together, everything else is replaced.
+func Over(below, above map[string]any) map[string]any {
+	if below == nil || above == nil {
+		if above == nil {
+			return below
+		}
+		return above
+	}
+	out := maps.Clone(below)
+	for name, value := range above {
+		old, isTable := out[name].(map[string]any)
+		if table, ok := value.(map[string]any); ok && isTable {
+			value = Over(old, table)
+		}
+		out[name] = value
+	}
+	return out
+}

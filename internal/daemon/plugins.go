@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+)
+
+// plugins are what can be done with one plugin.
+type plugins struct{ *Core }
+
+func (p plugins) CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
+	detail, err := p.Host.Plugin(name)
+	switch {
+	case errors.Is(err, patchbay.ErrNotFound):
+		return nil, httpapi.ErrNoPlugin
+	case err != nil:
+		return nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have one of that name
+	case !slices.Contains(detail.Methods, method):
+		return nil, httpapi.ErrNoMethod
+	}
+	return p.Host.CallMethod(ctx, name, method, params)
+}
+
+func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting) (any, error) {
+	if _, err := p.Host.Plugin(name); errors.Is(err, patchbay.ErrNotFound) {
+		return nil, httpapi.ErrNoPlugin
+	}
+	change, err := p.Host.SetKnob(ctx, name, patchbay.KnobSetting{Key: s.Key, Value: s.Value, Project: s.Project})
+	if change != nil && change.Changed {
+		p.post("plugin.configured", "", map[string]any{"plugin": change.Plugin, "knob": s.Key, "file": change.File, "restarted": change.Restarted})
+	}
+	if err != nil {
+		return nil, knobError(err)
+	}
+	return change, nil
+}
+
+// knobError puts an error into the words of the routes.
+func knobError(err error) error {
+	switch {
+	case errors.Is(err, patchbay.ErrNotFound):
+		return httpapi.ErrNoKnob
+	case errors.Is(err, editfile.ErrChanged):
+		return fmt.Errorf("%w: %w", httpapi.ErrFileChanged, err)
+	case errors.Is(err, patchbay.ErrBadValue), errors.Is(err, editfile.ErrPath):
+		return &httpapi.InvalidRequestError{Reason: err.Error()}
+	}
+	return reloadError(err)
+}
+
+func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
+	restarted, err := p.Host.Reload(ctx, name)
+	if errors.Is(err, patchbay.ErrNotFound) {
+		return false, httpapi.ErrNoPlugin
+	}
+	return restarted, reloadError(err)
+}
+
+// reloadError tells what is wrong with a file, or with the plugin.
+func reloadError(err error) error {
+	if _, ok := errors.AsType[*config.Error](err); ok {
+		return &httpapi.UnavailableError{Reason: err.Error()}
+	}
+	if _, ok := errors.AsType[*hook.Error](err); ok || err == nil {
+		return err
+	}
+	return &httpapi.UnavailableError{Reason: err.Error()}
+}
+
+// heard keeps what plugins say unasked.
+func (c *Core) heard(n patchbay.Notification) { c.post("plugin.notification", "", n) }

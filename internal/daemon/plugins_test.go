@@ -1,0 +1,173 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// kagedHouse has a kaged plugin with knobs, a method, a notification, a tool that tells its _context and one that crashes.
+func kagedHouse(t *testing.T) house {
+	plugtest.NeedTool(t, "sh")
+	h := newHouse(t)
+	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n")
+	h.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
+version: 1.0.0
+kaged_api: 1
+description: tells its config
+command: [sh, run.sh]
+methods: [notes.config, notes.refuse]
+notifications: [notes.asked]
+hooks: [on_session_start]
+config_schema: {type: object, properties: {level: {type: integer}}}
+knobs: {level: {type: int_range, label: Level, min: 0, max: 9, default: 1, binds_to: config.level}}
+tools:
+  - {name: crash, description: ends the plugin, parameters_schema: {type: object}}
+  - {name: where, description: tells its _context, parameters_schema: {type: object}}
+`)
+	h.write(".local/share/kaged/plugins/notes/run.sh", `while IFS= read -r line; do
+  id=${line#*'"id":'}; id=${id%%[,\}]*}
+  case "$line" in
+  *'"method":"initialized"'*) continue ;;
+  *'"method":"initialize"'*)
+    conf=${line#*'"config":'}; conf=${conf%%',"system_config"'*}
+    result='{"name":"notes","version":"1.0.0","api_version":1,"methods":["notes.config","notes.refuse"],"notifications":["notes.asked"],"capabilities_used":[]}' ;;
+  *'"method":"notes.config"'*) printf '{"jsonrpc":"2.0","method":"notes.asked","params":{"n":1}}\n'; result="$conf" ;;
+  *'"method":"notes.refuse"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"I would rather not"}}\n' "$id"; continue ;;
+  *'"method":"notes.where"'*) result="{${line#*'"params":{'}"; result=${result%\}} ;;
+  *'"method":"kaged.hook.on_session_start"'*) printf '%s\n' "$line" > started.json; result=null ;;
+  *'"method":"notes.crash"'*) echo 'out of ink' >&2; exit 3 ;;
+  *) result='{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+`)
+	return h
+}
+
+func TestAPluginsMethodsOverHTTP(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	for _, tc := range []struct {
+		rule, path, body string
+		status           int
+		says             string
+	}{
+		{"a method answers", "/v1/plugins/notes/call", `{"method":"notes.config"}`, 200, `{"plugin":"notes","method":"notes.config","result":{"level":1},"error":null}`},
+		{"params are an object", "/v1/plugins/notes/call", `{"method":"notes.config","params":[1]}`, 422, "params"},
+		{"a method that is not declared", "/v1/plugins/notes/call", `{"method":"notes.nope"}`, 404, "Method not found: notes.nope"},
+		{"a plugin that is not there", "/v1/plugins/nope/call", `{"method":"a.b"}`, 404, "Plugin not found: nope"},
+		{"an error of the plugin's", "/v1/plugins/notes/call", `{"method":"notes.refuse"}`, 502, "I would rather not"},
+	} {
+		got := s.do("POST", tc.path, tc.body)
+		if got.status != tc.status || !strings.Contains(got.body, tc.says) {
+			t.Errorf("%s: %d %s", tc.rule, got.status, got.body)
+		}
+	}
+}
+
+// TestACrashDuringAToolCallIsThePlugins: the daemon is well, and says which plugin is not.
+func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":{}}`)
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"success":true`) || !strings.Contains(got.body, `"error":null`) {
+		t.Errorf("a call that succeeds: %d %s", got.status, got.body)
+	}
+	got = s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
+	if got.status != http.StatusBadGateway || !strings.Contains(got.body, "plugin notes") || !strings.Contains(got.body, "out of ink") {
+		t.Errorf("a crash: %d %s", got.status, got.body)
+	}
+}
+
+// TestANotificationIsAnEvent: on /v1/events, and counted and listed among what there is to know about the plugin.
+func TestANotificationIsAnEvent(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	resp, err := s.client.Get("http://" + s.addr + "/v1/events?after=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	kind := ""
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = name
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind == "plugin.notification" {
+			if !strings.Contains(data, `"plugin":"notes"`) || !strings.Contains(data, `"method":"notes.asked"`) || !strings.Contains(data, `"params":{"n":1}`) {
+				t.Errorf("the event is %s", data)
+			}
+			break
+		}
+	}
+	if kind != "plugin.notification" {
+		t.Errorf("the last event was %q", kind)
+	}
+	if got := s.do("GET", "/v1/plugins/notes", ""); !strings.Contains(got.body, `"notifications":1`) || !strings.Contains(got.body, `"method":"notes.asked"`) {
+		t.Errorf("plugin info: %s", got.body)
+	}
+}
+
+func TestKnobsOverHTTP(t *testing.T) {
+	h := kagedHouse(t)
+	s := h.serve("", Limits{})
+	got := s.do("PUT", "/v1/plugins/notes/knobs/level", `{"value":7}`)
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"restarted":true`) || !strings.Contains(got.body, `"value":7`) {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if text, err := os.ReadFile(filepath.Join(h.home, ".config/patchbay/config.toml")); err != nil || string(text) != "sandbox = \"off\"\n\n[plugins.notes.config]\nlevel = 7\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); !strings.Contains(got.body, `"result":{"level":7}`) {
+		t.Errorf("the plugin works with %s", got.body)
+	}
+	for path, says := range map[string]string{"/v1/plugins/notes/knobs/level": "must be from 0 to 9", "/v1/plugins/notes/knobs/nope": "Knob not found: nope",
+		"/v1/plugins/nope/knobs/level": "Plugin not found: nope"} {
+		if got := s.do("PUT", path, `{"value":10}`); got.status/100 != 4 || !strings.Contains(got.body, says) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 3 }\n")
+	if got := s.do("POST", "/v1/plugins/notes/reload", ``); got.status != http.StatusOK || !strings.Contains(got.body, `"restarted":true`) {
+		t.Errorf("reload: %d %s", got.status, got.body)
+	}
+	if got := s.do("GET", "/v1/plugins/notes", ""); !strings.Contains(got.body, `"value":3,"source":"user"`) {
+		t.Errorf("plugin info: %s", got.body)
+	}
+}
+
+// TestASessionsProject: a session that works in another project than the daemon says so in its hooks' _context.
+func TestASessionsProject(t *testing.T) {
+	h := kagedHouse(t)
+	s := h.serve("", Limits{})
+	project := filepath.Dir(h.write("work/garden/.git/HEAD", "ref: refs/heads/main\n"))
+	project = filepath.Dir(project)
+	var made struct{ ID string }
+	body, _ := json.Marshal(map[string]string{"working_dir": project})
+	if err := json.Unmarshal([]byte(s.do("POST", "/session", string(body)).body), &made); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.do("POST", "/session/"+made.ID+"/message", `{"text":"hello"}`); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	text, err := os.ReadFile(filepath.Join(h.home, ".local/share/kaged/plugins/notes/started.json"))
+	var call struct {
+		Params struct {
+			Root    string            `json:"project_root"`
+			Context map[string]string `json:"_context"`
+		}
+	}
+	if err != nil || json.Unmarshal(text, &call) != nil {
+		t.Fatalf("%s, %v", text, err)
+	}
+	if c := call.Params.Context; call.Params.Root != project || c["project_root"] != project || c["project_id"] != "garden" || c["session_id"] != made.ID {
+		t.Errorf("on_session_start was told %s", text)
+	}
+}
