@@ -134,11 +134,17 @@ func (p *plugin) lend(ctx context.Context, i *interpreter) error {
 	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
 }
 
-// hung ends an interpreter that a file has blocked as it was loaded. That file
-// is not loaded again until it is changed.
+// hung ends an interpreter that is blocked as a file is loaded. The file that has
+// blocked it is not loaded again until it is changed. Where that was a handler of
+// another plugin, this one has lost its interpreter, and is to blame for nothing.
 func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
 	i.kill()
-	err := hook.Failure(hook.Timeout, fmt.Errorf("%s took more than %s to load", p.path, p.runner.loadTimeout))
+	at := p.runner.culprit(i.process.Stderr(), p.path)
+	if at.path != "" && at.path != p.path {
+		p.runner.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
+		return hook.Failure(hook.Crash, fmt.Errorf("the interpreter was blocked at %s", at))
+	}
+	err := tooLong(p.path, at, p.runner.loadTimeout)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.file, p.fault, p.hangs = file, err, true
@@ -217,7 +223,7 @@ func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 		return nil
 	}
 	err := p.load(ctx, i, methodLoad)
-	if _, ok := errors.AsType[*LoadError](err); ok {
+	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // which has cost the interpreter
 		p.log.Warn("plugin is out of order", "err", err)
 		p.fail(err)
 		return nil
