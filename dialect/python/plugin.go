@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -45,15 +46,17 @@ type plugin struct {
 	pass    []string      // names and patterns of variables beside the usual ones
 	closing sync.Once
 
-	refreshing sync.Mutex // held by who looks whether the file has changed
-	looked     time.Time  // when that was; protected by refreshing
-	missing    bool       // the file was gone then; protected by refreshing
+	refreshing sync.Mutex  // held by who looks whether the file has changed
+	looked     time.Time   // when that was; protected by refreshing
+	missing    bool        // the file could not be looked at then; protected by refreshing
+	gone       atomic.Bool // it was removed: the plugin does not act
 
-	mu    sync.Mutex // protects the fields below
-	about description
-	file  os.FileInfo // as it was when it was last loaded, or could not be
-	fault error       // why it is out of order; nil: it works
-	hangs bool        // this file blocked an interpreter as it was loaded
+	mu      sync.Mutex // protects the fields below
+	about   description
+	file    os.FileInfo // as it was when it was last loaded, or could not be
+	fault   error       // why it is out of order; nil: it works
+	hangs   bool        // this file blocked an interpreter as it was loaded
+	request string      // of the last event
 }
 
 // A description is what the runner tells of a loaded plugin.
@@ -304,6 +307,9 @@ func (p *plugin) wire(t *translation) hook.Hook {
 // ask takes one event to the plugin and its answer back.
 func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	p.refresh(ctx, t.hook == onBegin)
+	if p.gone.Load() {
+		return hook.Reply{Notes: []string{"its file was removed: it does not act"}}, nil
+	}
 	if err := p.outOfOrder(); err != nil {
 		return hook.Reply{}, hook.Failure(hook.Unavailable, err)
 	}
