@@ -132,7 +132,19 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	if err != nil {
 		return nil, fmt.Errorf("%s: payload: %w", point, err)
 	}
+	if point == hook.TurnBegin {
+		h.lookAgain(ctx)
+	}
 	return h.bus.Fire(ctx, point, raw)
+}
+
+// lookAgain lets plugins look at their files before a turn begins.
+func (h *Host) lookAgain(ctx context.Context) {
+	for _, e := range h.roster().entries {
+		if p, ok := e.plugin.(dialect.Refresher); ok {
+			p.Refresh(ctx)
+		}
+	}
 }
 
 // Wants tells whether any plugin would be asked at point with this payload. A

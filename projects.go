@@ -36,12 +36,11 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("working directory %s: not a directory", dir), err)
 	}
-	s := *h.setup
-	s.Dir, s.dialects = dir, dialects()
-	if err := s.place(); err != nil {
+	s, err := h.setup.in(dir)
+	if err != nil {
 		return nil, err
 	}
-	other := &Host{setup: &s, procs: h.procs, keeper: h.keeper, tallies: h.tallies, system: h.system, guest: true,
+	other := &Host{setup: s, procs: h.procs, keeper: h.keeper, tallies: h.tallies, system: h.system, guest: true,
 		closed: make(chan struct{})}
 	h.turning.Lock()
 	other.warned = maps.Clone(h.warned)
@@ -49,5 +48,20 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if err := other.refresh(ctx, s.names()); err != nil {
 		return nil, errors.Join(err, other.Close())
 	}
+	return other, nil
+}
+
+// in is the setup of the same plugins in another directory, with the config of that directory's project.
+func (s *setup) in(dir string) (*setup, error) {
+	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, dialects: dialects()}
+	other.Dir = dir
+	if err := other.place(); err != nil {
+		return nil, err
+	}
+	g, err := other.loadGiven(s.given.Load().user)
+	if err != nil {
+		return nil, err
+	}
+	other.given.Store(g)
 	return other, nil
 }

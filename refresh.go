@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/patchbay-dev/patchbay/dialect"
 )
 
 // Refresh looks for plugins again: those that have come are opened, those whose
@@ -18,7 +20,40 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
 		dialects = h.setup.names()
 	}
+	if h.settled(dialects) {
+		return nil
+	}
 	return h.refresh(ctx, dialects)
+}
+
+// settled tells whether the plugins of these dialects are as they were found
+// last: nothing has come, gone or been mended. It looks and locks nothing, so
+// that it can be asked before every turn.
+func (h *Host) settled(dialects []string) bool {
+	chosen, err := h.setup.chosen()
+	if err != nil || h.setup.NoSearch || len(h.setup.Paths) > 0 || h.isClosed() {
+		return false
+	}
+	r := h.roster()
+	for _, d := range chosen {
+		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), d.Find(h.setup.env)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *roster) settled(name string, found []dialect.Found) bool {
+	known := 0
+	for _, e := range r.entries {
+		if e.found.Dialect == name {
+			known++
+		}
+	}
+	return known == len(found) && !slices.ContainsFunc(found, func(f dialect.Found) bool {
+		e := r.at(f)
+		return e == nil || e.deserves(stampOf(f.Path))
+	})
 }
 
 // refresh makes a new roster and puts it in the place of the old one.

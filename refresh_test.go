@@ -3,6 +3,7 @@ package patchbay_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +117,9 @@ func TestSources(t *testing.T) {
 	}
 	if got := final(); got != `{"text":"x FIN"}` {
 		t.Errorf("saved again, the new code is at work: %s", got)
+	}
+	if there, err := host.CreateSource(ctx, "footer", footer); !errors.Is(err, fs.ErrExist) || there.Path != saved.Path {
+		t.Errorf("a file was written over: %+v, %v", there, err)
 	}
 	_, err = host.SaveSource(ctx, "footer", "def broken(:\n")
 	if code, ok := errors.AsType[*patchbay.CodeError](err); !ok || code.Problem.Line != 1 {

@@ -137,6 +137,19 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	return checked, err
 }
 
+// CreateSource does what [Host.SaveSource] does for a plugin that has no file yet. Where there is one, all stays as it is, and
+// the error wraps [fs.ErrExist].
+func (h *Host) CreateSource(ctx context.Context, name, content string) (Source, error) {
+	path, err := python.Path(h.setup.env, name)
+	if err != nil {
+		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return Source{Name: name, File: name, Path: path}, fmt.Errorf("plugin %s: %w: %s", name, fs.ErrExist, path)
+	}
+	return h.SaveSource(ctx, name, content)
+}
+
 // loadDraft runs code as the plugin of that name is run when it is loaded.
 func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, error) {
 	path, err := python.Path(h.setup.env, name)

@@ -175,6 +175,12 @@ type Connector interface {
 	Connect(name string, p hook.Point) (hook.Hook, error)
 }
 
+// A Refresher is a plugin that looks at its files again where a turn begins, so
+// that what was changed acts from then on.
+type Refresher interface {
+	Refresh(ctx context.Context)
+}
+
 // A Limited dialect runs at most so many of the plugins that Find lists.
 // Those that are disabled or do not start take no place.
 type Limited interface {

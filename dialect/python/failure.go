@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -17,7 +19,34 @@ import (
 type LoadError struct {
 	Problem dialect.Problem
 
-	reaches bool // it failed over something outside of itself
+	reaches bool      // it failed over something outside of itself
+	kind    hook.Kind // how it took the interpreter with it; "": it did not
+}
+
+// Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter ([hook.Crash]).
+func (e *LoadError) Unwrap() error {
+	if e.kind == "" {
+		return nil
+	}
+	return e.kind
+}
+
+// tooLong is the error of code that did not come to its end when it was loaded.
+func tooLong(path string, at place, within time.Duration) error {
+	return stopped(hook.Timeout, path, at, fmt.Sprintf("%s took more than %s to load", filepath.Base(path), within))
+}
+
+// fatal is the error of code that ended the interpreter when it was loaded.
+func fatal(path string, process *proc.Process) error {
+	return stopped(hook.Crash, path, place{}, "the code ended the interpreter: "+process.Exit().String())
+}
+
+func stopped(kind hook.Kind, path string, at place, message string) error {
+	e := &LoadError{kind: kind, Problem: dialect.Problem{Path: path, Message: message}}
+	if at.path != "" {
+		e.Problem.Line, e.Problem.Column = at.line, 1
+	}
+	return e
 }
 
 // Error is the place and what is wrong there, as compilers write it.

@@ -93,7 +93,7 @@ func FuzzCulprit(f *testing.F) {
 	}
 	r := &runner{plugins: []*plugin{{name: "p", path: "/p.py"}}}
 	f.Fuzz(func(t *testing.T, stack string) {
-		got := r.culprit(stack)
+		got := r.culprit(stack, "").String()
 		if got != "an unknown place" && (!strings.HasPrefix(got, "p.py:") || strings.Contains(got, "\n") || !strings.Contains(stack, `"/p.py"`)) {
 			t.Errorf("%q: %q", stack, got)
 		}

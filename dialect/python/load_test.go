@@ -240,16 +240,25 @@ func TestValidate(t *testing.T) {
 			}
 		})
 	}
-	t.Run("code that hangs", func(t *testing.T) {
-		if _, err := validate("a", "while True: pass"); !errors.Is(err, hook.Timeout) {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("code that crashes", func(t *testing.T) {
-		if _, err := validate("a", "import os; os._exit(9)"); !errors.Is(err, hook.Crash) {
-			t.Errorf("error %v", err)
-		}
-	})
+	for _, c := range []struct {
+		name, content, message string
+		kind                   hook.Kind
+		line                   int
+	}{
+		{"code that hangs", "import time\nwhile True: pass", "a.py took more than 2s to load", hook.Timeout, 2},
+		{"code that waits", "import time\n\ntime.sleep(600)", "a.py took more than 2s to load", hook.Timeout, 3},
+		{"code that ends the interpreter", "import os; os._exit(9)", "the code ended the interpreter: exit code 9", hook.Crash, 0},
+		{"code that kills it", "import os; os.kill(os.getpid(), 9)", "the code ended the interpreter: ", hook.Crash, 0},
+		{"code that cuts the wire", "import os; os.closerange(3, 64)", "the code ended the interpreter: ", hook.Crash, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := validate("a", c.content)
+			fault, ok := errors.AsType[*LoadError](err)
+			if !ok || !strings.HasPrefix(fault.Problem.Message, c.message) || !errors.Is(err, c.kind) || fault.Problem.Line != c.line {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
 	t.Run("nothing was saved", func(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(s.home, ".agent")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("stat: %v", err)

@@ -2,10 +2,7 @@ package python
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -76,21 +73,4 @@ func levelOf(letter string) slog.Level {
 		return slog.LevelError
 	}
 	return slog.LevelInfo
-}
-
-// frame is a line of the stack that an interpreter writes when it is ended.
-var frame = regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (\S+)$`)
-
-// culprit is where in which plugin a blocked interpreter was: the innermost
-// frame that is a plugin's.
-func (r *runner) culprit(stderr string) string {
-	frames := frame.FindAllStringSubmatch(stderr, -1)
-	for _, f := range frames {
-		for _, p := range r.opened() {
-			if f[1] == p.path {
-				return fmt.Sprintf("%s:%s in %s", filepath.Base(f[1]), f[2], f[3])
-			}
-		}
-	}
-	return "an unknown place"
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -45,15 +46,17 @@ type plugin struct {
 	pass    []string      // names and patterns of variables beside the usual ones
 	closing sync.Once
 
-	refreshing sync.Mutex // held by who looks whether the file has changed
-	looked     time.Time  // when that was; protected by refreshing
-	missing    bool       // the file was gone then; protected by refreshing
+	refreshing sync.Mutex  // held by who looks whether the file has changed
+	looked     time.Time   // when that was; protected by refreshing
+	missing    bool        // the file could not be looked at then; protected by refreshing
+	gone       atomic.Bool // it was removed: the plugin does not act
 
-	mu    sync.Mutex // protects the fields below
-	about description
-	file  os.FileInfo // as it was when it was last loaded, or could not be
-	fault error       // why it is out of order; nil: it works
-	hangs bool        // this file blocked an interpreter as it was loaded
+	mu      sync.Mutex // protects the fields below
+	about   description
+	file    os.FileInfo // as it was when it was last loaded, or could not be
+	fault   error       // why it is out of order; nil: it works
+	hangs   bool        // this file blocked an interpreter as it was loaded
+	request string      // of the last event
 }
 
 // A description is what the runner tells of a loaded plugin.
@@ -134,11 +137,17 @@ func (p *plugin) lend(ctx context.Context, i *interpreter) error {
 	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
 }
 
-// hung ends an interpreter that a file has blocked as it was loaded. That file
-// is not loaded again until it is changed.
+// hung ends an interpreter that is blocked as a file is loaded. The file that has
+// blocked it is not loaded again until it is changed. Where that was a handler of
+// another plugin, this one has lost its interpreter, and is to blame for nothing.
 func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
 	i.kill()
-	err := hook.Failure(hook.Timeout, fmt.Errorf("%s took more than %s to load", p.path, p.runner.loadTimeout))
+	at := p.runner.culprit(i.process.Stderr(), p.path)
+	if at.path != "" && at.path != p.path {
+		p.runner.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
+		return hook.Failure(hook.Crash, fmt.Errorf("the interpreter was blocked at %s", at))
+	}
+	err := tooLong(p.path, at, p.runner.loadTimeout)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.file, p.fault, p.hangs = file, err, true
@@ -217,7 +226,7 @@ func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
 		return nil
 	}
 	err := p.load(ctx, i, methodLoad)
-	if _, ok := errors.AsType[*LoadError](err); ok {
+	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // which has cost the interpreter
 		p.log.Warn("plugin is out of order", "err", err)
 		p.fail(err)
 		return nil
@@ -298,6 +307,9 @@ func (p *plugin) wire(t *translation) hook.Hook {
 // ask takes one event to the plugin and its answer back.
 func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	p.refresh(ctx, t.hook == onBegin)
+	if p.gone.Load() {
+		return hook.Reply{Notes: []string{"its file was removed: it does not act"}}, nil
+	}
 	if err := p.outOfOrder(); err != nil {
 		return hook.Reply{}, hook.Failure(hook.Unavailable, err)
 	}

@@ -67,8 +67,14 @@ func (s *stage) write(name, text string) (path string) {
 func (s *stage) open(settings dialect.Settings) *stage {
 	s.t.Helper()
 	s.limit = settings.Timeout
+	return s.openEach(func(string) dialect.Settings { return settings })
+}
+
+// openEach opens every plugin with settings of its own.
+func (s *stage) openEach(settings func(name string) dialect.Settings) *stage {
+	s.t.Helper()
 	for _, f := range s.dialect.Find(s.rt.Env) {
-		p, err := s.dialect.Open(s.t.Context(), f, settings, s.runtime(f.Name))
+		p, err := s.dialect.Open(s.t.Context(), f, settings(f.Name), s.runtime(f.Name))
 		if err != nil {
 			s.errs[f.Name] = err
 			continue

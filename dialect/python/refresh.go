@@ -2,15 +2,24 @@ package python
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
+// Refresh loads the file again where it has changed: a turn begins.
+func (p *plugin) Refresh(ctx context.Context) { p.refresh(ctx, true) }
+
 // refresh loads the file again where it has changed: at the beginning of every
-// turn (now), and otherwise when it was not looked at for a while. A call that
-// comes as another one looks goes on with the old code, unless a turn begins.
-func (p *plugin) refresh(ctx context.Context, now bool) {
+// turn (begins), at the first event of every other request, and otherwise when
+// it was not looked at for a while. A call that comes as another one looks goes
+// on with the old code, unless it is the first of its request.
+func (p *plugin) refresh(ctx context.Context, begins bool) {
+	now := p.enters(hook.Request(ctx)) || begins
 	if now {
 		p.refreshing.Lock()
 	} else if !p.refreshing.TryLock() {
@@ -26,21 +35,43 @@ func (p *plugin) refresh(ctx context.Context, now bool) {
 	}
 }
 
+// enters tells whether a request is another one than the last event was of.
+func (p *plugin) enters(request string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	other := request != "" && request != p.request
+	p.request = request
+	return other
+}
+
 // changed looks at the file. The caller holds refreshing.
 func (p *plugin) changed() bool {
-	file, err := os.Stat(p.path)
+	file, err := p.look()
 	if err != nil {
 		if !p.missing {
-			p.log.Warn("plugin's file is gone, its code stays", "err", err)
+			p.log.Warn("plugin's file cannot be looked at", "err", err, "removed", errors.Is(err, fs.ErrNotExist))
 		}
 		p.missing = true
+		p.gone.Store(errors.Is(err, fs.ErrNotExist)) // one that cannot be read is still there
 		return false
 	}
 	p.missing = false
+	p.gone.Store(false)
 	p.mu.Lock()
 	was := p.file
 	p.mu.Unlock()
 	return !os.SameFile(was, file) || !was.ModTime().Equal(file.ModTime()) || was.Size() != file.Size()
+}
+
+// look is the file's state. An editor may take the old file away before it puts
+// the new one in its place: a file is removed where it does not come back.
+func (p *plugin) look() (os.FileInfo, error) {
+	file, err := os.Stat(p.path)
+	for waited := time.Duration(0); errors.Is(err, fs.ErrNotExist) && !p.missing && waited < replaceWait; waited += replaceWait / 10 {
+		time.Sleep(replaceWait / 10)
+		file, err = os.Stat(p.path)
+	}
+	return file, err
 }
 
 // reload loads a changed file; one that is at fault leaves the old code where it is.

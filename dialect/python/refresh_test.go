@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,13 +34,27 @@ func TestAChangedFileIsLoadedAgain(t *testing.T) {
 }
 
 func TestALookIsTakenOnlyNowAndThen(t *testing.T) {
-	s := only(t, fmt.Sprintf(appends, "old"))
-	p := s.plugins[0].(*plugin)
-	p.looked = time.Now().Add(time.Hour)
-	s.write("only", fmt.Sprintf(appends, "new"))
-	for range 3 {
-		if got := s.final("r", "x"); got != "x old" {
-			t.Errorf("text %q", got)
+	for _, request := range []string{"r", ""} {
+		s := only(t, fmt.Sprintf(appends, "old"))
+		s.final(request, "x")
+		p := s.plugins[0].(*plugin)
+		p.looked = time.Now().Add(time.Hour)
+		s.write("only", fmt.Sprintf(appends, "new"))
+		for range 3 {
+			if got := s.final(request, "x"); got != "x old" {
+				t.Errorf("within request %q: text %q", request, got)
+			}
+		}
+	}
+}
+
+// TestAnEditActsOnTheNextTurn: however soon that comes, and whichever hooks the plugin has.
+func TestAnEditActsOnTheNextTurn(t *testing.T) {
+	s := only(t, fmt.Sprintf(appends, "0"))
+	for i := 1; i <= 5; i++ {
+		s.write("only", fmt.Sprintf(appends, fmt.Sprint(i)))
+		if got, want := s.final(fmt.Sprintf("r%d", i), "x"), fmt.Sprintf("x %d", i); got != want {
+			t.Errorf("turn %d: %q", i, got)
 		}
 	}
 }
@@ -85,7 +100,7 @@ func TestAReloadThatHangsCostsTheInterpreter(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsGoneKeepsItsCode(t *testing.T) {
+func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	s := newStage(t)
 	path := s.write("only", begins+fmt.Sprintf(appends, "old"))
 	s.open(dialect.Settings{})
@@ -95,11 +110,43 @@ func TestAFileThatIsGoneKeepsItsCode(t *testing.T) {
 	for range 2 {
 		s.fire("r", hook.TurnBegin, `{}`)
 	}
-	if got := s.final("r", "x"); got != "x old" {
-		t.Errorf("text %q", got)
+	out := s.fire("r", hook.TurnFinal, `{"text":"x"}`)
+	if st := step(t, out); field(t, out, "text") != "x" || st.Err != nil || len(st.Notes) != 1 || st.Notes[0] != "its file was removed: it does not act" {
+		t.Errorf("payload %s, step %+v", out.Payload, st)
 	}
-	if n := strings.Count(s.log.String(), "plugin's file is gone"); n != 1 {
+	if n := strings.Count(s.log.String(), "plugin's file cannot be looked at"); n != 1 {
 		t.Errorf("it is said %d times", n)
+	}
+	s.write("only", begins+fmt.Sprintf(appends, "back"))
+	s.fire("r2", hook.TurnBegin, `{}`)
+	if got := s.final("r2", "x"); got != "x back" {
+		t.Errorf("when it is back: %q", got)
+	}
+}
+
+// TestAFileThatIsBeingReplaced: editors take the old file away first.
+func TestAFileThatIsBeingReplaced(t *testing.T) {
+	s := only(t, begins+fmt.Sprintf(appends, "old"))
+	path := filepath.Join(s.home, ".agent", "plugins", "only.py")
+	s.write("draft", begins+fmt.Sprintf(appends, "new"))
+	began := time.Now()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	moved := make(chan error, 1)
+	go func() {
+		time.Sleep(replaceWait / 10) // the moment between two system calls of an editor
+		moved <- os.Rename(filepath.Join(s.home, ".agent", "plugins", "draft.py"), path)
+	}()
+	s.fire("r", hook.TurnBegin, `{}`)
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	if time.Since(began) > replaceWait {
+		t.Skip("this machine is too busy to be an editor's")
+	}
+	if got := s.final("r", "x"); got != "x new" || strings.Contains(s.log.String(), "cannot be looked at") {
+		t.Errorf("text %q", got)
 	}
 }
 

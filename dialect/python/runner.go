@@ -178,12 +178,27 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 // handler that blocks the interpreter past its time costs that process a
 // restart, not the request."
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
-	if !i.answers(ctx) {
-		p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
-		i.kill()
-		p.log.Warn("interpreter was blocked, and is restarted", "at", r.culprit(i.process.Stderr()))
+	if i.answers(ctx) {
+		return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 	}
-	return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+	p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
+	i.kill()
+	at := r.culprit(i.process.Stderr(), "")
+	r.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
+	if at.path == "" || at.path == p.path {
+		return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+	}
+	return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
+}
+
+// logOf is the log of the plugin in which a place is; p's where it is in none.
+func (r *runner) logOf(at place, p *plugin) *slog.Logger {
+	for _, other := range r.opened() {
+		if other.path == at.path {
+			return other.log
+		}
+	}
+	return p.log
 }
 
 // notified: threads of handlers that are not async are stuck, and the runner

@@ -125,13 +125,20 @@ func (i *interpreter) dismiss(ctx context.Context, err error) {
 	}
 }
 
-// invalid says why code is no plugin, or why that is not known.
+// invalid says why code is no plugin, or why that is not known. Code that hangs or
+// ends the interpreter is none.
 func (i *interpreter) invalid(ctx context.Context, err error, name string, within time.Duration) error {
+	file := name + ".py"
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		return hook.Failure(hook.Timeout, fmt.Errorf("%s took more than %s to load", name, within))
+		at := blockedAt(i.process.Stderr(), func(path string) bool { return filepath.Base(path) == file })
+		return tooLong(file, at, within)
 	}
-	return loadFailure(name+".py", err, i.process)
+	err = loadFailure(file, err, i.process)
+	if errors.Is(err, hook.Crash) {
+		return fatal(file, i.process)
+	}
+	return err
 }

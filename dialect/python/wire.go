@@ -28,6 +28,8 @@ const (
 	lastWords = 500 * time.Millisecond
 	// lookEvery is how often a file is looked at for changes, beside every beginning of a turn.
 	lookEvery = 500 * time.Millisecond
+	// replaceWait is how long a file may be away while an editor replaces it.
+	replaceWait = 200 * time.Millisecond
 	// largest is the size of a message either way: a tool's output, with room.
 	largest = 16 << 20
 	// oldest is the first version of Python that will do, as people write it (rulings: "Python 3.10 or newer").

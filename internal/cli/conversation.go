@@ -104,8 +104,12 @@ func (c *conversation) Validate(ctx context.Context, name, content string) error
 }
 
 // Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins said.
-func (c *conversation) Save(ctx context.Context, name, content string) (string, error) {
-	saved, err := c.core.Host.SaveSource(ctx, name, content)
+func (c *conversation) Save(ctx context.Context, name, content string, replace bool) (string, error) {
+	save := c.core.Host.CreateSource
+	if replace {
+		save = c.core.Host.SaveSource
+	}
+	saved, err := save(ctx, name, content)
 	if err == nil && c.plugins != nil && !slices.Contains(c.plugins, saved.Name) {
 		c.plugins = append(slices.Clone(c.plugins), saved.Name)
 	}

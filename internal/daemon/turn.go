@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,12 +29,32 @@ type TurnRequest struct {
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
 	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *patchbay.Host) (session.Status, error) {
+		c.gather(ctx, host, r)
 		var err error
 		result, err = c.agent(host, r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
 			Observe: c.observer(r.Observe)})
 		return result.Status, err
 	})
 	return result, err
+}
+
+// gather finds out which plugins of code there are now: those that have come, gone or been mended since the last turn act
+// so in this one. Of those that the turn names, one that does not work is left out with a warning.
+func (c *Core) gather(ctx context.Context, host *patchbay.Host, r TurnRequest) {
+	sources, err := host.Sources(ctx)
+	if err != nil {
+		c.log.Warn("plugins are as they were", "session", r.Session, "err", err)
+		return
+	}
+	for _, name := range r.Plugins {
+		i := slices.IndexFunc(sources, func(s patchbay.Source) bool { return s.File == name || s.Name == name })
+		switch {
+		case i < 0:
+			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", r.Session)
+		case sources[i].Err != nil:
+			c.log.Warn("plugin left out of the turn", "plugin", name, "session", r.Session, "err", sources[i].Err)
+		}
+	}
 }
 
 // Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.

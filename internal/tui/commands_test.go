@@ -176,6 +176,28 @@ func TestWizard(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a file that is there is written over only where the person says so", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.talk.saved["notes"] = "# precious"
+			begin(d, "notes", "takes notes")
+			d.keys("enter", "enter")
+			d.wantLive("There is a plugin of that name already", "/home/somebody/.agent/plugins/notes.py", "Replace it", "esc back")
+			for _, back := range []string{"enter", "esc"} {
+				d.keys(back)
+				d.wantLive("it is valid", "Save and load it")
+				d.keys("enter")
+				d.wantLive("There is a plugin of that name already")
+				if d.talk.saved["notes"] != "# precious" {
+					t.Fatalf("%s replaced it", back)
+				}
+			}
+			d.keys("down", "down", "enter")
+			d.wantPrinted("plugin notes is loaded")
+			if !strings.Contains(d.talk.saved["notes"], "takes notes") {
+				t.Errorf("saved %q", d.talk.saved)
+			}
+		})
+	})
 	t.Run("a name that is none is refused where it is typed", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugin")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -121,11 +122,15 @@ func (c *scripted) Validate(_ context.Context, _, content string) error {
 	return nil
 }
 
-func (c *scripted) Save(_ context.Context, name, content string) (string, error) {
+func (c *scripted) Save(_ context.Context, name, content string, replace bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	path := "/home/somebody/.agent/plugins/" + name + ".py"
+	if _, there := c.saved[name]; there && !replace {
+		return path, fmt.Errorf("plugin %s: %w", name, fs.ErrExist)
+	}
 	c.saved[name] = content
-	return "/home/somebody/.agent/plugins/" + name + ".py", nil
+	return path, nil
 }
 
 // A player plays one scene.

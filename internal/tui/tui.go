@@ -44,8 +44,10 @@ type PluginWriter interface {
 	Generate(ctx context.Context, d PluginDraft) (content string, err error)
 	// Validate says what is wrong with a source, without saving it.
 	Validate(ctx context.Context, name, content string) error
-	// Save writes the file and loads the plugin, so that the next turn has it.
-	Save(ctx context.Context, name, content string) (path string, err error)
+	// Save writes the file and loads the plugin, so that the next turn has it. A
+	// file that is there stays, unless it is to be replaced: the error then wraps
+	// [fs.ErrExist], and path says where it is.
+	Save(ctx context.Context, name, content string, replace bool) (path string, err error)
 }
 
 // A PluginRow is a plugin as /plugins lists it.

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -16,11 +18,12 @@ import (
 type wizardStep int
 
 const (
-	stepAsk    wizardStep = iota // name, description, hooks
-	stepWork                     // the writer is at it: generating, validating, saving
-	stepReview                   // there is a source: save, edit, regenerate, discard
-	stepEdit                     // the source, in an editor
-	stepChange                   // what should be different
+	stepAsk     wizardStep = iota // name, description, hooks
+	stepWork                      // the writer is at it: generating, validating, saving
+	stepReview                    // there is a source: save, edit, regenerate, discard
+	stepEdit                      // the source, in an editor
+	stepChange                    // what should be different
+	stepReplace                   // there is a file of that name: replace it?
 )
 
 // A wizard is /plugin: it asks what the plugin should do, has it written and
@@ -117,10 +120,11 @@ func (w *wizard) validate() tea.Cmd {
 	})
 }
 
-func (w *wizard) save() tea.Cmd {
+// save writes the file. One that is there is replaced only where the person said so.
+func (w *wizard) save(replace bool) tea.Cmd {
 	name, content := w.draft.Name, w.content
 	return w.work("saving "+name, func(ctx context.Context, call int) tea.Msg {
-		path, err := w.writer.Save(ctx, name, content)
+		path, err := w.writer.Save(ctx, name, content, replace)
 		return savedMsg{call, path, err}
 	})
 }
@@ -182,7 +186,11 @@ func (s *screen) reviewed() tea.Cmd {
 	w := s.wizard
 	switch w.next {
 	case chooseSave:
-		return tea.Batch(w.save(), s.startTicking())
+		return tea.Batch(w.save(false), s.startTicking())
+	case chooseReplace:
+		return tea.Batch(w.save(true), s.startTicking())
+	case chooseBack:
+		return w.review()
 	case chooseEdit:
 		return w.edit()
 	case chooseAgain:
@@ -223,6 +231,9 @@ func (s *screen) saved(msg savedMsg) tea.Cmd {
 	w := s.wizard
 	if msg.call != w.call {
 		return nil
+	}
+	if errors.Is(msg.err, fs.ErrExist) {
+		return w.replace(msg.path)
 	}
 	if msg.err != nil {
 		w.problem = "not saved: " + errorText(msg.err)
@@ -272,7 +283,7 @@ func (s *screen) wizardBack() tea.Cmd {
 		w.stop()
 		w.problem = "stopped"
 		return w.review()
-	case w.step == stepEdit, w.step == stepChange:
+	case w.step == stepEdit, w.step == stepChange, w.step == stepReplace:
 		return w.review()
 	}
 	return s.closeWizard("no plugin was written")

@@ -79,6 +79,8 @@ const (
 	chooseAgain   = "again"
 	chooseAsk     = "ask"
 	chooseDiscard = "discard"
+	chooseReplace = "replace"
+	chooseBack    = "back"
 )
 
 // review asks what to do with the source. One that is not valid cannot be saved.
@@ -98,6 +100,15 @@ func (w *wizard) review() tea.Cmd {
 	w.next = options[0].Value
 	return w.show(huh.NewGroup(huh.NewSelect[string]().Title(w.draft.Name + ".py").
 		Options(options...).Value(&w.next)))
+}
+
+// replace asks before a file is written over. What comes first keeps it.
+func (w *wizard) replace(path string) tea.Cmd {
+	w.step, w.next = stepReplace, chooseBack
+	return w.show(huh.NewGroup(huh.NewSelect[string]().Title("There is a plugin of that name already").Description(render.Line(path)).
+		Options(huh.NewOption("Keep it, and go back", chooseBack),
+			huh.NewOption("Save this one under another name", chooseAsk),
+			huh.NewOption("Replace it", chooseReplace)).Value(&w.next)))
 }
 
 // change asks what should be different; what was wrong is proposed.
@@ -176,7 +187,7 @@ func (w *wizard) lines(l look) []string {
 		return append(out, l.dim(render.Cut("ctrl+s done · esc back without changes", l.cols())))
 	}
 	out = append(out, strings.Split(strings.TrimRight(w.form.View(), "\n"), "\n")...)
-	if w.step == stepChange {
+	if w.step == stepChange || w.step == stepReplace {
 		return append(out, l.dim("esc back"))
 	}
 	return append(out, l.dim("esc gives up"))

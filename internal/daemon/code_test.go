@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// source is the body of a save or a validation.
+func source(t *testing.T, name, content string) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"name": name, "content": content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// docs/protocols/python.md: code that ends the interpreter is "Invalid plugin code: …", as code that is no Python is.
+func TestCodeThatEndsTheInterpreterIsInvalid(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	s := newHouse(t).serve("", Limits{})
+	s.do("POST", "/feature/plugins/enable", "")
+	for _, path := range []string{"/plugin/validate", "/plugin/save"} {
+		for _, code := range []string{"import os\nos._exit(3)\n", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", "raise SystemExit(1)\n"} {
+			got := s.do("POST", path, source(t, "fatal", code))
+			if got.status != http.StatusBadRequest || !strings.HasPrefix(got.body, `{"detail":"Invalid plugin code: `) {
+				t.Errorf("%s of %q: %d %s", path, code, got.status, got.body)
+			}
+		}
+	}
+	if got := s.do("GET", "/plugin/fatal", ""); got.status != http.StatusNotFound {
+		t.Errorf("it was saved: %d %s", got.status, got.body)
+	}
+	s.works("code that ends interpreters")
+}
+
+// A name has 64 characters at most, and with all of them it works everywhere.
+func TestTheLongestName(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	s := newHouse(t).serve("[{text: hi}]", Limits{})
+	s.do("POST", "/feature/plugins/enable", "")
+	name := strings.Repeat("n", 64)
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/plugin/validate", source(t, name, stamp(name))},
+		{"POST", "/plugin/save", source(t, name, stamp(name))},
+		{"GET", "/plugin/" + name, ""},
+		{"POST", "/plugin/" + name + "/reload", ""},
+		{"POST", "/session", `{"plugins":["` + name + `"]}`},
+		{"DELETE", "/plugin/" + name, ""},
+	} {
+		if got := s.do(c.method, c.path, c.body); got.status != http.StatusOK {
+			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.body)
+		}
+	}
+	for _, c := range []struct{ name, content string }{{name + "n", "pass"}, {"ok", stamp(name + "n")}} {
+		if got := s.do("POST", "/plugin/save", source(t, c.name, c.content)); got.status != http.StatusBadRequest {
+			t.Errorf("a name of 65 characters: %d %s", got.status, got.body)
+		}
+	}
+}

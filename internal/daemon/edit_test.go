@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// What is done to the files of plugins acts on the next turn of a session that is under way.
+func TestFilesThatChangeBetweenTurns(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	h.write(".agent/plugins/a.py", "def broken(:\n")
+	b := h.write(".agent/plugins/b.py", "@on_done\nasync def done(ctx): pass\n")
+	s := h.serve(strings.Repeat("- text: hi\n", 8), Limits{})
+	if _, err := s.Features.Set(t.Context(), feature.Plugins, true); err != nil {
+		t.Fatal(err)
+	}
+	id := h.session(s.Core, "a", "b")
+	say := func(what, want string) {
+		t.Helper()
+		if got := h.say(s.Core, id, "hello").Text; got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	say("one is broken, the other has no say", "hi")
+	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn" plugin=a`) {
+		t.Errorf("that it is left out is not told:\n%s", s.log)
+	}
+	h.write(".agent/plugins/a.py", stamp("a"))
+	say("the broken one was mended", "hi a")
+	h.write(".agent/plugins/b.py", stamp("b"))
+	say("the other has other hooks now", "hi a b")
+	h.write(".agent/plugins/a.py", stamp("anew"))
+	say("one was edited", "hi anew b")
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	say("one was removed", "hi anew")
+	if !strings.Contains(s.log.String(), `msg="plugin left out of the turn: there is no such file" plugin=b`) {
+		t.Error("that it is gone is not told")
+	}
+	if err := os.Rename(filepath.Join(h.home, ".agent/plugins/a.py"), filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
+		t.Fatal(err)
+	}
+	say("one took the other's place", "hi anew")
+}
