@@ -8,11 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/skewed"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
 
@@ -176,50 +175,6 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// A skewed bucket has a clock that jumps when a test says so.
-type skewed struct {
-	engine.Bucket
-	mu     sync.Mutex // protects the fields below
-	skew   time.Duration
-	stamps map[uint64]time.Duration // by revision
-}
-
-func (b *skewed) jump(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.skew += d
-}
-
-func (b *skewed) note(revision uint64, err error) (uint64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stamps[revision] = b.skew
-	return revision, err
-}
-
-func (b *skewed) Put(ctx context.Context, key string, data []byte) (uint64, error) {
-	return b.note(b.Bucket.Put(ctx, key, data))
-}
-
-func (b *skewed) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
-	return b.note(b.Bucket.Update(ctx, key, data, revision))
-}
-
-func (b *skewed) Get(ctx context.Context, key string) (engine.Value, error) {
-	v, err := b.Bucket.Get(ctx, key)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v.Time = v.Time.Add(b.stamps[v.Revision])
-	return v, err
-}
-
-func (b *skewed) Now(ctx context.Context) (time.Time, error) {
-	now, err := b.Bucket.Now(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return now.Add(b.skew), err
-}
-
 // TestClockJumps: the engine's clock jumps an hour either way. A run of another machine that gives signs of life stays its own; one that
 // has died is found out in the usual time.
 func TestClockJumps(t *testing.T) {
@@ -227,14 +182,14 @@ func TestClockJumps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, p := openStore(t)
 			s.beat = time.Second // a busy machine is late
-			clock := &skewed{Bucket: p.beats, stamps: make(map[uint64]time.Duration)}
+			clock := skewed.New(p.beats)
 			p.beats, p.judge = clock, &lease.Judge{TTL: 3 * s.beat}
 			r, m, _ := newRunner(s)
 			r.Holder = lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}
 			c := byHandAt(t, r, m, 1)
 			alive, cancel := context.WithCancelCause(t.Context())
 			stop := c.keepAlive(alive, cancel)
-			clock.jump(jump)
+			clock.Jump(jump)
 			for start := time.Now(); time.Since(start) < 2*p.judge.TTL; time.Sleep(p.judge.Pause()) {
 				if verdict, err := r.mend(t.Context(), m, &m.Schedules[0]); err != nil || verdict == lease.Free {
 					t.Fatalf("a run that lives: %v, %v", verdict, err)

@@ -128,14 +128,14 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	}
 	daemons := []*exec.Cmd{start(), start()}
 	for round := range rounds {
-		time.Sleep(3 * time.Second) // some ticks pass
+		time.Sleep(3 * time.Second) // between two kills; what must have happened is waited for
 		r.awaitRun()
 		victim := round % 2
 		_ = daemons[victim].Process.Kill() // it lives: nothing else ends it
 		_ = daemons[victim].Wait()
 		daemons[victim] = start()
 	}
-	time.Sleep(8*beat + 2*time.Second) // the last dead are found
+	r.awaitAll()
 	for _, d := range daemons {
 		_ = d.Process.Signal(syscall.SIGTERM)
 		if err := d.Wait(); err != nil {
@@ -157,7 +157,25 @@ func (r *rig) awaitRun() {
 	before := count()
 	for end := time.Now().Add(time.Minute); count() == before; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatal("no agent has run for half a minute")
+			r.t.Fatal("no agent has run for a minute")
+		}
+	}
+}
+
+// awaitAll waits until every schedule has run once more: then the runs of all who were killed have been found.
+func (r *rig) awaitAll() {
+	r.t.Helper()
+	ran := func(i int) int { return len(r.lines(fmt.Sprintf("ran/s%03d", i))) }
+	var before [schedules]int
+	for i := range before {
+		before[i] = ran(i)
+	}
+	deadline := time.Now().Add(3 * time.Minute)
+	for i := range before {
+		for ; ran(i) == before[i]; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				r.t.Fatalf("schedule s%03d has not run for three minutes", i)
+			}
 		}
 	}
 }

@@ -259,6 +259,7 @@ func (c *claim) goOn(ctx context.Context, o Order) error {
 
 // make makes the attempt that was claimed and records what came of it.
 func (c *claim) make(ctx context.Context) error {
+	life := ctx // longer than that of the attempt, which keepAlive may end
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer c.keepAlive(ctx, cancel)()
@@ -273,7 +274,7 @@ func (c *claim) make(ctx context.Context) error {
 	if result.Result == CutOff {
 		result.Result = c.ended(ctx)
 	}
-	return c.settle(context.WithoutCancel(ctx), result, a.out.tail())
+	return c.record(life, result, a.out.tail())
 }
 
 // ended is what has come of an attempt whose context has ended. Who asks for a run, and ends the command or the daemon that makes it,

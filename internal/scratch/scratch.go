@@ -7,11 +7,8 @@ package scratch
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
-	"regexp"
-	"strconv"
 
 	"github.com/patchbay-dev/patchbay/internal/lease"
 )
@@ -35,18 +32,4 @@ func owner(h lease.Holder) string {
 func digest(machine string) string {
 	sum := sha256.Sum256([]byte(machine))
 	return fmt.Sprintf("%x", sum[:8])
-}
-
-// ownedName is a name that Make has given.
-var ownedName = regexp.MustCompile(`^patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
-
-// ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody that could be asked for.
-func ownerOf(name string, self lease.Holder) (h lease.Holder, ok bool) {
-	m := ownedName.FindStringSubmatch(name)
-	if m == nil || self.Machine == "" || m[3] != digest(self.Machine) {
-		return lease.Holder{}, false
-	}
-	pid, err := strconv.Atoi(m[1])
-	start, err2 := strconv.ParseUint(m[2], 10, 64)
-	return lease.Holder{Machine: self.Machine, PID: pid, Start: start, Name: name}, errors.Join(err, err2) == nil
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/lease"
@@ -41,4 +43,18 @@ func isOwn(path string) bool {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// ownedName is a name that Make has given.
+var ownedName = regexp.MustCompile(`^patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
+
+// ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody that could be asked for.
+func ownerOf(name string, self lease.Holder) (h lease.Holder, ok bool) {
+	m := ownedName.FindStringSubmatch(name)
+	if m == nil || self.Machine == "" || m[3] != digest(self.Machine) {
+		return lease.Holder{}, false
+	}
+	pid, err := strconv.Atoi(m[1])
+	start, err2 := strconv.ParseUint(m[2], 10, 64)
+	return lease.Holder{Machine: self.Machine, PID: pid, Start: start, Name: name}, errors.Join(err, err2) == nil
 }

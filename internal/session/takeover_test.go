@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/skewed"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
@@ -173,54 +173,6 @@ func TestExpiryIsByTheEngine(t *testing.T) {
 	end(t, begin(t, s, id, BeginOptions{}), Done)
 }
 
-// A skewed bucket has a clock that jumps when a test says so.
-type skewed struct {
-	engine.Bucket
-	mu     sync.Mutex // protects the fields below
-	skew   time.Duration
-	stamps map[uint64]time.Duration // by revision
-}
-
-func (b *skewed) jump(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.skew += d
-}
-
-func (b *skewed) note(revision uint64, err error) (uint64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stamps[revision] = b.skew
-	return revision, err
-}
-
-func (b *skewed) Create(ctx context.Context, key string, data []byte) (uint64, error) {
-	return b.note(b.Bucket.Create(ctx, key, data))
-}
-
-func (b *skewed) Put(ctx context.Context, key string, data []byte) (uint64, error) {
-	return b.note(b.Bucket.Put(ctx, key, data))
-}
-
-func (b *skewed) Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) {
-	return b.note(b.Bucket.Update(ctx, key, data, revision))
-}
-
-func (b *skewed) Get(ctx context.Context, key string) (engine.Value, error) {
-	v, err := b.Bucket.Get(ctx, key)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v.Time = v.Time.Add(b.stamps[v.Revision])
-	return v, err
-}
-
-func (b *skewed) Now(ctx context.Context) (time.Time, error) {
-	now, err := b.Bucket.Now(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return now.Add(b.skew), err
-}
-
 // TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session; one whose machine died does not
 // keep it for an hour.
 func TestClockJumps(t *testing.T) {
@@ -230,11 +182,11 @@ func TestClockJumps(t *testing.T) {
 			s.ttl = 3 * shortTTL     // a busy machine renews late
 			s.Holder = afar().Holder // its number means nothing here
 			living, dead := create(t, s, Session{}).ID, create(t, s, Session{}).ID
-			clock := &skewed{Bucket: s.opened.leases, stamps: make(map[uint64]time.Duration)}
+			clock := skewed.New(s.opened.leases)
 			s.opened.leases = clock
 			turn := begin(t, s, living, BeginOptions{Owner: "runs"})
 			plant(t, s, dead, afar())
-			clock.jump(jump)
+			clock.Jump(jump)
 			var busy *BusyError
 			if _, err := s.Begin(t.Context(), living, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "runs" {
 				t.Errorf("a turn that runs: %v", err)

@@ -124,8 +124,8 @@ func (p place) copyMeta() ([]copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumers, err := os.ReadDir(filepath.Join(p.dir, "obs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	consumers, err := entriesOf(filepath.Join(p.dir, "obs"))
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range consumers {

@@ -89,10 +89,7 @@ func (r *Report) keep(stream, path string) (string, error) {
 // Reports lists the reports of a data directory, oldest first. A directory without a report that can be read is one too, so
 // that nothing kept aside is forgotten.
 func Reports(dir string) ([]Report, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, asideDir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := entriesOf(filepath.Join(dir, asideDir))
 	if err != nil {
 		return nil, err
 	}

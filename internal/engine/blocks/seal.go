@@ -61,8 +61,8 @@ func (s *sealedStream) same(other *sealedStream) bool {
 // look takes down the files of a stream. It reads none of them.
 func (p place) look() (*sealedStream, error) {
 	s := &sealedStream{Files: make(map[string]sealedFile)}
-	entries, err := os.ReadDir(p.messages())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	entries, err := entriesOf(p.messages())
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range settingsFiles() {

@@ -34,20 +34,26 @@ func (p place) block(number uint32) string { return filepath.Join(p.messages(), 
 
 func blockName(number uint32) string { return strconv.FormatUint(uint64(number), 10) + blockExt }
 
-// places lists the streams of a data directory, by name.
-func places(dir string) ([]place, error) {
-	accounts, err := os.ReadDir(filepath.Join(dir, storeDir))
+// entriesOf lists a directory. One that is not there is empty.
+func entriesOf(dir string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	return entries, err
+}
+
+// places lists the streams of a data directory, by name.
+func places(dir string) ([]place, error) {
+	accounts, err := entriesOf(filepath.Join(dir, storeDir))
 	if err != nil {
 		return nil, err
 	}
 	var out []place
 	for _, a := range accounts {
 		streams := filepath.Join(dir, storeDir, a.Name(), "streams")
-		entries, err := os.ReadDir(streams)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		entries, err := entriesOf(streams)
+		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
@@ -61,8 +67,8 @@ func places(dir string) ([]place, error) {
 
 // numbers lists the blocks that a stream has, in order.
 func (p place) numbers() ([]uint32, error) {
-	entries, err := os.ReadDir(p.messages())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	entries, err := entriesOf(p.messages())
+	if err != nil {
 		return nil, err
 	}
 	var out []uint32
