@@ -71,6 +71,7 @@ type Feature struct {
 type Sessions interface {
 	Create(ctx context.Context, r SessionRequest) (session.Session, error)
 	List(ctx context.Context) ([]session.Session, error)
+	Page(ctx context.Context, r session.PageRequest) (session.Page, error) // session.ErrCursor
 	Get(ctx context.Context, id string) (session.Session, error)
 	Update(ctx context.Context, id string, u SessionUpdate) (session.Session, error)
 	Delete(ctx context.Context, id string) error

@@ -180,6 +180,27 @@ func (f *fakeSessions) List(context.Context) ([]session.Session, error) {
 	return slices.Collect(maps.Values(f.known)), nil
 }
 
+// Page has cursors that are the ids of the sessions before them.
+func (f *fakeSessions) Page(_ context.Context, r session.PageRequest) (session.Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.known[r.Cursor]; !ok && r.Cursor != "" {
+		return session.Page{}, session.ErrCursor
+	}
+	page := session.Page{Sessions: []session.Session{}}
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(f.known))) {
+		switch {
+		case r.Cursor != "" && id >= r.Cursor:
+		case r.Limit > 0 && len(page.Sessions) == r.Limit:
+			page.Next = page.Sessions[r.Limit-1].ID
+			return page, nil
+		default:
+			page.Sessions = append(page.Sessions, f.known[id])
+		}
+	}
+	return page, nil
+}
+
 func (f *fakeSessions) Get(_ context.Context, id string) (session.Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -124,6 +125,32 @@ func TestSessions(t *testing.T) {
 			for _, r := range []reply{s.do("GET", one, ""), s.do("PATCH", one, "{}"), s.do("DELETE", one, ""),
 				s.do("POST", one+"/message", `{"text":"hi"}`), s.do("POST", one+"/interrupt", "")} {
 				r.wants(t, 404, `{"detail":"Session not found"}`)
+			}
+		})
+	}
+	for _, prefix := range []string{"/session", "/v1/sessions"} {
+		t.Run(prefix+" is listed by pages", func(t *testing.T) {
+			s := serve(t, Options{})
+			for range 3 {
+				s.do("POST", prefix, "")
+			}
+			first := s.do("GET", prefix+"?limit=2", "")
+			wantIDs(t, first, "ses_c", "ses_b")
+			if next, link := first.header.Get("Next-Cursor"), first.header.Get("Link"); next != "ses_b" ||
+				link != "<"+prefix+`?cursor=ses_b&limit=2>; rel="next"` {
+				t.Errorf("next %q, link %q", next, link)
+			}
+			second := s.do("GET", prefix+"?limit=2&cursor=ses_b", "")
+			wantIDs(t, second, "ses_a")
+			wantIDs(t, s.do("GET", prefix+"?cursor=ses_c", ""), "ses_b", "ses_a")
+			for _, name := range []string{"Next-Cursor", "Link"} {
+				if _, there := second.header[name]; there {
+					t.Errorf("the last page has a header %s", name)
+				}
+			}
+			s.do("GET", prefix+"?cursor=nowhere", "").wantsDetail(t, 400, "cursor: no page has given this cursor")
+			for _, bad := range []string{"0", "-1", "1001", "many"} {
+				s.do("GET", prefix+"?limit="+bad, "").wantsDetail(t, 422, "limit")
 			}
 		})
 	}
@@ -268,4 +295,22 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// wantIDs expects a list of sessions.
+func wantIDs(t *testing.T, r reply, want ...string) {
+	t.Helper()
+	var list []struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(r.body), &list); err != nil || r.status != 200 {
+		t.Fatalf("got %d %s, %v", r.status, r.body, err)
+	}
+	var ids []string
+	for _, one := range list {
+		ids = append(ids, one.ID)
+	}
+	if !slices.Equal(ids, want) {
+		t.Errorf("got %v, want %v", ids, want)
+	}
 }

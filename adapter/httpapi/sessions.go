@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"strconv"
 
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -28,6 +31,19 @@ type sessionUpdate struct {
 	}
 }
 
+type sessionList struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" doc:"At most so many, the newest first. Without limit and cursor: all of them."`
+	Cursor string `query:"cursor" maxLength:"256" doc:"Go on behind another page: its header Next-Cursor. Without a limit: up to 50."`
+}
+
+// A sessionPage is a list of sessions, or part of one. What is needed for the next part is in the header, so that the body is
+// the list either way.
+type sessionPage struct {
+	Next string `header:"Next-Cursor" doc:"The cursor of the next page; left out where there is none."`
+	Link string `header:"Link" doc:"The next page as a link, rel=\"next\"; left out where there is none."`
+	Body []session.Session
+}
+
 // A prefix is one of the two places where sessions are found: as seed 004 has it, and under /v1.
 type prefix struct {
 	path, id string
@@ -42,7 +58,11 @@ func (a *api) addSessions() {
 		one := p.path + "/{id}"
 		add(a, route{method: "POST", path: p.path, id: p.id + "-create", tag: tag, summary: "Begin a session",
 			doc: "Plugins that are not there are refused by name."}, a.createSession)
-		add(a, route{method: "GET", path: p.path, id: p.id + "-list", tag: tag, summary: "List the sessions"}, a.listSessions)
+		add(a, route{method: "GET", path: p.path, id: p.id + "-list", tag: tag, summary: "List the sessions, the newest first",
+			doc: "Ask for a page with limit: however many sessions there are, it costs the same.", errors: []int{400, 422}},
+			func(ctx context.Context, in *sessionList) (*sessionPage, error) {
+				return a.listSessions(ctx, p.path, in)
+			})
 		add(a, route{method: "GET", path: one, id: p.id + "-get", tag: tag, summary: "Show a session", errors: missing}, a.getSession)
 		add(a, route{method: "PATCH", path: one, id: p.id + "-update", tag: tag, summary: "Change a session's title or plugins",
 			errors: missing}, a.updateSession)
@@ -62,13 +82,34 @@ func (a *api) createSession(ctx context.Context, in *sessionCreate) (*answer[ses
 	return answered(shown(s), err)
 }
 
-func (a *api) listSessions(ctx context.Context, _ *struct{}) (*answer[[]session.Session], error) {
-	sessions, err := a.Sessions.List(ctx)
-	list := make([]session.Session, len(sessions))
-	for i, s := range sessions {
-		list[i] = shown(s)
+func (a *api) listSessions(ctx context.Context, path string, in *sessionList) (*sessionPage, error) {
+	var page session.Page
+	var err error
+	if in.Limit == 0 && in.Cursor == "" {
+		page.Sessions, err = a.Sessions.List(ctx)
+	} else {
+		page, err = a.Sessions.Page(ctx, session.PageRequest{Limit: in.Limit, Cursor: in.Cursor})
 	}
-	return answered(list, err)
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionPage{Next: page.Next, Body: make([]session.Session, len(page.Sessions))}
+	for i, s := range page.Sessions {
+		out.Body[i] = shown(s)
+	}
+	if page.Next != "" {
+		out.Link = nextLink(path, in.Limit, page.Next)
+	}
+	return out, nil
+}
+
+// nextLink is the next page as RFC 8288 writes it.
+func nextLink(path string, limit int, cursor string) string {
+	query := url.Values{"cursor": {cursor}}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	return fmt.Sprintf("<%s?%s>; rel=\"next\"", path, query.Encode())
 }
 
 func (a *api) getSession(ctx context.Context, in *sessionID) (*answer[session.Session], error) {

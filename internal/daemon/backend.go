@@ -188,6 +188,10 @@ func (s sessions) known(ctx context.Context, names []string) error {
 
 func (s sessions) List(ctx context.Context) ([]session.Session, error) { return s.Sessions.List(ctx) }
 
+func (s sessions) Page(ctx context.Context, r session.PageRequest) (session.Page, error) {
+	return s.Sessions.Page(ctx, r)
+}
+
 func (s sessions) Get(ctx context.Context, id string) (session.Session, error) {
 	return s.Sessions.Get(ctx, id)
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -25,6 +26,43 @@ func BenchmarkTurn(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkResume is what `chat --resume -p` does: a process that knows nothing of the session opens all there is, has one
+// turn, and closes it.
+func BenchmarkResume(b *testing.B) {
+	for _, n := range []int{10, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			o := house{home: b.TempDir()}.options()
+			first, err := Open(b.Context(), o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			talked(b, first, n)
+			if err := first.Close(); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				resume(b, o)
+			}
+		})
+	}
+}
+
+func resume(b *testing.B, o Options) {
+	b.Helper()
+	c, err := Open(b.Context(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := c.Sessions.Last(b.Context(), "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = c.Turn(b.Context(), TurnRequest{Session: s.ID, Text: "and now?"})
+	if err = errors.Join(err, c.Close()); err != nil {
+		b.Fatal(err)
 	}
 }
 

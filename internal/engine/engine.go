@@ -51,6 +51,7 @@ type StreamConfig struct {
 // returned nil for is on disk. Revisions grow with every change to the bucket.
 type Bucket interface {
 	Get(ctx context.Context, key string) (Value, error)                                   // ErrNotFound
+	GetAll(ctx context.Context, keys []string) ([]Value, error)                           // in their order, without those that are not there
 	Put(ctx context.Context, key string, data []byte) (revision uint64, err error)        // whatever was there
 	Create(ctx context.Context, key string, data []byte) (revision uint64, err error)     // ErrExists
 	Update(ctx context.Context, key string, data []byte, revision uint64) (uint64, error) // ErrConflict unless it is at revision

@@ -101,6 +101,8 @@ type getRequest struct {
 	NextFor  string `json:"next_by_subj,omitempty"`
 	Batch    int    `json:"batch,omitempty"`
 	MaxBytes int    `json:"max_bytes,omitempty"`
+
+	LastForEach []string `json:"multi_last,omitempty"`
 }
 
 func body(r getRequest) []byte {
@@ -161,7 +163,8 @@ func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
 type batch struct {
 	*backing
 	filter string
-	most   int // messages
+	among  []string // the last message of each of these subjects is wanted, in place of a filter
+	most   int      // messages
 	f      func(stored) bool
 
 	after   uint64 // the last message that f has seen
@@ -178,7 +181,7 @@ func (r *batch) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
-	req := getRequest{Seq: r.after + 1, NextFor: r.filter, Batch: r.most, MaxBytes: batchBytes}
+	req := getRequest{Seq: r.after + 1, NextFor: r.filter, Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
 	if err := r.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+r.name, inbox, body(req)); err != nil {
 		return err
 	}

@@ -81,3 +81,40 @@ func BenchmarkTurn(b *testing.B) {
 		end(b, turn, Done)
 	}
 }
+
+// BenchmarkPage is the newest sessions of 5,000, beside all of them.
+func BenchmarkPage(b *testing.B) {
+	s := newStore(b)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			for range 100 {
+				if _, err := s.Create(b.Context(), Session{WorkingDir: "/w", Title: "a title of some length"}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.Run("page", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Page(b.Context(), PageRequest{Limit: 50}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.List(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("last", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.Last(b.Context(), "/w"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

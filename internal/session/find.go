@@ -13,6 +13,9 @@ import (
 // costs a question to the engine.
 const lookBack = 50
 
+// lookFar bounds how far back that goes, in sessions of all directories.
+const lookFar = 1000
+
 // An AmbiguousError says that the beginning of an id is that of several sessions.
 type AmbiguousError struct {
 	Prefix string
@@ -68,17 +71,16 @@ func (s *Store) Last(ctx context.Context, workingDir string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	list, err := p.list(ctx)
+	list, err := p.of(ctx, workingDir)
 	if err != nil {
 		return Session{}, err
 	}
-	list = slices.DeleteFunc(list, func(c Session) bool { return workingDir != "" && !sameDir(c.WorkingDir, workingDir) })
 	if len(list) == 0 {
 		return Session{}, fmt.Errorf("%w: none in %q", ErrNotFound, workingDir)
 	}
 	var last Session
 	var used uint64
-	for i, c := range list[:min(lookBack, len(list))] {
+	for i, c := range list {
 		// Sequence numbers belong to the stream: the larger one was written later, whatever the session.
 		sequence, err := p.transcripts.Last(ctx, c.ID)
 		if err != nil {
@@ -89,6 +91,35 @@ func (s *Store) Last(ctx context.Context, workingDir string) (Session, error) {
 		}
 	}
 	return last, nil
+}
+
+// of are the newest sessions of a directory, at most lookBack. Once there is one, it looks no further than lookFar.
+func (p *parts) of(ctx context.Context, workingDir string) ([]Session, error) {
+	if err := p.order.ready(ctx); err != nil {
+		return nil, err
+	}
+	var list []Session
+	var at *place
+	for seen := 0; len(list) == 0 || len(list) < lookBack && seen < lookFar; {
+		places, end, err := p.order.behind(ctx, at, lookBack+seen) // each time twice as many
+		if err != nil {
+			return nil, err
+		}
+		if seen += len(places); len(places) > 0 {
+			at = &places[len(places)-1]
+		}
+		found, err := p.at(ctx, slices.DeleteFunc(slices.Clone(places), func(c place) bool { return workingDir != "" && !sameDir(c.WorkingDir, workingDir) }))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			list = append(list, f.session)
+		}
+		if end {
+			break
+		}
+	}
+	return list[:min(lookBack, len(list))], nil
 }
 
 func sameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ var fakes = map[string]func(args []string) error{
 	"talk": talk,
 	"wait": wait,
 	"hold": hold,
+	"make": makeSessions,
 }
 
 // TestKilled kills processes without warning in the middle of a turn. What they had acknowledged is there, the turn is
@@ -46,6 +48,49 @@ func TestKilled(t *testing.T) {
 		acked := killTalker(t, dir, id)
 		checkAftermath(t, shortLived(openEngine(t, dir)), id, acked)
 	})
+}
+
+// TestKilledWhileMaking: a session that was acknowledged is in the list and on a page, whenever its maker was killed.
+func TestKilledWhileMaking(t *testing.T) {
+	dir := t.TempDir()
+	s := New(openEngine(t, dir))
+	for range 3 {
+		maker := startFake(t, "make", dir)
+		var acked []string
+		for wanted := 3 + rand.IntN(12); len(acked) < wanted && maker.says.Scan(); {
+			acked = append(acked, maker.says.Text())
+		}
+		if err := maker.process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for maker.says.Scan() { // what it had said before it died
+			acked = append(acked, maker.says.Text())
+		}
+		got, want := pages(t, s, 7), listed(t, s)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d sessions on the pages, %d in the list", len(got), len(want))
+		}
+		for _, id := range acked {
+			if !slices.Contains(got, id) {
+				t.Errorf("%s was acknowledged, and is on no page", id)
+			}
+		}
+	}
+}
+
+// makeSessions makes sessions until it is killed, and acknowledges each on stdout.
+func makeSessions(args []string) error {
+	e, err := engine.Open(context.Background(), engine.Options{Dir: args[0]})
+	if err != nil {
+		return err
+	}
+	for s := New(e); ; {
+		made, err := s.Create(context.Background(), Session{})
+		if err != nil {
+			return err
+		}
+		fmt.Println(made.ID)
+	}
 }
 
 // prepare makes a session on an engine that is closed again.

@@ -23,6 +23,12 @@ func (c *counting) Read(ctx context.Context, topic string, after uint64, limit i
 	return records, err
 }
 
+func (c *counting) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]engine.Record, error) {
+	records, err := c.Stream.ReadBack(ctx, topic, before, limit)
+	c.read.Add(int64(len(records)))
+	return records, err
+}
+
 func (c *counting) Newest(ctx context.Context, topic string) (engine.Record, error) {
 	c.read.Add(1)
 	return c.Stream.Newest(ctx, topic)
@@ -46,7 +52,7 @@ func counted(t *testing.T, s *Store) (*Store, *counting) {
 	return fresh, c
 }
 
-// talk is one turn with a question and an answer.
+// converse is one turn with a question and an answer.
 func converse(t *testing.T, s *Store, id, question string) {
 	t.Helper()
 	turn := begin(t, s, id, BeginOptions{})

@@ -43,6 +43,7 @@ type parts struct {
 	records     engine.Bucket // sessions by id
 	leases      engine.Bucket // signs of life of turns under way, by session id
 	transcripts engine.Stream // entries; a session's id is its topic
+	order       *order        // of the sessions by time
 	judge       *lease.Judge  // of claims that others hold
 	abandoned   *abandoned    // claims of our own whose end could not be written
 	tails       *tails        // conversations that were read or written here
@@ -70,6 +71,11 @@ func (s *Store) open(ctx context.Context) (*parts, error) {
 	if p.transcripts, err = s.engine.Stream(ctx, engine.StreamConfig{Name: transcriptStream}); err != nil {
 		return nil, fmt.Errorf("sessions: transcripts: %w", err)
 	}
+	stream, err := s.engine.Stream(ctx, engine.StreamConfig{Name: orderStream})
+	if err != nil {
+		return nil, fmt.Errorf("sessions: order: %w", err)
+	}
+	p.order = &order{stream: stream, records: p.records}
 	s.opened = p
 	return p, nil
 }
@@ -85,6 +91,12 @@ func (s *Store) Create(ctx context.Context, n Session) (Session, error) {
 	data, err := encodeSession(&n)
 	if err != nil {
 		return Session{}, err
+	}
+	if err := p.order.ready(ctx); err != nil {
+		return Session{}, err
+	}
+	if err := p.order.add(ctx, place{id: n.ID, CreatedAt: n.CreatedAt, WorkingDir: n.WorkingDir}); err != nil {
+		return Session{}, fmt.Errorf("session %s: %w", n.ID, err)
 	}
 	if _, err := p.records.Create(ctx, n.ID, data); err != nil {
 		return Session{}, fmt.Errorf("session %s: %w", n.ID, err)
@@ -159,7 +171,7 @@ func (p *parts) tryUpdate(ctx context.Context, id string, f func(*Session) error
 	return next, nil
 }
 
-// Delete forgets a session: its record, its transcript, and its lease, whereby a turn that is running is cut off. Where
+// Delete forgets a session: its record, its transcript, its place in the order, and its lease, whereby a turn that is running is cut off. Where
 // there is no session it returns [ErrNotFound], having swept up what an earlier, half done Delete may have left.
 //
 // The record goes first and the transcript last. [Store.Begin] looks at the record after its first entry: so that
@@ -174,7 +186,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return missing
 	}
 	p.tails.take(id)
-	for _, remove := range []func(context.Context, string) error{p.records.Delete, p.leases.Delete, p.transcripts.Purge} {
+	for _, remove := range []func(context.Context, string) error{p.records.Delete, p.leases.Delete, p.transcripts.Purge, p.order.stream.Purge} {
 		if err := remove(ctx, id); err != nil {
 			return fmt.Errorf("delete session %.64q: %w", id, err)
 		}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// manyKeys is how many keys are asked for at once. The server answers up to 1024 (maxAllowedResponses of its stream.go).
+const manyKeys = 256
+
+// GetAll implements [Bucket].
+func (b *bucket) GetAll(ctx context.Context, keys []string) ([]Value, error) {
+	values := make([]Value, 0, len(keys))
+	for len(keys) > 0 {
+		n := min(len(keys), manyKeys)
+		some, err := b.getSome(ctx, keys[:n])
+		if err != nil {
+			return nil, err
+		}
+		values, keys = append(values, some...), keys[n:]
+	}
+	return values, nil
+}
+
+// getSome asks for all keys in one request where there is one copy. In a cluster the leader is asked, for one key at a time: others
+// may not have heard of the latest writes.
+func (b *bucket) getSome(ctx context.Context, keys []string) ([]Value, error) {
+	if !b.exact {
+		return b.getEach(ctx, keys)
+	}
+	subjects := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if subjects[i], err = b.subject(key); err != nil {
+			return nil, err
+		}
+	}
+	found := make(map[string]Value, len(keys))
+	err := b.link.do(ctx, func(ctx context.Context) error { return b.getMany(ctx, subjects, found) })
+	if err != nil {
+		return nil, err
+	}
+	values := make([]Value, 0, len(found))
+	for _, key := range keys {
+		if v, ok := found[key]; ok && !v.Deleted {
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}
+
+func (b *bucket) getEach(ctx context.Context, keys []string) ([]Value, error) {
+	var values []Value
+	for _, key := range keys {
+		v, err := b.Get(ctx, key)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// getMany asks once, and again for what did not fit into the answer.
+func (b *bucket) getMany(ctx context.Context, subjects []string, found map[string]Value) error {
+	r := &batch{backing: b.backing, most: len(subjects), among: subjects}
+	var bad error
+	r.f = func(m stored) bool {
+		var v Value
+		if v, bad = b.value(m); bad == nil {
+			found[v.Key] = v
+		}
+		return bad == nil
+	}
+	for {
+		if err := errors.Join(r.run(ctx), bad); err != nil || r.pending == 0 {
+			return err
+		}
+	}
+}
