@@ -147,7 +147,7 @@ func BenchmarkFirePlugins(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/%d", dialect, n), func(b *testing.B) {
 				host := watchers(b, dialect, n)
-							benchFire(b, host, point, payload, n)
+				benchFire(b, host, point, payload, n)
 				perPlugin(b, n)
 			})
 		}
