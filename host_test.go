@@ -16,7 +16,13 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name, ok := strings.CutPrefix(filepath.Base(os.Args[0]), watcherPrefix); ok {
+		watch(name)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A house is a home directory for a test, with plugins in it.
 type house struct {

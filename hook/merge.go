@@ -74,30 +74,21 @@ func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
 
 func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
 
-// sameJSON reports whether a and b mean the same. Bytes decide for nearly all;
-// only values that could be two spellings of one thing are decoded.
+// sameJSON reports whether a and b mean the same. Only two that differ, and could be the same with their keys in another
+// order, are decoded.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	if len(a) == 0 || len(b) == 0 {
+	if len(a) == 0 || len(b) == 0 || a[0] != b[0] {
 		return false
 	}
-	if a[0] == '"' && b[0] == '"' {
-		if !escaped(a) && !escaped(b) {
-			return false
-		}
-		x, _ := rawjson.Unquote(a)
-		y, _ := rawjson.Unquote(b)
-		return x == y
-	}
-	if a[0] != b[0] {
-		return false
+	same, sure := rawjson.Same(a, b)
+	if sure {
+		return same
 	}
 	return reflect.DeepEqual(decode(a), decode(b))
 }
-
-func escaped(v []byte) bool { return bytes.IndexByte(v, '\\') >= 0 }
 
 // decode turns raw JSON into Go values. The bytes were validated where they came in.
 func decode(v json.RawMessage) any {

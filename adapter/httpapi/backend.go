@@ -109,7 +109,7 @@ type Inspect interface {
 	Plugin(ctx context.Context, name string) (any, error)   // `plugin info`; ErrNoPlugin
 	Tools(ctx context.Context) (any, error)                 // `tool list`
 	Doctor(ctx context.Context) (any, error)                // `doctor`
-	Traces(ctx context.Context, f TraceFilter) (any, error) // an array, the newest first
+	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Health(ctx context.Context) (report any, ok bool)
 }
 
@@ -117,7 +117,7 @@ type Inspect interface {
 type TraceFilter struct {
 	Session string
 	Turn    string
-	Limit   int // at least 1
+	Page    // its limit is at least 1
 }
 
 // Calls are what can be done by hand.

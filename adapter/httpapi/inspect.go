@@ -15,7 +15,7 @@ type pluginName struct {
 type traceQuery struct {
 	Session string `query:"session" maxLength:"256" doc:"Of this session alone."`
 	Turn    string `query:"turn" maxLength:"256" doc:"Of this turn alone."`
-	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many, the newest first."`
+	PageQuery
 }
 
 type toolCall struct {
@@ -52,8 +52,8 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Tools(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/traces", id: "list-traces", tag: tag, summary: "List what plugins did to events",
-		shape: []trace{}, errors: []int{422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
-		return encoded(a.Inspect.Traces(ctx, TraceFilter(*in)))
+		doc: "The newest first.", shape: tracePage{}, errors: []int{400, 422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
+		return encoded(a.Inspect.Traces(ctx, TraceFilter{Session: in.Session, Turn: in.Turn, Page: in.page()}))
 	})
 	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to mend it",
 		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {

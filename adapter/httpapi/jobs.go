@@ -16,7 +16,7 @@ type Jobs interface {
 	Get(ctx context.Context, agent string) (any, error)                                 // the same, of one; ErrNoJob
 	Start(ctx context.Context, agent, schedule string, once bool) (run any, err error)  // ErrNoJob, ErrJobBusy
 	Cancel(ctx context.Context, id string) (run any, err error)                         // when it is over; ErrNoJob, ErrRunOver
-	Runs(ctx context.Context, agent string, limit int) (any, error)                     // `job history`
+	Runs(ctx context.Context, agent string, p Page) (any, error)                        // `job history`; *InvalidRequestError
 	Run(ctx context.Context, id string) (any, error)                                    // ErrNoJob
 	Output(ctx context.Context, id string, each func(line json.RawMessage) error) error // what there is now; ErrNoJob
 	Follow(ctx context.Context, id string, each func(line json.RawMessage) error) error // until the run is over; ErrNoJob
@@ -43,7 +43,7 @@ type startJob struct {
 
 type runQuery struct {
 	Agent string `query:"agent" maxLength:"256" doc:"Of this agent alone."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"At most so many, the newest first."`
+	PageQuery
 }
 
 // A runPath is a run's id, whose parts are those of the path.
@@ -71,8 +71,8 @@ func (a *api) addJobs() {
 		doc:   "Answers with the run, which goes on by itself: follow its output.",
 		shape: map[string]any{}, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
-		shape: []map[string]any{}, errors: []int{422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
-		return encoded(a.Jobs.Runs(ctx, in.Agent, in.Limit))
+		doc: "Those that are not over, then the others, the last to end first.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
+		return encoded(a.Jobs.Runs(ctx, in.Agent, in.page()))
 	})
 	const run = "/v1/runs/{agent}/{schedule}/{time}"
 	add(a, route{method: "GET", path: run, id: "get-run", tag: tag, summary: "Show a run",

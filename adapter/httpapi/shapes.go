@@ -43,6 +43,16 @@ type toolResult struct {
 	Error   *string  `json:"error"`
 }
 
+type tracePage struct {
+	Traces []trace `json:"traces"`
+	Next   string  `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
+}
+
+type runPage struct {
+	Runs []map[string]any `json:"runs"`
+	Next string           `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
+}
+
 type trace struct {
 	Type    string    `json:"type" doc:"Always point."`
 	Session string    `json:"session_id"`

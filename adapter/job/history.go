@@ -1,12 +1,10 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +17,6 @@ const (
 	clocksDiffer = time.Minute
 	// historyPage is how many records are read at once.
 	historyPage = 512
-	// overlap is how many more records than asked for are looked at: they are in the order in which runs ended, and listed
-	// in that in which they began.
-	overlap = 64
 )
 
 // file adds a run that is over to the history. It may be there twice, where somebody died before the page of its schedule
@@ -146,81 +141,6 @@ func (p *parts) endedSince(ctx context.Context, agent string, at time.Time) (uin
 		}
 	}
 	return low, nil
-}
-
-// Runs are the runs of an agent, or of all where agent is "", the newest first, at most limit (0: all).
-func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error) {
-	p, err := s.parts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	records, err := p.latest(ctx, agent, limit)
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[string]Run, len(records))
-	add := func(r Run) {
-		if old, ok := found[r.ID]; !ok || better(&old, &r) {
-			found[r.ID] = r
-		}
-	}
-	for _, record := range records {
-		r, err := decodeRun(record)
-		if err != nil {
-			return nil, err
-		}
-		add(r)
-	}
-	if err := p.underWay(ctx, agent, add); err != nil {
-		return nil, err
-	}
-	runs := make([]Run, 0, len(found))
-	for _, r := range found {
-		runs = append(runs, r)
-	}
-	slices.SortFunc(runs, func(a, b Run) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
-	if limit > 0 && len(runs) > limit {
-		runs = runs[:limit]
-	}
-	return runs, nil
-}
-
-// underWay adds the runs that are not over, and the last ones that are, however long ago.
-func (p *parts) underWay(ctx context.Context, agent string, add func(Run)) error {
-	prefix := ""
-	if agent != "" {
-		prefix = agent + "/"
-	}
-	pages, err := p.pages(ctx, prefix)
-	for _, pg := range pages {
-		if pg.Now != nil {
-			add(*pg.Now)
-		}
-		if pg.Was != nil {
-			add(*pg.Was)
-		}
-	}
-	return err
-}
-
-// latest are at least as many of the last records as asked for, where there are so many (0: all). How many of an agent's are
-// among the last of all cannot be known: it looks further and further back.
-func (p *parts) latest(ctx context.Context, agent string, limit int) ([]engine.Record, error) {
-	if limit <= 0 {
-		return p.history.Read(ctx, agent, 0, 0)
-	}
-	last, err := p.history.Last(ctx, agent)
-	if err != nil || last == 0 {
-		return nil, err
-	}
-	want := limit + overlap
-	for back := uint64(2 * want); ; back *= 4 {
-		after := last - min(back, last)
-		records, err := p.history.Read(ctx, agent, after, 0)
-		if err != nil || len(records) >= want || after == 0 {
-			return records, err
-		}
-	}
 }
 
 func decodeRun(record engine.Record) (r Run, err error) {

@@ -151,11 +151,11 @@ type ranRun struct {
 
 func (r *crashRig) history() []ranRun {
 	r.t.Helper()
-	var runs []ranRun
-	if err := json.Unmarshal([]byte(r.next("job", "history", "-n", "1000", "--json")), &runs); err != nil {
+	var page struct{ Runs []ranRun }
+	if err := json.Unmarshal([]byte(r.next("job", "history", "-n", "1000", "--json")), &page); err != nil {
 		r.t.Fatal(err)
 	}
-	return runs
+	return page.Runs
 }
 
 // recovered checks the last two runs: one that was cut off, and one that has recovered.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
@@ -131,36 +132,53 @@ func span(d time.Duration) string {
 }
 
 func newJobHistoryCommand(a *app) *cobra.Command {
-	limit := 20
+	page := httpapi.Page{Limit: 20}
 	cmd := &cobra.Command{
-		Use:         "history [AGENT]",
-		Short:       "List runs, the newest first",
-		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json",
+		Use:   "history [AGENT]",
+		Short: "List runs: those that are not over, then the last to end first",
+		Long: `List runs: those that are not over, then the others, the last to end first. A page that is
+not the last one ends with the command for the next; with --json, next is what to give to --after.`,
+		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agent := strings.Join(args, "")
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error {
-				runs, err := j.Store.Runs(cmd.Context(), agent, limit)
-				if err != nil {
-					return err
-				}
-				if _, _, err := j.Find(agent, ""); len(runs) == 0 && agent != "" && err != nil {
-					return noJob(err)
-				}
-				return a.showRuns(runs)
+				return a.history(cmd.Context(), j, strings.Join(args, ""), page)
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "at most so many")
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "at most so many")
+	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
 }
 
-func (a *app) showRuns(runs []job.Run) error {
-	if a.flags.json {
-		return a.printJSON(append([]job.Run{}, runs...))
+func (a *app) history(ctx context.Context, j *daemon.Jobs, agent string, page httpapi.Page) error {
+	if page.Limit < 1 {
+		return &problem{kind: kindUsage, err: fmt.Errorf("--limit %d: want at least 1", page.Limit)}
 	}
+	runs, err := j.History(ctx, agent, page)
+	if is[*httpapi.InvalidRequestError](err) {
+		return &problem{kind: kindUsage, err: fmt.Errorf("--after %.80q is not a cursor of `patchbay job history`", page.After),
+			fix: "give it as the page before printed it, or leave it out"}
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, err := j.Find(agent, ""); len(runs.Runs) == 0 && agent != "" && page.After == "" && err != nil {
+		return noJob(err)
+	}
+	if a.flags.json {
+		return a.printJSON(runs)
+	}
+	if err := a.showRuns(runs.Runs); err != nil || runs.Next == "" {
+		return err
+	}
+	a.printf("There are more: patchbay job history %s\n", strings.TrimSpace(fmt.Sprintf("%s -n %d --after %s", agent, page.Limit, runs.Next)))
+	return nil
+}
+
+func (a *app) showRuns(runs []job.Run) error {
 	if len(runs) == 0 {
 		a.printf("Nothing has run yet.\n")
 		return nil

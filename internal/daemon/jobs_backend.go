@@ -73,9 +73,33 @@ func (j jobs) Cancel(ctx context.Context, id string) (any, error) {
 	return r, jobError(err)
 }
 
-func (j jobs) Runs(ctx context.Context, agent string, limit int) (any, error) {
-	return j.Store.Runs(ctx, agent, limit)
+func (j jobs) Runs(ctx context.Context, agent string, p httpapi.Page) (any, error) {
+	return j.History(ctx, agent, p)
 }
+
+// A RunPage is a page of runs, as `job history --json` prints it.
+type RunPage struct {
+	Runs []job.Run `json:"runs"`
+	Next string    `json:"next,omitempty"` // the cursor of the next page; "": there is none
+}
+
+// History is a page of the runs of an agent, or of all where agent is "". An [*httpapi.InvalidRequestError] is a cursor of something else.
+func (j *Jobs) History(ctx context.Context, agent string, p httpapi.Page) (RunPage, error) {
+	after, err := httpapi.Place(runList, p.After)
+	if err != nil {
+		return RunPage{}, err
+	}
+	runs, next, err := j.Store.List(ctx, agent, after, p.Limit)
+	if errors.Is(err, job.ErrPlace) {
+		err = httpapi.BadCursor(runList, p.After)
+	}
+	if next != "" {
+		next = httpapi.Cursor(runList, next)
+	}
+	return RunPage{Runs: runs, Next: next}, err
+}
+
+const runList = "runs"
 
 func (j jobs) Run(ctx context.Context, id string) (any, error) {
 	r, err := j.Store.Run(ctx, id)

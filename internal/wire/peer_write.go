@@ -40,7 +40,7 @@ func (o *outbox) init(w *os.File, max int, p *Peer) {
 func (o *outbox) request(method string, params []byte, id uint64, crowd bool) error {
 	o.mu.Lock()
 	start := len(o.buf)
-	o.buf = appendRequest(o.buf, method, params, id)
+	o.buf = appendRequest(roomFor(o.buf, requestSize(method, params)), method, params, id)
 	return o.commit(start, crowd)
 }
 
@@ -162,11 +162,13 @@ func (o *outbox) swap() []byte {
 	return batch
 }
 
-// put gives a written buffer back, unless it grew large.
+// put gives a written buffer back: to this connection, unless it grew large.
 func (o *outbox) put(batch []byte) {
-	if cap(batch) <= keepBuffer {
-		o.spare = batch[:0]
+	if cap(batch) > keepBuffer {
+		release(batch)
+		return
 	}
+	o.spare = batch[:0]
 }
 
 // close lets nothing be sent any more, and releases a drain that waits.

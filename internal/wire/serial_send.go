@@ -13,7 +13,7 @@ func (s *Serial) compose(method string, params []byte) error {
 	s.out = append(s.out, s.answers...)
 	s.answers = s.answers[:0]
 	s.old = len(s.out)
-	s.out = appendRequest(s.out, method, params, s.id+1)
+	s.out = appendRequest(roomFor(s.out, requestSize(method, params)), method, params, s.id+1)
 	if size := len(s.out) - s.old - 1; size > s.opts.maxSend() {
 		s.out = s.out[:s.old]
 		return fmt.Errorf("request %q: %w", method, tooLarge(size, s.opts.maxSend()))
@@ -74,6 +74,7 @@ func (s *Serial) sent(n int) {
 	s.old = 0
 	s.unsent = false
 	if len(s.out) == 0 && cap(s.out) > keepBuffer {
+		release(s.out)
 		s.out = nil
 	}
 }

@@ -1,0 +1,234 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrPlace says that a text is no place in the list of runs.
+var ErrPlace = errors.New("no place in the list of runs")
+
+// The list of runs has three parts, one behind the other. Each is in an order in which it can be gone on with: the history is in the
+// order in which runs ended, since how long a run takes is not bounded.
+const (
+	listUnderWay = iota // not over, the last to begin first
+	listHistory         // in the history, the last to end first
+	listOld             // the last run of a schedule, too old for the history
+)
+
+// A place is where a run is in the list.
+type place struct {
+	part     int
+	sequence uint64    // in the history
+	began    time.Time // in the other parts, with id
+	id       string
+}
+
+func (p place) String() string {
+	if p.part == listHistory {
+		return fmt.Sprintf("%d %d", p.part, p.sequence)
+	}
+	return fmt.Sprintf("%d %d %s", p.part, p.began.UnixNano(), p.id)
+}
+
+// parsePlace reads a place; "" is the one before the first run.
+func parsePlace(text string) (place, error) {
+	if text == "" {
+		return place{}, nil
+	}
+	part, rest, _ := strings.Cut(text, " ")
+	number, id, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil:
+	case part == strconv.Itoa(listHistory) && n > 0 && id == "":
+		return place{part: listHistory, sequence: uint64(n)}, nil
+	case part == strconv.Itoa(listUnderWay) && id != "":
+		return place{part: listUnderWay, began: time.Unix(0, n), id: id}, nil
+	case part == strconv.Itoa(listOld) && id != "":
+		return place{part: listOld, began: time.Unix(0, n), id: id}, nil
+	}
+	return place{}, fmt.Errorf("%w: %.80q", ErrPlace, text)
+}
+
+// before tells whether p comes before a run, in a part that is in the order in which runs began.
+func (p place) before(r *Run) bool {
+	return p.id == "" || cmp.Or(p.began.Compare(r.Began), cmp.Compare(r.ID, p.id)) > 0
+}
+
+// A listed run.
+type listed struct {
+	run   Run
+	place place
+}
+
+// Runs are the runs of an agent, or of all where agent is "", at most limit (0: all), as [Store.List] has them.
+func (s *Store) Runs(ctx context.Context, agent string, limit int) ([]Run, error) {
+	all := []Run{}
+	for after := ""; ; {
+		want := historyPage
+		if limit > 0 {
+			want = min(want, limit-len(all))
+		}
+		runs, next, err := s.List(ctx, agent, after, want)
+		if err != nil {
+			return nil, err
+		}
+		all, after = append(all, runs...), next
+		if next == "" || len(all) == limit {
+			return all, nil
+		}
+	}
+}
+
+// List is a page of the runs of an agent, or of all where agent is "": those that are not over, then the others, the last to end
+// first. It begins behind the place that the page before returned as next ("": with the first run), and has at most limit runs.
+// next is "" where there are no more.
+func (s *Store) List(ctx context.Context, agent, after string, limit int) (runs []Run, next string, err error) {
+	from, err := parsePlace(after)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := s.parts(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	l := &lister{parts: p, agent: agent, from: from, want: limit + 1, at: make(map[string]int)}
+	if err := l.fill(ctx); err != nil {
+		return nil, "", err
+	}
+	if len(l.list) > limit {
+		l.list = l.list[:limit]
+		next = l.list[limit-1].place.String()
+	}
+	runs = make([]Run, len(l.list))
+	for i := range l.list {
+		runs[i] = l.list[i].run
+	}
+	return runs, next, nil
+}
+
+// A lister makes a page.
+type lister struct {
+	*parts
+	agent string
+	from  place
+	want  int // how many runs, one more than the page has
+	list  []listed
+	at    map[string]int // where a run is in the list, by its id
+}
+
+func (l *lister) fill(ctx context.Context) error {
+	current, last, err := l.paged(ctx)
+	if err != nil {
+		return err
+	}
+	if l.from.part == listUnderWay {
+		l.add(listUnderWay, current)
+	}
+	if l.from.part <= listHistory && len(l.list) < l.want {
+		if err := l.addHistory(ctx); err != nil {
+			return err
+		}
+	}
+	if len(l.list) < l.want {
+		return l.addOld(ctx, last)
+	}
+	return nil
+}
+
+// addOld lists those of the last runs of schedules that ended before all that the history still has.
+func (l *lister) addOld(ctx context.Context, last []Run) error {
+	oldest, err := l.history.Read(ctx, l.agent, 0, 1)
+	if err != nil {
+		return err
+	}
+	if len(oldest) > 0 {
+		r, err := decodeRun(oldest[0])
+		if err != nil {
+			return err
+		}
+		last = slices.DeleteFunc(last, func(o Run) bool { return !o.Ended.Before(r.Ended) })
+	}
+	l.add(listOld, last)
+	return nil
+}
+
+// paged are the runs that the pages of schedules have: those that are not over, and the last ones that are.
+func (l *lister) paged(ctx context.Context) (current, last []Run, err error) {
+	prefix := ""
+	if l.agent != "" {
+		prefix = l.agent + "/"
+	}
+	pages, err := l.pages(ctx, prefix)
+	for _, pg := range pages {
+		if pg.Now != nil {
+			current = append(current, *pg.Now)
+		}
+		if pg.Was != nil {
+			last = append(last, *pg.Was)
+		}
+	}
+	return current, last, err
+}
+
+// add lists runs in the order in which they began, the last first.
+func (l *lister) add(part int, runs []Run) {
+	slices.SortFunc(runs, func(a, b Run) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
+	for _, r := range runs {
+		if _, ok := l.at[r.ID]; !ok && len(l.list) < l.want && (l.from.part != part || l.from.before(&r)) {
+			l.put(r, place{part: part, began: r.Began, id: r.ID})
+		}
+	}
+}
+
+// addHistory lists what is in the history. Records of runs that are listed already do not count as more: it goes on behind them.
+func (l *lister) addHistory(ctx context.Context) error {
+	before := uint64(0)
+	if l.from.part == listHistory {
+		before = l.from.sequence
+	}
+	for len(l.list) < l.want {
+		want := l.want - len(l.list)
+		records, err := l.history.ReadBack(ctx, l.agent, before, want)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			r, err := decodeRun(record)
+			if err != nil {
+				return err
+			}
+			before = record.Sequence
+			l.file(r, place{part: listHistory, sequence: before})
+		}
+		if len(records) < want {
+			return nil
+		}
+	}
+	return nil
+}
+
+// file lists a run that is over. Records come from the last to the first. If the run has a later one, or counts as not over for the page of
+// its schedule, the record with more attempts counts, else the earlier: see [better].
+func (l *lister) file(r Run, at place) {
+	i, ok := l.at[r.ID]
+	if !ok {
+		l.put(r, at)
+		return
+	}
+	if !better(&r, &l.list[i].run) {
+		l.list[i].run = r
+	}
+}
+
+func (l *lister) put(r Run, at place) {
+	l.at[r.ID] = len(l.list)
+	l.list = append(l.list, listed{r, at})
+}
