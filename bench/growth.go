@@ -43,6 +43,9 @@ func growthSections() []section {
 		{sectionPayAlloc, "What the host allocates for it, as a multiple of the payload", "×", 0, "", measurePayloadAllocs},
 		{sectionReplays, "A follower reads 1,000 events again, over HTTP", "ms", 0, "", measureReplays},
 		{sectionLost, "Events that such followers did not get, in 2,000 replays (400 where quick)", "events", 0, "", measureLost},
+		{sectionAppends, "Records of 300 bytes that the engine takes, each synced to disk", "records/s", 0, "", measureAppends},
+		{sectionBytes, "What is written, in bytes", "bytes", 0, "", measureBytes},
+		{sectionMemory, "Memory of a daemon that is at rest, for each", "kB", 0, "", measureMemory},
 		{sectionDrops, "Events that the journal dropped", "events", 0, "", measureDrops},
 	}
 }
