@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Bar is one promise: a ratio between two series of one section, and the limit it must keep to.
 type Bar struct {
@@ -35,6 +38,9 @@ func bars() []Bar {
 		{What: "live heap after 1,000 turns, of that after 250", Section: sectionTurnHeap, Of: nameHeapLate, Over: nameHeapEarly, Limit: 1.1},
 	}
 }
+
+// allBars are these and those about growth.
+func allBars() []Bar { return slices.Concat(bars(), growthBars()) }
 
 // Status is what became of a bar.
 type Status string

@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 
 // TestEveryBarHasItsSection would catch a section renamed under a bar, which would then never be judged.
 func TestEveryBarHasItsSection(t *testing.T) {
-	for _, b := range bars() {
+	for _, b := range allBars() {
 		if _, err := choose(b.Section); err != nil {
 			t.Errorf("bar %q: %v", b.What, err)
 		}

@@ -42,7 +42,10 @@ func growthSections() []section {
 		{sectionPayload, "One event with so large a payload, through a plugin that watches", "µs", 0, namePayload(payloadEarly), measurePayload},
 		{sectionPayAlloc, "What the host allocates for it, as a multiple of the payload", "×", 0, "", measurePayloadAllocs},
 		{sectionReplays, "A follower reads 1,000 events again, over HTTP", "ms", 0, "", measureReplays},
-		{sectionLost, "Events that such a follower did not get, of all it should have got", "events", 0, "", measureLost},
+		{sectionLost, "Events that such followers did not get, in 2,000 replays (400 where quick)", "events", 0, "", measureLost},
+		{sectionAppends, "Records of 300 bytes that the engine takes, each synced to disk", "records/s", 0, "", measureAppends},
+		{sectionBytes, "What is written, in bytes", "bytes", 0, "", measureBytes},
+		{sectionMemory, "Memory of a daemon that is at rest, for each", "kB", 0, "", measureMemory},
 		{sectionDrops, "Events that the journal dropped", "events", 0, "", measureDrops},
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -269,27 +270,48 @@ func (s *side) crowd(ctx context.Context, sessions, messages int) error {
 	})
 }
 
-// watched is a crowd with followers of all events, who must all have seen the end of every turn before it is over.
+// watched is a crowd with followers of all events. It is over when each of them has seen that a session was created after the crowd was
+// done. That event may itself be dropped, by a daemon that drops some: then another is tried.
 func (s *side) watched(ctx context.Context, followers, sessions, messages int) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	turns := sessions * messages
+	var marker atomic.Pointer[string] // the id of the first session after the crowd
 	watching := make(chan error, 1)
 	go func() {
 		watching <- atOnce(followers, func(int) error {
-			from, seen := uint64(0), 0
+			from := uint64(0)
 			return s.client.Follow(ctx, &from, func(e drive.Event) error {
-				if e.Kind == "turn.finished" {
-					seen++
-				}
-				if seen == turns || e.Kind == "events.dropped" { // those that were dropped do not come
+				if first := marker.Load(); first != nil && e.Kind == "session.created" && createdID(e.Data) >= *first {
 					return drive.ErrEnough
 				}
 				return nil
 			})
 		})
 	}()
-	return errors.Join(s.crowd(ctx, sessions, messages), <-watching)
+	if err := s.crowd(ctx, sessions, messages); err != nil {
+		return err
+	}
+	for {
+		id, err := s.client.CreateSession(ctx)
+		if err != nil {
+			return err
+		}
+		marker.CompareAndSwap(nil, &id)
+		select {
+		case err := <-watching:
+			return err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// createdID is the id of a session that was created. Ids sort by time.
+func createdID(data string) string {
+	var s struct{ ID string }
+	if json.Unmarshal([]byte(data), &s) != nil {
+		return "" // which is before all others
+	}
+	return s.ID
 }
 
 func (s *side) createMany(ctx context.Context, clients, sessions int) error {

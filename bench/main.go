@@ -116,10 +116,13 @@ func (f *flags) absolute() error {
 	return nil
 }
 
+// allSections are those about what something costs, and those about how that grows.
+func allSections() []section { return slices.Concat(sections(), growthSections()) }
+
 // sectionNames in their order.
 func sectionNames() []string {
 	var names []string
-	for _, s := range slices.Concat(sections(), growthSections()) {
+	for _, s := range allSections() {
 		names = append(names, s.name)
 	}
 	return names
@@ -127,7 +130,7 @@ func sectionNames() []string {
 
 // choose returns the named sections; all of them where none is named.
 func choose(only string) ([]section, error) {
-	all := slices.Concat(sections(), growthSections())
+	all := allSections()
 	if only == "" {
 		return all, nil
 	}
@@ -150,7 +153,7 @@ func measureAll(ctx context.Context, chosen []section, f flags) (Report, error) 
 			return report, fmt.Errorf("section %s: %w", s.name, err)
 		}
 		report.Sections = append(report.Sections, summary(s, where, series))
-		for _, b := range slices.Concat(bars(), growthBars()) {
+		for _, b := range allBars() {
 			if b.Section == s.name {
 				report.Bars = append(report.Bars, barRow(judge(b, series)))
 			}

@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -159,10 +159,10 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, error) {
 	return sums, lines.Err()
 }
 
-// Dropped is how many events the daemon could not keep, as its health and its metrics tell; they must agree.
+// Dropped is how many events the daemon could not keep, as its metrics tell, and its health, which older ones lack it in.
 func (c *Client) Dropped(ctx context.Context) (int, error) {
 	var health struct {
-		Dropped *int `json:"events_dropped"`
+		Dropped int `json:"events_dropped"`
 	}
 	if err := c.Call(ctx, "GET", "/v1/health", nil, &health); err != nil {
 		return 0, err
@@ -172,17 +172,8 @@ func (c *Client) Dropped(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	counted, ok := counters["patchbay_events_dropped_total"]
-	if health.Dropped == nil || !ok {
-		return 0, fmt.Errorf("the daemon does not tell how many events it dropped (health %v, metrics %v)", health.Dropped != nil, ok)
+	if !ok {
+		return 0, errors.New("the daemon does not tell how many events it dropped: there is no patchbay_events_dropped_total in its metrics")
 	}
-	return max(*health.Dropped, int(counted)), nil
-}
-
-// Path escapes the parts of a path.
-func Path(parts ...string) string {
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString("/" + url.PathEscape(p))
-	}
-	return b.String()
+	return max(health.Dropped, int(counted)), nil
 }
