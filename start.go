@@ -38,7 +38,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 
 // open starts one plugin. Only this goroutine touches the entry meanwhile.
 func (h *Host) open(ctx context.Context, e *entry, names census) {
-	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
+	log := h.setup().Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
 	rt := h.runtimeOf(e, names, log)
 	if err := h.confine(e, rt); err != nil {
@@ -82,7 +82,7 @@ func (h *Host) rename(e *entry, called string, names census) {
 	h.configure(e, names)
 	if err := h.sameBounds(e); err != nil && e.state == dialect.Ready {
 		e.fail(err)
-		h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+		h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	if e.state != dialect.Ready {
 		h.dismiss(e)
@@ -143,14 +143,14 @@ func (r *roster) rivals() census {
 
 func (h *Host) refuseTwin(e *entry, owner string) {
 	e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner))
-	h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
+	h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
 	h.dismiss(e)
 }
 
 // dismiss ends a plugin that was opened only to learn that it is not wanted.
 func (h *Host) dismiss(e *entry) {
 	if err := e.plugin.Close(context.Background()); err != nil {
-		h.setup.Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+		h.setup().Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	e.plugin = nil
 }
