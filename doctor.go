@@ -32,11 +32,15 @@ type Finding struct {
 // host. It asks no plugin: see [Host.CheckHealth].
 func (h *Host) Doctor() []Finding {
 	findings := append([]Finding{}, h.examineConfig()...)
-	for _, e := range h.roster().entries {
+	now := h.roster()
+	for _, e := range now.entries {
 		findings = append(findings, examine(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
-	chosen, err := h.setup.chosen()
+	for _, k := range now.kept {
+		findings = append(findings, k.finding())
+	}
+	chosen, err := h.setup().chosen()
 	if err != nil {
 		return findings // unreachable: Open looked at the same names
 	}
@@ -45,7 +49,7 @@ func (h *Host) Doctor() []Finding {
 		if !ok {
 			continue
 		}
-		for _, p := range x.Examine(h.setup.env) {
+		for _, p := range x.Examine(h.setup().env) {
 			findings = append(findings, finding(SeverityWarning, nil, d.Name(), p))
 		}
 	}

@@ -125,7 +125,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 // configFiles are the files that have config for a plugin.
 func (h *Host) configFiles(e *entry) []string {
 	files := []string{}
-	user, project := h.setup.given.Load().layers(e.names)
+	user, project := h.setup().given.Load().layers(e.names)
 	for _, l := range []layer{user, project} {
 		if l.table != nil {
 			files = append(files, l.file)

@@ -42,7 +42,7 @@ type KnobChange struct {
 
 // knobs are a plugin's knobs and how they stand.
 func (h *Host) knobs(e *entry) []Knob {
-	user, project := h.setup.given.Load().layers(e.names)
+	user, project := h.setup().given.Load().layers(e.names)
 	out := make([]Knob, 0, len(e.info.Knobs))
 	for _, k := range e.info.Knobs {
 		out = append(out, standing(k, user, project))
@@ -88,9 +88,9 @@ func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*Knob
 	}
 	change := &KnobChange{Plugin: e.info.Name, File: done.Path, Backup: done.Backup, Changed: done.Changed}
 	if done.Changed {
-		change.Restarted, err = h.Reload(ctx, plugin)
+		change.Restarted, err = h.Reconfigure(ctx, plugin)
 	}
-	user, project := h.setup.given.Load().layers(e.names)
+	user, project := h.setup().given.Load().layers(e.names)
 	change.Knob = standing(knob, user, project)
 	if err != nil {
 		return change, fmt.Errorf("%s was written: %w", done.Path, err)
@@ -115,7 +115,7 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	if !ok {
 		return nil
 	}
-	settings, err := h.setup.settings(e.names, h.roster().names)
+	settings, err := h.setup().settings(e.names, h.roster().names)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 
 // configWith is a plugin's config as it would be with a setting.
 func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
-	user, project := h.setup.given.Load().layers(b)
+	user, project := h.setup().given.Load().layers(b)
 	changed := &user.table
 	if s.Project {
 		changed = &project.table
@@ -169,17 +169,17 @@ func (s KnobSetting) removes() bool { return len(s.Value) == 0 || string(s.Value
 
 // writeKnob changes the file.
 func (h *Host) writeKnob(e *entry, k dialect.Knob, s KnobSetting) (editfile.Result, error) {
-	user, project := h.setup.given.Load().layers(e.names)
-	file := h.setup.dirs.ConfigFile
+	user, project := h.setup().given.Load().layers(e.names)
+	file := h.setup().dirs.ConfigFile
 	place := editfile.Place{Dir: filepath.Dir(file), Name: filepath.Base(file), Mode: 0o600}
 	key := h.sectionKey(e, user)
 	parse := func(text []byte) error { _, err := config.ParseConfig(file, text); return err }
 	if s.Project {
-		file = h.setup.projectFile()
-		if sameFile(file, h.setup.dirs.ConfigFile) {
+		file = h.setup().projectFile()
+		if sameFile(file, h.setup().dirs.ConfigFile) {
 			return editfile.Result{}, fmt.Errorf("%s is your own configuration: a project needs a directory of its own", file)
 		}
-		place = editfile.Place{Dir: h.setup.projectRoot, Name: config.ProjectFile, Mode: 0o644}
+		place = editfile.Place{Dir: h.setup().projectRoot, Name: config.ProjectFile, Mode: 0o644}
 		key = h.sectionKey(e, project)
 		parse = func(text []byte) error { _, err := config.ParseProject(file, text); return err }
 	}

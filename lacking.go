@@ -37,7 +37,7 @@ func (h *Host) lacking(e *entry, err error) error {
 		return err
 	}
 	var grants []string
-	for _, g := range append(missingPrograms(failed.Stderr, h.setup.Environ), missingFiles(failed.Stderr)...) {
+	for _, g := range append(missingPrograms(failed.Stderr, h.setup().Environ), missingFiles(failed.Stderr)...) {
 		if !e.mounts.show(g.Path) && !slices.Contains(grants, g.String()) && len(grants) < mostLacking {
 			grants = append(grants, g.String())
 		}

@@ -16,7 +16,7 @@ import (
 // examineConfig reports what is wrong with the configuration as far as only a host that has looked for plugins can tell.
 func (h *Host) examineConfig() []Finding {
 	var findings []Finding
-	if p, ok := h.setup.config.Exposed(); ok {
+	if p, ok := h.setup().config.Exposed(); ok {
 		findings = append(findings, problemFinding(p))
 	}
 	r := h.roster()
@@ -90,7 +90,7 @@ func (x heading) says(fix, format string, args ...any) config.Problem {
 // misplaced are the tables about plugins of this host whose names mean two plugins, or one that they cannot give anything to.
 func (h *Host) misplaced(r *roster) []config.Problem {
 	var problems []config.Problem
-	for _, x := range h.setup.headings() {
+	for _, x := range h.setup().headings() {
 		if len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) == 0 {
 			continue // none of this host's plugins
 		}
@@ -139,7 +139,7 @@ func oneOf(owners, all census) string {
 
 // unknownNames are the tables whose names no plugin has. A host that does not open every plugin cannot tell.
 func (h *Host) unknownNames(r *roster) []config.Problem {
-	if h.setup.Needs != nil || h.setup.NoSearch || h.setup.Dialects != nil {
+	if h.setup().Needs != nil || h.setup().NoSearch || h.setup().Dialects != nil {
 		return nil
 	}
 	var known []string
@@ -147,7 +147,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 		known = append(known, b.place, b.called, b.dialect+":"+b.place)
 	}
 	var problems []config.Problem
-	for _, x := range h.setup.headings() {
+	for _, x := range h.setup().headings() {
 		if len(r.names.bearing(x.key)) > 0 {
 			continue
 		}
@@ -165,7 +165,7 @@ func (h *Host) warnOfNames(r *roster) {
 	for _, p := range h.misplaced(r) {
 		if !h.warned[p.Message] {
 			h.warned[p.Message] = true
-			h.setup.Logger.Warn(p.Message, "file", p.File, "line", p.Line, "fix", p.Fix)
+			h.setup().Logger.Warn(p.Message, "file", p.File, "line", p.Line, "fix", p.Fix)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Tool = dialect.Tool
 
 // A Host is a set of running plugins. It is safe for concurrent use.
 type Host struct {
-	setup   *setup
+	current atomic.Pointer[setup] // what the host works with; [Host.Reload] replaces it
 	procs   *proc.Group
 	keeper  *keeper
 	tallies *tallies
@@ -44,6 +44,9 @@ type Host struct {
 	turning sync.Mutex               // held while the roster is replaced, by Refresh and Close
 	wireMu  sync.Mutex               // held while its hooks are put on the bus
 	warned  map[string]bool          // what was logged about names; protected by turning
+	retired chan struct{}            // closed when the plugins of the last roster that was replaced are; protected by turning
+
+	retiring sync.WaitGroup // rosters that wait for their last event
 
 	renewals renewals
 
@@ -60,6 +63,11 @@ type roster struct {
 	names   census            // of all that were found
 	closed  bool              // nobody but the entries is meant by a name: the caller named each of them
 	tools   map[string]*entry // by the tool's full name
+	kept    []keptEntry       // those of the entries that go on as they were, because their new files do not work
+
+	uses    atomic.Int64  // events and calls under way that began with it
+	retired atomic.Bool   // another one has taken its place
+	idle    chan struct{} // has room for one: told when uses has come to zero, once it is retired
 }
 
 // An entry is one plugin that was found, and what became of it.
@@ -91,8 +99,9 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{setup: s, procs: proc.NewGroup(s.Logger), keeper: newKeeper(s), tallies: &tallies{},
+	h := &Host{procs: proc.NewGroup(s.Logger), keeper: newKeeper(s), tallies: &tallies{},
 		closed: make(chan struct{}), warned: make(map[string]bool)}
+	h.current.Store(s)
 	h.system = sync.OnceValue(func() *sandbox.System {
 		found := s.system
 		if found == nil {
@@ -107,6 +116,9 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	}
 	return h, nil
 }
+
+// setup is what the host works with now.
+func (h *Host) setup() *setup { return h.current.Load() }
 
 // roster is who is there now; nobody, before the host is open.
 func (h *Host) roster() *roster {
@@ -135,6 +147,7 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	if point == hook.TurnBegin {
 		h.lookAgain(ctx)
 	}
+	defer h.enter().leave()
 	return h.bus.Fire(ctx, point, raw)
 }
 
@@ -171,7 +184,9 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 	if h.isClosed() {
 		return nil, ErrClosed
 	}
-	e := h.roster().tools[name]
+	r := h.enter()
+	defer r.leave()
+	e := r.tools[name]
 	if e == nil {
 		return nil, h.noTool(name)
 	}
@@ -194,6 +209,7 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	if h.isClosed() {
 		return nil, ErrClosed
 	}
+	defer h.enter().leave()
 	e, err := h.find(plugin)
 	if err != nil {
 		return nil, err
@@ -220,6 +236,7 @@ func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMe
 	if h.isClosed() {
 		return ErrClosed
 	}
+	defer h.enter().leave()
 	e, err := h.find(plugin)
 	if err != nil {
 		return err
@@ -243,6 +260,7 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 	if h.isClosed() {
 		return 0, ErrClosed
 	}
+	defer h.enter().leave()
 	e, err := h.find(plugin)
 	if err != nil {
 		return 0, err
@@ -268,6 +286,7 @@ func (h *Host) Close() error {
 		h.renewals.all.Wait() // each ends when the host is closed
 		h.turning.Lock()      // a refresh under way ends first, so that nobody is left out
 		defer h.turning.Unlock()
+		h.retiring.Wait() // they no longer wait for events
 		err = h.shutdown()
 	})
 	return err

@@ -23,7 +23,7 @@ func ProjectRoot(dir string) string {
 }
 
 // Project is the project that the host's plugins work in.
-func (h *Host) Project() string { return h.setup.projectRoot }
+func (h *Host) Project() string { return h.setup().projectRoot }
 
 // In opens the host's plugins once more, to work in another directory: they run
 // there, and are told of that directory's project. What they store, their
@@ -36,12 +36,13 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("working directory %s: not a directory", dir), err)
 	}
-	s, err := h.setup.in(dir)
+	s, err := h.setup().in(dir)
 	if err != nil {
 		return nil, err
 	}
-	other := &Host{setup: s, procs: h.procs, keeper: h.keeper, tallies: h.tallies, system: h.system, guest: true,
+	other := &Host{procs: h.procs, keeper: h.keeper, tallies: h.tallies, system: h.system, guest: true,
 		closed: make(chan struct{})}
+	other.current.Store(s)
 	h.turning.Lock()
 	other.warned = maps.Clone(h.warned)
 	h.turning.Unlock()

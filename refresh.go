@@ -18,7 +18,7 @@ import (
 // started, the host is as it was, and what was started is ended.
 func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 	if dialects == nil {
-		dialects = h.setup.names()
+		dialects = h.setup().names()
 	}
 	if h.settled(dialects) {
 		return nil
@@ -30,13 +30,13 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 // last: nothing has come, gone or been mended. It looks and locks nothing, so
 // that it can be asked before every turn.
 func (h *Host) settled(dialects []string) bool {
-	chosen, err := h.setup.chosen()
-	if err != nil || h.setup.NoSearch || len(h.setup.Paths) > 0 || h.isClosed() {
+	chosen, err := h.setup().chosen()
+	if err != nil || h.setup().NoSearch || len(h.setup().Paths) > 0 || h.isClosed() {
 		return false
 	}
 	r := h.roster()
 	for _, d := range chosen {
-		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), d.Find(h.setup.env)) {
+		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), d.Find(h.setup().env)) {
 			return false
 		}
 	}
@@ -68,15 +68,25 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 	if h.isClosed() {
 		return ErrClosed
 	}
+	return h.renew(ctx, dialects, false)
+}
+
+// renew is refresh for who holds turning. Again says that everything is read again: see [Host.Reload].
+func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 	before := h.roster()
-	now, err := h.search(before, dialects)
+	now, err := h.search(before, dialects, again)
 	if err != nil {
 		return err
 	}
-	if h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
+	if !again && h.plugins.Load() != nil && slices.Equal(now.entries, before.entries) && slices.Equal(now.names, before.names) {
 		return nil // nobody has come, gone or changed
 	}
 	h.start(ctx, now)
+	if again {
+		h.keepWorking(before, now)
+	} else {
+		now.kept = before.stillKept(now)
+	}
 	if err = ctx.Err(); err == nil { // a plugin that did not start because of it is not to be listed as broken
 		err = h.wire(now)
 	}
@@ -84,7 +94,12 @@ func (h *Host) refresh(ctx context.Context, dialects []string) error {
 		return errors.Join(err, h.dismissThose(now, before))
 	}
 	h.warnOfNames(now)
-	return h.dismissThose(before, now)
+	return h.retire(before, now)
+}
+
+// stillKept are the plugins of a roster that went on as they were, and still do.
+func (r *roster) stillKept(now *roster) []keptEntry {
+	return slices.DeleteFunc(slices.Clone(r.kept), func(k keptEntry) bool { return !slices.Contains(now.entries, k.entry) })
 }
 
 // dismissThose closes the plugins that are in one roster and not in the other,

@@ -27,14 +27,14 @@ type renewals struct {
 	all     sync.WaitGroup // the goroutines that make them
 }
 
-// Reload reads the config of plugins again and restarts a plugin, if it is running and its dialect can, with the one it is
+// Reconfigure reads the config of plugins again and restarts a plugin, if it is running and its dialect can, with the one it is
 // given now. A plugin that was broken gets another try. It tells whether the plugin works with it.
-func (h *Host) Reload(ctx context.Context, plugin string) (restarted bool, err error) {
-	if err := h.setup.reload(); err != nil {
+func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
+	if err := h.setup().reload(); err != nil {
 		return false, err
 	}
 	e, err := h.find(plugin)
-	if err != nil || h.setup.NoStart || !h.renewable(e) {
+	if err != nil || h.setup().NoStart || !h.renewable(e) {
 		return false, err
 	}
 	r := h.renewals.join(h, e)
@@ -76,13 +76,13 @@ func (rs *renewals) join(h *Host, e *entry) *renewal {
 		rs.mu.Lock()
 		delete(rs.waiting, e) // a change from now on may come too late for this one
 		rs.mu.Unlock()
-		r.restarted, r.err = h.renew(e)
+		r.restarted, r.err = h.reconfigure(e)
 	})
 	return r
 }
 
-// renew restarts a plugin with the config that it is given now.
-func (h *Host) renew(e *entry) (restarted bool, err error) {
+// reconfigure restarts a plugin with the config that it is given now.
+func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 	if h.isClosed() {
 		return false, ErrClosed
 	}
@@ -91,12 +91,12 @@ func (h *Host) renew(e *entry) (restarted bool, err error) {
 	if e.plugin == nil {
 		return h.retry(ctx, e)
 	}
-	settings, err := h.setup.settings(e.names, h.roster().names)
+	settings, err := h.setup().settings(e.names, h.roster().names)
 	if err != nil {
 		return false, err
 	}
 	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
-	return err == nil, h.setup.given.Load().placed(e.names, err)
+	return err == nil, h.setup().given.Load().placed(e.names, err)
 }
 
 // life is a context that ends when the host is closed.

@@ -24,7 +24,7 @@ type policy struct {
 // policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its place, or else what it declares where
 // declarations of its dialect are enforced. Nothing of it goes beyond what the configuration says under any other name of the plugin's.
 func (h *Host) policyOf(e *entry) *policy {
-	if h.setup.config.Sandbox == config.SandboxOff {
+	if h.setup().config.Sandbox == config.SandboxOff {
 		return nil
 	}
 	grants, bounds := e.own.granted()
@@ -51,7 +51,7 @@ func (h *Host) declared(e *entry) *policy {
 	if e.found.Info == nil || e.found.Info.Needs == nil {
 		return nil // its dialect declares nothing
 	}
-	if e.found.Dialect == string(config.SandboxKaged) || h.setup.config.Sandbox == config.SandboxDeclared {
+	if e.found.Dialect == string(config.SandboxKaged) || h.setup().config.Sandbox == config.SandboxDeclared {
 		return &policy{grants: e.found.Info.Needs, anyProgram: e.found.Info.AnyProgram}
 	}
 	return nil
@@ -80,7 +80,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	rt.Box = func(files ...string) proc.Box {
-		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup.Environ, Guarded: guarded,
+		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup().Environ, Guarded: guarded,
 			System: system, Log: rt.Log, OnPlan: e.mounts.set,
 			OnDenied: func(d sandbox.Denial) {
 				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
@@ -92,11 +92,11 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 
 // guarded are Patchbay's own places, with those of the plugins that were found.
 func (h *Host) guarded() ([]sandbox.Place, error) {
-	dirs := Searched(h.setup.Environ)
+	dirs := Searched(h.setup().Environ)
 	if found := h.found.Load(); found != nil {
 		dirs = append(dirs, *found...)
 	}
-	return places.Own(h.setup.dirs, h.setup.config, dirs)
+	return places.Own(h.setup().dirs, h.setup().config, dirs)
 }
 
 // foundIn are the directories in which plugins of a roster were found. Of one that was named by its path, its own files alone.
@@ -134,7 +134,7 @@ func (h *Host) keeps(e *entry, t config.Plugin) bool {
 	if tighter(e.limits, t.Limits) != e.limits {
 		return false
 	}
-	if t.Capabilities == nil || h.setup.config.Sandbox == config.SandboxOff {
+	if t.Capabilities == nil || h.setup().config.Sandbox == config.SandboxOff {
 		return true
 	}
 	return e.policy != nil && !e.policy.anyProgram && capability.Within(e.policy.grants, t.Capabilities)
@@ -221,7 +221,7 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	}
 	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
 		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))
-	if h.setup.config.Sandbox == config.SandboxOff {
+	if h.setup().config.Sandbox == config.SandboxOff {
 		reason = "the configuration says sandbox = \"off\""
 	}
 	return Capability{c, string(sandbox.NotEnforced), reason}
@@ -282,7 +282,7 @@ func (h *Host) examineLimits(e *entry) []Finding {
 	} {
 		if l.set && l.by.By == "" {
 			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect,
-				Where: h.setup.dirs.ConfigFile, Problem: "limits." + l.name + " is not enforced: " + l.by.Note})
+				Where: h.setup().dirs.ConfigFile, Problem: "limits." + l.name + " is not enforced: " + l.by.Note})
 		}
 	}
 	return findings

@@ -18,8 +18,8 @@ import (
 //	look            what there is, and what it is called
 //	settle          one entry for each that is needed
 //	refuseRivals    those in a role that another has
-func (h *Host) search(before *roster, dialects []string) (*roster, error) {
-	s := search{host: h, before: before, now: &roster{closed: h.setup.NoSearch}}
+func (h *Host) search(before *roster, dialects []string, again bool) (*roster, error) {
+	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch, idle: make(chan struct{}, 1)}}
 	if err := s.look(dialects); err != nil {
 		return nil, err
 	}
@@ -34,6 +34,7 @@ func (h *Host) search(before *roster, dialects []string) (*roster, error) {
 type search struct {
 	host      *Host
 	before    *roster
+	again     bool // everything is read again: see [Host.Reload]
 	now       *roster
 	sightings []sighting
 }
@@ -48,7 +49,7 @@ type sighting struct {
 
 // look finds the plugins that are to be opened, and learns the names of the others that are installed.
 func (s *search) look(dialects []string) error {
-	setup := s.host.setup
+	setup := s.host.setup()
 	chosen, err := setup.chosen()
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func (s *search) learn(d dialect.Dialect) {
 		s.keep(d.Name())
 		return
 	}
-	for _, f := range d.Find(s.host.setup.env) {
+	for _, f := range d.Find(s.host.setup().env) {
 		if b := bearerOf(f); !s.now.names.has(b) {
 			s.now.names = append(s.now.names, b)
 		}
@@ -107,7 +108,7 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 		return fmt.Errorf("plugin path %q: %w", path, err)
 	}
 	for _, d := range chosen {
-		if f, ok := d.At(absolute, s.host.setup.env); ok {
+		if f, ok := d.At(absolute, s.host.setup().env); ok {
 			s.add(sighting{found: f, dialect: d, named: true})
 			return nil
 		}
@@ -142,7 +143,8 @@ func (s *search) settle(x sighting) {
 // entry is that of a found plugin, which may be known already; nil where it is not needed.
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
-	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) {
+	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) &&
+		(!s.again || !s.outdated(known, x, now)) {
 		return known
 	}
 	f := x.found
@@ -224,7 +226,7 @@ func (s *search) refuseRivals() {
 		}
 		if holder := holders[role]; holder != nil {
 			e.fail(fmt.Errorf("there can be one %s, and plugin %s is it already: disable one of them in %s",
-				role, holder.info.Name, s.host.setup.dirs.ConfigFile))
+				role, holder.info.Name, s.host.setup().dirs.ConfigFile))
 			continue
 		}
 		holders[role] = e
@@ -232,7 +234,7 @@ func (s *search) refuseRivals() {
 }
 
 func (h *Host) needed(e *entry) bool {
-	if h.setup.Needs == nil {
+	if h.setup().Needs == nil {
 		return true
 	}
 	c := Candidate{Points: h.points(e), Name: e.info.Name, Place: e.names.place, Dialect: e.found.Dialect, Path: e.found.Path,
@@ -240,7 +242,7 @@ func (h *Host) needed(e *entry) bool {
 	for _, t := range e.info.Tools {
 		c.Tools = append(c.Tools, t.Name)
 	}
-	return h.setup.Needs(c)
+	return h.setup().Needs(c)
 }
 
 // points are where a plugin may be asked, before it is known who it is: a
@@ -250,7 +252,7 @@ func (h *Host) points(e *entry) []hook.Point {
 	if e.found.Info != nil && len(e.info.Hooks) == 0 {
 		points = nil
 	}
-	for _, c := range h.setup.config.Connect {
+	for _, c := range h.setup().config.Connect {
 		if e.names.bears(c.Plugin) || e.found.Info == nil {
 			points = append(points, hook.Point(c.Point))
 		}
@@ -260,17 +262,17 @@ func (h *Host) points(e *entry) []hook.Point {
 
 // configure gives an entry what the configuration says about it. What is broken stays so.
 func (h *Host) configure(e *entry, names census) {
-	e.own, e.alone = h.setup.sections(e.names, names), len(names.placed(e.names.place)) == 1
+	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if e.state != "" && e.state != dialect.Ready {
 		return
 	}
 	if key, ok := e.own.disabled(); ok {
-		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", tomlfile.QuoteKey(key), h.setup.dirs.ConfigFile)
+		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", tomlfile.QuoteKey(key), h.setup().dirs.ConfigFile)
 		return
 	}
 	grants := e.settings.Grants
 	var err error
-	if e.settings, err = h.setup.settings(e.names, names); err != nil {
+	if e.settings, err = h.setup().settings(e.names, names); err != nil {
 		e.fail(err)
 	}
 	e.settings.Grants = grants

@@ -103,7 +103,7 @@ func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, e
 
 // trialBox makes the runtime's sandbox one in which code has nothing, or says why there is none.
 func (h *Host) trialBox(rt *dialect.Runtime) error {
-	if h.setup.config.Sandbox == config.SandboxOff {
+	if h.setup().config.Sandbox == config.SandboxOff {
 		return errors.New("the configuration says sandbox = \"off\"")
 	}
 	system := h.system()
@@ -111,7 +111,7 @@ func (h *Host) trialBox(rt *dialect.Runtime) error {
 		return err
 	}
 	rt.Box = func(...string) proc.Box {
-		return sandbox.New(sandbox.Options{Environ: h.setup.Environ, System: system, Log: rt.Log})
+		return sandbox.New(sandbox.Options{Environ: h.setup().Environ, System: system, Log: rt.Log})
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 	if owner := h.ownerOf(checked); owner != "" {
 		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.called, owner)
 	}
-	if err := python.Save(h.setup.env, name, content); err != nil {
+	if err := python.Save(h.setup().env, name, content); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)
 	}
 	_, err = h.ReloadSource(ctx, name)
@@ -140,7 +140,7 @@ func (h *Host) SaveSource(ctx context.Context, name, content string) (Source, er
 // CreateSource does what [Host.SaveSource] does for a plugin that has no file yet. Where there is one, all stays as it is, and
 // the error wraps [fs.ErrExist].
 func (h *Host) CreateSource(ctx context.Context, name, content string) (Source, error) {
-	path, err := python.Path(h.setup.env, name)
+	path, err := python.Path(h.setup().env, name)
 	if err != nil {
 		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
 	}
@@ -152,7 +152,7 @@ func (h *Host) CreateSource(ctx context.Context, name, content string) (Source, 
 
 // loadDraft runs code as the plugin of that name is run when it is loaded.
 func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, error) {
-	path, err := python.Path(h.setup.env, name)
+	path, err := python.Path(h.setup().env, name)
 	if err != nil {
 		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
 	}
@@ -173,7 +173,7 @@ func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, err
 }
 
 func (h *Host) sourceLog(name string) *slog.Logger {
-	return h.setup.Logger.With("plugin", name, "dialect", SourceDialect)
+	return h.setup().Logger.With("plugin", name, "dialect", SourceDialect)
 }
 
 // ownerOf is the other file whose name the code of a source calls itself by; "" where there is none.
@@ -181,7 +181,7 @@ func (h *Host) ownerOf(s Source) string {
 	if s.called == s.File {
 		return "" // the name of its own file, whoever else calls itself so
 	}
-	if path, err := python.Path(h.setup.env, s.called); err == nil {
+	if path, err := python.Path(h.setup().env, s.called); err == nil {
 		if _, err := os.Lstat(path); err == nil {
 			return path
 		}
@@ -194,7 +194,7 @@ func (h *Host) ownerOf(s Source) string {
 
 // refuseLink: to save is to replace a file of this directory, not one elsewhere.
 func (h *Host) refuseLink(name string) error {
-	path, err := python.Path(h.setup.env, name)
+	path, err := python.Path(h.setup().env, name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBadName, err)
 	}
@@ -207,7 +207,7 @@ func (h *Host) refuseLink(name string) error {
 // tryOut lets an interpreter of its own look at code.
 func (h *Host) tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
 	try func(*python.Dialect, context.Context, *dialect.Runtime, python.Draft) (*python.Validated, error)) (Source, error) {
-	path, err := python.Path(h.setup.env, draft.Name)
+	path, err := python.Path(h.setup().env, draft.Name)
 	if err != nil {
 		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
 	}

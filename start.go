@@ -19,7 +19,7 @@ import (
 func (h *Host) start(ctx context.Context, r *roster) {
 	found := r.foundIn()
 	h.found.Store(&found)
-	if h.setup.NoStart {
+	if h.setup().NoStart {
 		return
 	}
 	for {
@@ -92,7 +92,7 @@ func (r *roster) skipSurplus() {
 
 // open starts one plugin. Only this goroutine touches the entry meanwhile.
 func (h *Host) open(ctx context.Context, e *entry, names census) {
-	log := h.setup.Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
+	log := h.setup().Logger.With("plugin", e.found.Name, "dialect", e.found.Dialect)
 	began := time.Now()
 	rt := h.runtimeOf(e, names, log)
 	if err := h.confine(e, rt); err != nil {
@@ -106,7 +106,7 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		return
 	}
 	if err != nil {
-		err = h.setup.given.Load().placed(e.names, err)
+		err = h.setup().given.Load().placed(e.names, err)
 		e.fail(h.lacking(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		log.Warn("plugin left out", "err", err)
@@ -138,7 +138,7 @@ func (h *Host) rename(e *entry, called string, names census) {
 	h.configure(e, names)
 	if err := h.sameBounds(e); err != nil && e.state == dialect.Ready {
 		e.fail(err)
-		h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+		h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	if e.state != dialect.Ready {
 		h.dismiss(e)
@@ -199,14 +199,14 @@ func (r *roster) rivals() census {
 
 func (h *Host) refuseTwin(e *entry, owner string) {
 	e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner))
-	h.setup.Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
+	h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
 	h.dismiss(e)
 }
 
 // dismiss ends a plugin that was opened only to learn that it is not wanted.
 func (h *Host) dismiss(e *entry) {
 	if err := e.end(); err != nil {
-		h.setup.Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
+		h.setup().Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	e.plugin = nil
 }

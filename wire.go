@@ -39,7 +39,7 @@ func (h *Host) rewire() {
 		return // wire is still to come
 	}
 	if err := h.wireHooks(r); err != nil {
-		h.setup.Logger.Warn("hooks stay as they were", "err", err)
+		h.setup().Logger.Warn("hooks stay as they were", "err", err)
 	}
 }
 
@@ -88,10 +88,10 @@ func (e *entry) priority() int {
 func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
-	for i, c := range h.setup.config.Connect {
+	for i, c := range h.setup().config.Connect {
 		found, err := h.connection(r, c)
 		if err != nil {
-			problems = append(problems, h.setup.config.Problem(err.Error(), "", "connect", i))
+			problems = append(problems, h.setup().config.Problem(err.Error(), "", "connect", i))
 		}
 		hooks = append(hooks, found...)
 	}
@@ -110,12 +110,12 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 		return nil, fmt.Errorf("no point %q", c.Point)
 	}
 	meant := r.meant(c.Plugin)
-	if len(meant) == 0 && h.setup.Needs != nil {
+	if len(meant) == 0 && h.setup().Needs != nil {
 		return nil, nil // not asked for
 	}
 	running := slices.DeleteFunc(meant, func(e *entry) bool { return e.plugin == nil })
 	if len(running) == 0 {
-		h.setup.Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
+		h.setup().Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
 		return nil, nil
 	}
 	var hooks []hook.Hook
@@ -152,7 +152,7 @@ func (h *Host) register(r *roster, e *entry) {
 	}
 	for _, t := range e.info.Tools {
 		if other := r.tools[t.Name]; other != nil {
-			h.setup.Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
+			h.setup().Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
 				"tool", t.Name, "by", other.info.Name)
 			continue
 		}
@@ -167,13 +167,13 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.keeper.plugin(e.names.namespace(), e.own.limits())
 	}
-	if pass := h.setup.OnNotification; pass != nil {
+	if pass := h.setup().OnNotification; pass != nil {
 		rt.Notify = func(n dialect.Notification) { pass(Notification{e.names.shown(), e.found.Dialect, n}) }
 	}
 	rt.Settings = func(called string) (dialect.Settings, error) {
 		b := e.names
 		b.called = called
-		return h.setup.settings(b, names)
+		return h.setup().settings(b, names)
 	}
 	return rt
 }
@@ -183,11 +183,11 @@ func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 	return &dialect.Runtime{
 		Procs:       h.procs,
 		Log:         log,
-		Env:         h.setup.env,
+		Env:         h.setup().env,
 		Rewire:      h.rewire,
 		HostVersion: Version,
-		Dir:         h.setup.Dir,
-		ProjectRoot: h.setup.projectRoot,
-		ProjectID:   filepath.Base(h.setup.projectRoot),
+		Dir:         h.setup().Dir,
+		ProjectRoot: h.setup().projectRoot,
+		ProjectID:   filepath.Base(h.setup().projectRoot),
 	}
 }

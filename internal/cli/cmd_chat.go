@@ -153,7 +153,7 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	if err := c.knownPlugins(ctx); err != nil {
 		return nil, err
 	}
-	c.approve = approver(core.Config.Chat.Approve, f.yes, &c.asks)
+	c.approve = approver(core.Config().Chat.Approve, f.yes, &c.asks)
 	var err error
 	switch f.resume {
 	case "":

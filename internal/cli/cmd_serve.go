@@ -3,7 +3,11 @@ package cli
 import (
 	"context"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/daemon"
@@ -26,6 +30,10 @@ but a loopback one needs [server] token. Web pages of other sites cannot use it,
 nor can plugins in a sandbox.
 
 It also runs the agents of ` + "`patchbay job list`" + ` when they are due.
+
+SIGHUP reloads configuration, secrets, plugins and agents. Turns and runs under way lose
+no event. Where a file is at fault everything stays as it was, and the log, ` + "`/v1/doctor`" + `
+and ` + "`/v1/health`" + ` say so. [server] and [engine] take effect at the next start.
 
 When it ends, turns get ten seconds to finish; those that do not are kept as
 interrupted.`,
@@ -56,9 +64,50 @@ func (a *app) runServe(ctx context.Context, listen string, m modelFlags) error {
 		}
 	}
 	a.log = longLog(nil)
+	hangups, ctx, stop := a.hangups(ctx)
+	defer stop()
 	return a.withCore(ctx, m, func(core *daemon.Core) error {
+		go reloads(ctx, hangups, core)
 		return core.Serve(ctx, daemon.ServeOptions{Listen: listen, Ready: func(at daemon.Addresses) { a.serving(core, at) }})
 	})
+}
+
+// hangups are the signals upon which everything is read again. SIGHUP also tells that the terminal has gone away; then, if it is the
+// one that the daemon was started in, the context ends.
+func (a *app) hangups(parent context.Context) (<-chan struct{}, context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals, again := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			if a.OutTTY && !term.IsTerminal(os.Stdout.Fd()) {
+				cancel()
+				return
+			}
+			select {
+			case again <- struct{}{}:
+			default: // one is to come anyway
+			}
+		}
+	}()
+	return again, ctx, func() { signal.Stop(signals); cancel() }
+}
+
+// reloads reads everything again each time that it is told to. What is wrong is in the core's log and in its findings.
+func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+			_ = core.Reload(ctx) // it has told of its error
+		}
+	}
 }
 
 // serving tells where the daemon answers. Other programs wait for this line.
@@ -77,7 +126,7 @@ func (a *app) serving(core *daemon.Core, at daemon.Addresses) {
 		}
 	}
 	a.printf("%s on %s\n", o.Paint(render.StyleBold, "patchbay"), o.Paint(render.StyleCyan, at.HTTP))
-	a.printf("  model    %s\n", modelLine(core.Model.Info()))
+	a.printf("  model    %s\n", modelLine(core.Model().Info()))
 	a.printf("  plugins  %d ready of %d (patchbay plugin list)\n", ready, len(core.Host.Plugins()))
 	a.printf("  socket   %s\n", at.Socket)
 	a.printf("Ctrl-C ends it.\n")

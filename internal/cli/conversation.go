@@ -29,7 +29,7 @@ type conversation struct {
 var _ tui.Conversation = (*conversation)(nil)
 
 func (c *conversation) Session() session.Session { return c.session }
-func (c *conversation) Model() model.Info        { return c.core.Model.Info() }
+func (c *conversation) Model() model.Info        { return c.core.Model().Info() }
 func (c *conversation) History() []model.Message { return c.history }
 func (c *conversation) Tools() []chat.Tool       { return c.core.Tools() }
 

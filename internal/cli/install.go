@@ -34,6 +34,7 @@ After=network-online.target
 
 [Service]
 ExecStart={{range .Command}}{{.}} {{end}}
+ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=5
 KillMode=mixed

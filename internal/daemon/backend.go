@@ -267,7 +267,7 @@ func stopError(err error) error {
 }
 
 func (t turns) approver() chat.Approver {
-	switch t.Config.Chat.Approve {
+	switch t.Config().Chat.Approve {
 	case config.ApproveAsk:
 		return Deny("the configuration says to ask before things are changed, and over HTTP there is nobody to ask")
 	case config.ApproveDeny:

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay"
@@ -41,15 +42,19 @@ type Options struct {
 
 // A Core is a host, an engine, a model and the agent that brings them together.
 type Core struct {
-	Config   *config.Config
 	Dirs     config.Dirs
 	Host     *patchbay.Host
 	Engine   *engine.Engine
 	Sessions *session.Store
 	Features *feature.Features
 	Journal  *journal.Journal
-	Model    model.Model
 	Jobs     *Jobs
+
+	options Options                       // what it was opened with
+	opened  *config.Config                // the configuration then: that of the engine and the server
+	config  atomic.Pointer[config.Config] // [Core.Reload] replaces it
+	model   atomic.Pointer[model.Model]   // likewise
+	faults  faults
 
 	log   *slog.Logger
 	dir   string      // where sessions work unless they say otherwise
@@ -80,9 +85,12 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Model, err = c.openModel(o, secrets); err != nil {
+	m, err := c.openModel(o, c.Config(), secrets)
+	if err != nil {
 		return &ModelError{err}
 	}
+	c.options = o
+	c.model.Store(&m)
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
@@ -122,19 +130,38 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 		return nil, err
 	}
 	c.Dirs.ConfigFile = cmp.Or(o.Host.ConfigFile, c.Dirs.ConfigFile)
-	if c.Config, err = config.Load(c.Dirs.ConfigFile); err != nil {
+	read, secrets, err := c.readFiles()
+	if err != nil {
 		return nil, err
 	}
-	return config.LoadSecrets(c.Dirs.SecretsFile)
+	c.config.Store(read)
+	c.opened = read
+	return secrets, nil
 }
 
+// readFiles reads the configuration and the secrets.
+func (c *Core) readFiles() (*config.Config, *config.Secrets, error) {
+	read, err := config.Load(c.Dirs.ConfigFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	secrets, err := config.LoadSecrets(c.Dirs.SecretsFile)
+	return read, secrets, err
+}
+
+// Config is what the operator wrote, as it was last read. It is nil before the core is open.
+func (c *Core) Config() *config.Config { return c.config.Load() }
+
+// Model is who answers.
+func (c *Core) Model() model.Model { return *c.model.Load() }
+
 // openModel: a flag goes before $PATCHBAY_MODEL, and that before the configuration.
-func (c *Core) openModel(o Options, secrets *config.Secrets) (model.Model, error) {
+func (c *Core) openModel(o Options, read *config.Config, secrets *config.Secrets) (model.Model, error) {
 	if o.NoModel {
 		return model.Offline(nil), nil
 	}
 	getenv := dialect.Env{Vars: o.Host.Environ}.Get
-	m := c.Config.Model
+	m := read.Model
 	mc := model.Config{Provider: string(m.Provider), Name: m.Name, BaseURL: m.BaseURL, Window: m.Window,
 		Lookup: secrets.Lookup, Getenv: getenv, Logger: c.log}
 	var err error
@@ -155,7 +182,7 @@ func (c *Core) openModel(o Options, secrets *config.Secrets) (model.Model, error
 }
 
 func (c *Core) openEngine(ctx context.Context) error {
-	eo, err := engine.Configured(c.Dirs, c.Config.Engine)
+	eo, err := engine.Configured(c.Dirs, c.Config().Engine)
 	if err != nil {
 		return err
 	}
@@ -260,8 +287,8 @@ func (c *Core) toolsOf(host *patchbay.Host) []chat.Tool {
 
 // agent is an agent with these plugins that asks approve before a tool changes things; nil: everything is allowed.
 func (c *Core) agent(host *patchbay.Host, approve chat.Approver) *chat.Agent {
-	return &chat.Agent{Host: host, Model: c.Model, Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
-		Compact: chat.CompactOptions{Strategy: string(c.Config.Chat.Compact)}}
+	return &chat.Agent{Host: host, Model: c.Model(), Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
+		Compact: chat.CompactOptions{Strategy: string(c.Config().Chat.Compact)}}
 }
 
 // Deny is an approver that refuses everything, and says why.

@@ -41,7 +41,7 @@ Use the standard library alone. Never block: a handler has five seconds.`
 // DraftPlugin writes a plugin's code: the model does, or, where none is configured, a template with the hooks that were
 // asked for.
 func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
-	if c.Model.Info().Offline {
+	if c.Model().Info().Offline {
 		return template(d), nil
 	}
 	var ask strings.Builder
@@ -52,7 +52,7 @@ func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 	if d.Previous != "" {
 		fmt.Fprintf(&ask, "\nThis was the last try:\n```python\n%s\n```\nWhat is to change: %s\n", d.Previous, d.Feedback)
 	}
-	reply, err := c.Model.Reply(ctx, &model.Request{System: draftPrompt,
+	reply, err := c.Model().Reply(ctx, &model.Request{System: draftPrompt,
 		Messages: []model.Message{{Role: model.User, Content: ask.String()}}}, nil)
 	if err != nil {
 		return "", err

@@ -19,6 +19,14 @@ type health struct {
 	Plugins map[string]int `json:"plugins"` // how many, by state
 	Engine  engineHealth   `json:"engine"`
 	Dropped uint64         `json:"events_dropped"` // that the journal could not keep
+	Reload  *reloadHealth  `json:"reload,omitempty"`
+}
+
+// A reloadHealth says that the daemon was told to read its files again, and could not: it works with what it read before. It is well
+// nevertheless: a supervisor that started it again would make it end.
+type reloadHealth struct {
+	Time  time.Time `json:"time"`
+	Error string    `json:"error"`
 }
 
 type engineHealth struct {
@@ -44,7 +52,7 @@ const repairFix = "stop the daemon, then run `patchbay engine repair`"
 
 // Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
 func (i inspect) Health(context.Context) (any, bool) {
-	m, e := i.Model.Info(), i.Engine.Status()
+	m, e := i.Model().Info(), i.Engine.Status()
 	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
 		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
@@ -54,6 +62,9 @@ func (i inspect) Health(context.Context) (any, bool) {
 	h.Engine.examine(i.Engine)
 	ok := e.Connected && h.Engine.well()
 	if !ok {
+		h.Status = "degraded"
+	}
+	if h.Reload = i.faults.health(); h.Reload != nil {
 		h.Status = "degraded"
 	}
 	for _, p := range i.Host.Plugins() {

@@ -39,14 +39,15 @@ type Diagnosis struct {
 }
 
 func (i inspect) Doctor(ctx context.Context) (any, error) {
+	jobs := i.Jobs.Examine(ctx) // first: it looks for plugins again
+	if err := ctx.Err(); err != nil {
+		return nil, err // what was found is not the agents' fault
+	}
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	jobs := i.Jobs.Examine(ctx) // first: it looks for plugins again
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	d := Diagnosis{OK: true, Findings: slices.Concat(i.projects.findings(), jobs, engineFindings(i.Engine))}
+	d := Diagnosis{OK: true, Findings: []patchbay.Finding{}} // a list, also where it is empty
+	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs, engineFindings(i.Engine))...)
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != patchbay.SeverityError
 	}

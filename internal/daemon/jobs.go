@@ -21,41 +21,59 @@ type Jobs struct {
 	Runner *job.Runner
 
 	core   *Core
-	dirs   []string
 	teller *job.Teller
+	moved  chan struct{} // has room for one: everything is to be read again
 
+	mu      sync.Mutex // protects the fields below
+	dirs    []string
 	secrets *config.Secrets  // for ${NAME} in manifests
 	trouble []config.Problem // what is wrong with the files they come from
-
-	mu     sync.Mutex // protects loaded
-	loaded job.Loaded
+	loaded  job.Loaded
 
 	manual sync.WaitGroup // runs that were asked for, and not waited for; each is also known to Core.running
 }
 
 // openJobs reads the manifests. Nothing is scheduled before [Jobs.Schedule].
 func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
-	dirs, err := c.Dirs.JobDirs(c.Config)
+	dirs, err := c.Dirs.JobDirs(c.Config())
 	if err != nil {
 		return err
 	}
-	secrets, trouble := c.Dirs.JobSecrets(secrets)
-	for _, p := range trouble {
-		c.log.Warn("secrets of dotagent are left out", "err", p.String())
-	}
-	j := &Jobs{core: c, dirs: dirs, Store: job.NewStore(c.Engine), secrets: secrets, trouble: trouble}
+	j := &Jobs{core: c, Store: job.NewStore(c.Engine), moved: make(chan struct{}, 1)}
+	j.use(dirs, secrets)
 	j.Store.Logger = c.log
 	j.teller = job.NewTeller(job.TellerOptions{Host: jobHost{c}, Logger: c.log,
-		Notify:   notify.Options{Lookup: lookup(secrets, environ), Procs: c.procs, Environ: environ, Logger: c.log},
+		Notify:   notify.Options{Lookup: j.lookup, Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
 	j.Runner = &job.Runner{Host: jobHost{c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
-	if c.Config.Sandbox == config.SandboxDeclared {
-		j.Runner.Confine = c.confiner(environ)
-	}
+	j.Runner.Confine = c.confiner(environ)
 	j.Reload()
 	c.Jobs = j
 	return nil
+}
+
+// use takes over where agents are looked for, and what ${NAME} stands for in their manifests.
+func (j *Jobs) use(dirs []string, secrets *config.Secrets) {
+	all, trouble := j.core.Dirs.JobSecrets(secrets)
+	for _, p := range trouble {
+		j.core.log.Warn("secrets of dotagent are left out", "err", p.String())
+	}
+	j.mu.Lock()
+	j.dirs, j.secrets, j.trouble = dirs, all, trouble
+	j.mu.Unlock()
+	select {
+	case j.moved <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// lookup finds ${NAME} by the secrets as they are now.
+func (j *Jobs) lookup(name string) (string, bool) {
+	j.mu.Lock()
+	secrets := j.secrets
+	j.mu.Unlock()
+	return lookup(secrets, j.Runner.Environ)(name)
 }
 
 // lookup finds ${NAME}: in the secrets file, then in the environment.
@@ -81,11 +99,15 @@ func cutName(variable, name string) (string, bool) {
 }
 
 // Dirs are where agents are looked for.
-func (j *Jobs) Dirs() []string { return j.dirs }
+func (j *Jobs) Dirs() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dirs
+}
 
 // Reload reads the manifests again.
 func (j *Jobs) Reload() job.Loaded {
-	loaded := job.LoadDirs(j.dirs)
+	loaded := job.LoadDirs(j.Dirs())
 	j.mu.Lock()
 	j.loaded = loaded
 	j.mu.Unlock()
@@ -109,7 +131,7 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	changed := make(chan struct{}, 1) // has room for one: the manifests are others now
 	watching.Go(func() { j.examineAll(watch, changed) })
 	watching.Go(func() {
-		job.Watch(watch, j.dirs, j.core.log, func() {
+		j.watch(watch, func() {
 			loaded := j.Reload()
 			j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
 			s.Changed()
@@ -123,6 +145,24 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	cancel()
 	watching.Wait()
 	return err
+}
+
+// watch says when the manifests may be others, until ctx ends: when one has changed, and when everything is to be read again.
+func (j *Jobs) watch(ctx context.Context, changed func()) {
+	for ctx.Err() == nil {
+		round, again := context.WithCancel(ctx)
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			select {
+			case <-j.moved:
+				again()
+			case <-round.Done():
+			}
+		})
+		job.Watch(round, j.Dirs(), j.core.log, changed) // it begins with a call of changed
+		again()
+		waiting.Wait()
+	}
 }
 
 // Mend looks after runs whose process has died. A daemon does so all the time; a command that is about to show runs, once.

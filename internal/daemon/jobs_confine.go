@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/places"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
@@ -16,18 +17,22 @@ import (
 // confiner makes the sandboxes of agents: everything can be read and executed, and of changes and of the network only what the
 // manifest lists. What this system cannot enforce is an error: the agent then does not run.
 func (c *Core) confiner(environ []string) func(context.Context, []capability.Capability, []string) (proc.Box, error) {
+	token := !c.Config().Server.Token.Empty() // the server keeps the one that it began with
 	system := sync.OnceValue(func() *sandbox.System {
 		found := sandbox.Probe(context.Background(), c.procs)
-		found.Token = !c.Config.Server.Token.Empty()
+		found.Token = token
 		return found
 	})
 	return func(_ context.Context, grants []capability.Capability, lent []string) (proc.Box, error) {
+		if c.Config().Sandbox != config.SandboxDeclared {
+			return nil, nil // agents are not held to their [security]
+		}
 		for _, v := range system().Judge(grants) {
 			if v.Status == sandbox.NotEnforced {
 				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; take the restriction out, or set sandbox = \"kaged\"", v.Capability, v.Reason)
 			}
 		}
-		guarded, err := places.Own(c.Dirs, c.Config, c.pluginDirs(environ))
+		guarded, err := places.Own(c.Dirs, c.Config(), c.pluginDirs(environ))
 		if err != nil {
 			return nil, err
 		}

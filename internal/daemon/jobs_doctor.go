@@ -72,8 +72,10 @@ func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding 
 
 // exam looks at agents with what the daemon has.
 func (j *Jobs) exam() *JobExam {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	return &JobExam{Host: j.core.Host, Environ: j.Runner.Environ, Secrets: j.secrets, Trouble: j.trouble, Procs: j.core.procs,
-		Confined: j.core.Config.Sandbox == config.SandboxDeclared}
+		Confined: j.core.Config().Sandbox == config.SandboxDeclared}
 }
 
 // Examine lists what is wrong with the agents that there are now, and with the plugins that they name.
@@ -81,7 +83,7 @@ func (j *Jobs) Examine(ctx context.Context) []patchbay.Finding {
 	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
 		j.core.log.Warn("plugins are not looked for again", "err", err)
 	}
-	return j.exam().Of(ctx, job.LoadDirs(j.dirs))
+	return j.exam().Of(ctx, job.LoadDirs(j.Dirs()))
 }
 
 // examineAll checks the manifests each time that they have been read, as the doctor does, and logs what is wrong: "dotagent

@@ -58,7 +58,7 @@ func knobError(err error) error {
 }
 
 func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
-	restarted, err := p.Host.Reload(ctx, name)
+	restarted, err := p.Host.Reconfigure(ctx, name)
 	if errors.Is(err, patchbay.ErrNotFound) {
 		return false, httpapi.ErrNoPlugin
 	}

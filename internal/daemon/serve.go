@@ -60,9 +60,9 @@ func SocketPath(d config.Dirs) (string, error) { return localsock.Path(d.State, 
 func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	address := o.Listen
 	if address == "" {
-		address = c.Config.Server.Listen
+		address = c.Config().Server.Listen
 	}
-	token := c.Config.Server.Token
+	token := c.Config().Server.Token
 	if err := httpapi.CheckListen(address, token.Reveal() != ""); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config.Server.Hosts, Version: patchbay.Version,
+	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: patchbay.Version,
 		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		return errors.Join(err, tcp.Close(), local.Close())

@@ -3,6 +3,7 @@
 package places
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -24,14 +25,27 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 		{Path: dirs.ConfigFile, Hidden: !c.Server.Token.Empty()},
 		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: !c.Server.Token.Empty()},
 		{Path: dirs.SecretsFile, Hidden: true},
-		{Path: dirs.DotagentSecrets(), Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},
 		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
+	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
 	// Without a home some of them are nowhere.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
+}
+
+// dotagent keeps secrets as well. They can only be hidden where their directory is there.
+func dotagent(secrets string) []sandbox.Place {
+	if secrets == "" {
+		return nil
+	}
+	dir := filepath.Dir(secrets)
+	list := []sandbox.Place{{Path: dir, Make: true}}
+	if _, err := os.Stat(dir); err == nil {
+		list = append(list, sandbox.Place{Path: secrets, Hidden: true})
+	}
+	return list
 }
