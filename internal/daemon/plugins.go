@@ -36,12 +36,21 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 	}
 	change, err := p.Host.SetKnob(ctx, name, patchbay.KnobSetting{Key: s.Key, Value: s.Value, Project: s.Project})
 	if change != nil && change.Changed {
+		p.reconfigureElsewhere(ctx, name)
 		p.post("plugin.configured", "", map[string]any{"plugin": change.Plugin, "knob": s.Key, "file": change.File, "restarted": change.Restarted})
 	}
 	if err != nil {
 		return nil, knobError(err)
 	}
 	return change, nil
+}
+
+// reconfigureElsewhere gives a plugin its config again in the other projects where it runs.
+func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
+	p.projects.each("configuration", func(host *patchbay.Host) error {
+		_, err := host.Reconfigure(ctx, name)
+		return err
+	})
 }
 
 // knobError puts an error into the words of the routes.
@@ -59,6 +68,9 @@ func knobError(err error) error {
 
 func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 	restarted, err := p.Host.Reconfigure(ctx, name)
+	if err == nil {
+		p.reconfigureElsewhere(ctx, name)
+	}
 	if errors.Is(err, patchbay.ErrNotFound) {
 		return false, httpapi.ErrNoPlugin
 	}

@@ -210,6 +210,15 @@ func (p *projects) hosts() []*patchbay.Host {
 	return hosts
 }
 
+// each has something done to the plugins of every project but the daemon's own. What fails there leaves them as they were.
+func (p *projects) each(what string, do func(*patchbay.Host) error) {
+	for _, host := range p.hosts()[1:] {
+		if err := do(host); err != nil && !errors.Is(err, patchbay.ErrClosed) {
+			p.log.Warn("the plugins of a project are as they were", "project", host.Project(), "at", what, "err", err)
+		}
+	}
+}
+
 // close ends all but the daemon's own plugins. Turns are over by then, or left behind.
 func (p *projects) close() {
 	p.mu.Lock()

@@ -49,6 +49,7 @@ func (c *Core) reload(ctx context.Context) error {
 	if err := c.Host.Reload(ctx); err != nil {
 		return err
 	}
+	c.projects.each("reload", func(host *patchbay.Host) error { return host.Reload(ctx) })
 	c.config.Store(read)
 	c.model.Store(&m)
 	c.Jobs.use(dirs, secrets)
