@@ -34,13 +34,17 @@ type PluginInfo struct {
 // PluginDetail is all there is to know about one plugin.
 type PluginDetail struct {
 	PluginInfo
-	Wiring       []Wire            `json:"wiring"`
-	Capabilities []Capability      `json:"capabilities"`
-	Mounts       []Mount           `json:"mounts"` // empty where it is not confined, or was not started yet
-	Health       string            `json:"health"`
-	Counters     Counters          `json:"counters"`
-	Problems     []dialect.Problem `json:"problems"`
-	Warnings     []dialect.Problem `json:"warnings"`
+	Author       string               `json:"author"`
+	License      string               `json:"license"`
+	Protocol     string               `json:"protocol_version"` // of its dialect's protocol; "": it does not say
+	CommandDocs  []dialect.CommandDoc `json:"command_docs"`
+	Wiring       []Wire               `json:"wiring"`
+	Capabilities []Capability         `json:"capabilities"`
+	Mounts       []Mount              `json:"mounts"` // empty where it is not confined, or was not started yet
+	Health       string               `json:"health"`
+	Counters     Counters             `json:"counters"`
+	Problems     []dialect.Problem    `json:"problems"`
+	Warnings     []dialect.Problem    `json:"warnings"`
 }
 
 // A Wire is one hook on one point.
@@ -50,6 +54,9 @@ type Wire struct {
 	Mode      hook.Mode  `json:"mode"`
 	Priority  int        `json:"priority"`
 	Connected bool       `json:"connected"` // by the configuration, not natively
+	For       string     `json:"for"`       // what it is for, such as a pattern of commands; "": everything
+	OwnMode   string     `json:"own_mode"`  // how its protocol calls what it does; "": it has no word for it
+	TimeoutMS int64      `json:"timeout_ms"`
 }
 
 // A Capability is something a plugin declares it needs, and whether the system holds it to that.
@@ -99,8 +106,10 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	if err != nil {
 		return nil, err
 	}
+	problems, warnings := e.problems()
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
-		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
+		Health: string(e.state), Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
+	d.Author, d.License, d.Protocol, d.CommandDocs = e.info.Author, e.info.License, e.info.Protocol, orEmpty(e.info.CommandDocs)
 	d.Counters = e.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health
@@ -155,11 +164,23 @@ func (h *Host) wiring(e *entry) []Wire {
 	for _, spec := range hook.Points() {
 		for _, hk := range h.bus.Hooks(spec.Point) {
 			if hk.Counters == &e.counters {
-				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected})
+				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected,
+					For: hk.For, OwnMode: hk.OwnMode, TimeoutMS: hk.Timeout.Milliseconds()})
 			}
 		}
 	}
 	return wires
+}
+
+// HookedBy lists the plugins that hook a point, in the order in which they are asked.
+func (h *Host) HookedBy(point hook.Point) []string {
+	var names []string
+	for _, hk := range h.bus.Hooks(point) {
+		if !slices.Contains(names, hk.Plugin) {
+			names = append(names, hk.Plugin)
+		}
+	}
+	return names
 }
 
 // find is the entry of a name; a ready plugin goes before one that is not.

@@ -130,11 +130,11 @@ func TestNotifyFailures(t *testing.T) {
 func TestOutdated(t *testing.T) {
 	t.Run("said to a hook", func(t *testing.T) {
 		r, p := openFake(t, "outdated")
-		if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); !errors.Is(err, hook.Refused) {
-			t.Errorf("the first time: %v", err)
-		}
-		if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "broken") {
-			t.Errorf("the second time: %v", err)
+		for _, time := range []string{"first", "second"} {
+			out := fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+			if s := &out.Steps[0]; !errors.Is(s.Err, hook.Outdated) || s.Action != hook.ActionSkip || out.Verdict != hook.Continue {
+				t.Errorf("the %s time: %s, %v, %s", time, out.Verdict, s.Err, s.Action)
+			}
 		}
 		if st := p.Status(); st.Health != "broken" || st.Err == nil {
 			t.Errorf("status %+v", st)

@@ -183,7 +183,7 @@ func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name st
 		i.kill()
 		p.log.Warn("interpreter was blocked, and is restarted", "at", r.culprit(i.process.Stderr()))
 	}
-	return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+	return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 }
 
 // notified: threads of handlers that are not async are stuck, and the runner

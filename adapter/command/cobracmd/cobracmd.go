@@ -22,9 +22,12 @@ package cobracmd
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,12 +102,41 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 	if plain := r.target.Run; own == nil && plain != nil {
 		own = func(cmd *cobra.Command, args []string) error { plain(cmd, args); return nil }
 	}
+	known, others := r.sortFlags(c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
-		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: changedFlags(cmd)})
+		if err := setFlags(cmd, known); err != nil { // over those that were typed
+			return err
+		}
+		flags := changedFlags(cmd)
+		maps.Copy(flags, others)
+		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: flags})
 	}
-	r.root.SetArgs(append(append([]string{}, r.path...), c.Args...))
+	r.root.SetArgs(slices.Concat(r.path, typed(known), c.Args))
 	return r.root.ExecuteContext(context.WithValue(ctx, resultsKey{}, r.results))
+}
+
+// sortFlags tells the flags that plugins set before the command line is parsed
+// into those that the command has, and those that only plugins understand.
+func (r *run) sortFlags(flags map[string]string) (known, others map[string]string) {
+	known, others = make(map[string]string), make(map[string]string)
+	for name, value := range flags {
+		if r.target.Flag(name) != nil && !r.target.DisableFlagParsing {
+			known[name] = value
+		} else {
+			others[name] = value
+		}
+	}
+	return known, others
+}
+
+// typed are flags as they are typed, so that Cobra finds those that it requires.
+func typed(flags map[string]string) []string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		words = append(words, "--"+name+"="+flags[name])
+	}
+	return words
 }
 
 // Execute runs the command's own function with what plugins made of it.
@@ -157,9 +189,24 @@ func setFlags(cmd *cobra.Command, flags map[string]string) error {
 		if f.Value.String() == value {
 			continue
 		}
-		if err := cmd.Flags().Set(name, value); err != nil {
+		if err := setFlag(cmd.Flags(), f, value); err != nil {
 			return fmt.Errorf("flag --%s, set by a plugin: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// setFlag gives a flag one value. A flag that is a list is replaced: Set would add
+// to what was typed.
+func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return flags.Set(f.Name, value)
+	}
+	items, err := csv.NewReader(strings.NewReader(strings.Trim(value, "[]"))).Read()
+	if err != nil && err != io.EOF { // EOF: an empty list
+		return err
+	}
+	f.Changed = true
+	return list.Replace(items)
 }

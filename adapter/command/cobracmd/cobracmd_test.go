@@ -60,6 +60,16 @@ func program(out *bytes.Buffer) *cobra.Command {
 		return err
 	}}
 	add.Flags().StringVar(&tags, "tags", "", "")
+	list := &cobra.Command{Use: "list", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %v\n", cmd.Flag("owner").Value, cmd.Flag("only").Value)
+		return err
+	}}
+	list.Flags().String("owner", "", "")
+	list.Flags().StringSlice("only", nil, "")
+	if err := list.MarkFlagRequired("owner"); err != nil {
+		panic(err)
+	}
+	todo.AddCommand(list)
 	count := &cobra.Command{Use: "count", RunE: func(cmd *cobra.Command, _ []string) error { return SetResult(cmd, map[string]int{"n": 3}) }}
 	todo.AddCommand(add, count)
 	root.AddCommand(todo)
@@ -101,6 +111,11 @@ func TestPluginsChangeACommand(t *testing.T) {
 		hook             hook.Hook
 	}{
 		{"raw arguments before they are parsed", "todo add milk", "added milk [x]\n", plugin(hook.CommandValidate, "args", `["milk","--tags","x"]`)},
+		{"flags before they are parsed", "todo add milk", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v","unknown":"z"}`)},
+		{"flags before they are parsed, over those that were typed", "todo add milk --tags a", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
+		{"a flag that is required may come from a plugin", "todo list", "ada []\n", plugin(hook.CommandValidate, "flags", `{"owner":"ada"}`)},
+		{"a list that was typed is replaced", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandValidate, "flags", `{"only":"b,c"}`)},
+		{"a list is replaced after it was parsed", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandBefore, "flags", `{"owner":"ada","only":"[b,c]"}`)},
 		{"flags after they are parsed", "todo add milk", "added milk [y]\n", plugin(hook.CommandBefore, "flags", `{"tags":"y","unknown":"z"}`)},
 		{"arguments after they are parsed", "todo add milk", "added bread []\n", plugin(hook.CommandBefore, "args", `["bread"]`)},
 		{"the output", "todo add milk", "done\n", plugin(hook.CommandAfter, "result", `"done\n"`)},
@@ -111,6 +126,23 @@ func TestPluginsChangeACommand(t *testing.T) {
 				t.Errorf("%q, %v; want %q", out, err, c.want)
 			}
 		})
+	}
+}
+
+// TestFlagsOfPluginsReachTheLaterStages: those that the program does not know, too.
+func TestFlagsOfPluginsReachTheLaterStages(t *testing.T) {
+	_, h, err := execute(t, "todo add milk", plugin(hook.CommandValidate, "flags", `{"tags":"v","mood":"good"}`))
+	want := `command.before "todo.add","args":["milk"],"flags":{"mood":"good","tags":"v"},"result":null`
+	if err != nil || h.fired[1] != want {
+		t.Errorf("%v, fired\n%s\nwant\n%s", err, h.fired[1], want)
+	}
+}
+
+// TestAFlagOfAPluginThatCobraRefuses is an error that names the flag.
+func TestAFlagOfAPluginThatCobraRefuses(t *testing.T) {
+	bad := plugin(hook.CommandValidate, "args", `["--tags"]`)
+	if _, _, err := execute(t, "todo add milk", bad); err == nil || !strings.Contains(err.Error(), "--tags") {
+		t.Errorf("%v", err)
 	}
 }
 
