@@ -86,7 +86,7 @@ func wired(t *translation, of []registration, by caller) hook.Hook {
 	for _, r := range of {
 		h.Timeout = max(h.Timeout, r.timeout)
 	}
-	if t.stage == stageNotify {
+	if !slices.ContainsFunc(of, func(r registration) bool { return !r.tells }) {
 		h.OnFailure = hook.ActionSkip
 	}
 	return h

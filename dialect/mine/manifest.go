@@ -40,6 +40,7 @@ type registration struct {
 	pattern string // a glob over commands
 	stage   string
 	timeout time.Duration
+	tells   bool // its mode is notify: it is no guard, whatever its stage
 }
 
 // permissions are what the plugin asks for. Only the environment is held to
@@ -117,8 +118,9 @@ func (m *manifest) readHooks(tables []*table) {
 		r.stage = t.word("stage", stages)
 		mode := t.word("mode", []string{modeTransform, modeNotify})
 		if r.stage != "" && mode != "" && mode != modeOf(r.stage) {
-			t.problem(t.path, "", "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
+			t.problem(t.path, pairFix(r.stage), "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
 		}
+		r.tells = mode == modeNotify
 		r.timeout = readTimeout(t, r.stage)
 		t.end()
 		if r.stage != "" && r.pattern != "" && bad == nil { // where and for what it is asked can be read
@@ -129,6 +131,14 @@ func (m *manifest) readHooks(tables []*table) {
 	slices.SortStableFunc(m.hooks, func(a, b registration) int {
 		return strings.Compare(a.pattern+":"+a.stage, b.pattern+":"+b.stage)
 	})
+}
+
+// pairFix is what to write in place of a stage and a mode that do not go together.
+func pairFix(stage string) string {
+	if stage == stageNotify {
+		return `write mode = "notify"`
+	}
+	return `write stage = "notify" for a hook that is only told, or mode = "transform"`
 }
 
 // readTimeout: the rulings, "a Go duration; one that does not parse is an error at load".

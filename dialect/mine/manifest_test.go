@@ -53,7 +53,7 @@ func TestManifest(t *testing.T) {
 	if m.entrypoint != "bin/sync" || m.protocolVersion != "1.0.0" {
 		t.Errorf("%+v", m)
 	}
-	if want := []registration{{"*", "notify", 30 * time.Second}, {"todo.*", "preexec", 90 * time.Second}}; !slices.Equal(m.hooks, want) {
+	if want := []registration{{"*", "notify", 30 * time.Second, true}, {"todo.*", "preexec", 90 * time.Second, false}}; !slices.Equal(m.hooks, want) {
 		t.Errorf("hooks %+v", m.hooks)
 	}
 	info := m.info()
@@ -127,7 +127,7 @@ env_vars = ["GOOD",
 		`4:11: plugin.version: must be a string`,
 		`5:20: plugin.protocol_version: unsupported protocol version "2.0.0": this host speaks 1.0.0; install a release of the plugin that is made for protocol 1.0.0`,
 		`6:14: plugin.entrypoint: "../../bin/sh" leads out of the plugin's folder`,
-		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify`,
+		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify; write stage = "notify" for a hook that is only told, or mode = "transform"`,
 		`14:3: hooks[1].command: is required; add command = "…"`,
 		`15:9: hooks[1].stage: must be one of prevalidate, preexec, postexec, notify, got "afterwards"; known here: prevalidate, preexec, postexec, notify`,
 		`16:8: hooks[1].mode: must be one of transform, notify, got "transfrom"; did you mean "transform"?`,

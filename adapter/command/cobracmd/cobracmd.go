@@ -1,6 +1,7 @@
 // Package cobracmd gives a Cobra program the four command stages of Patchbay:
 //
-//	host, err := patchbay.Open(ctx, nil)
+//	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+//	host, err := patchbay.Open(ctx, &patchbay.Options{Logger: log})
 //	...
 //	defer host.Close()
 //	err = cobracmd.Execute(ctx, root, os.Args[1:], host)
@@ -10,7 +11,7 @@
 // its result, which plugins may transform before it is shown.
 //
 //	Execute
-//	  command.validate   the arguments as typed, before Cobra parses them
+//	  command.validate   the arguments as typed, before Cobra parses them, and the flags among them
 //	  cobra              parses flags, checks arguments, finds the command
 //	    wrapped RunE
 //	      command.before arguments and flags as parsed; changed ones are set
@@ -22,7 +23,6 @@ package cobracmd
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,21 +31,27 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
 )
 
-// Execute runs a Cobra program's command line through the plugins of host.
+// Execute runs a Cobra program's command line through the plugins of host. A
+// command whose plugin refuses it, or cannot be asked, is an error, told in
+// Cobra's way. What plugins did wrong that ends nothing is told to the host's
+// logger alone: give it one.
 func Execute(ctx context.Context, root *cobra.Command, args []string, host command.Host) error {
 	target, rest, err := root.Find(args)
 	if err != nil || !target.Runnable() || passedOver(target) {
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx) // Cobra's own errors, help and completion
 	}
-	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], results: new(results)}
+	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], typed: typedFlags(target, rest), results: new(results)}
 	p := &command.Pipeline{Host: host}
-	return p.Run(ctx, command.Command{Name: name(target), Args: rest}, r)
+	err = p.Run(ctx, command.Command{Name: name(target), Args: rest, Flags: r.typed}, r)
+	if err != nil && !r.parsed && !root.SilenceErrors && !target.SilenceErrors {
+		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not asked yet, and has said nothing
+	}
+	return err
 }
 
 // passedOver are the commands Cobra makes itself.
@@ -91,18 +97,21 @@ func SetResult(cmd *cobra.Command, value any) error {
 type run struct {
 	root    *cobra.Command
 	target  *cobra.Command
-	path    []string // the words that name the command
+	path    []string          // the words that name the command
+	typed   map[string]string // the flags on the command line
 	results *results
+	parsed  bool // Cobra was asked, and tells errors itself
 }
 
 // Parse lets Cobra parse the arguments as plugins left them, and calls then in
 // the place of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
+	r.parsed = true
 	own := r.target.RunE
 	if plain := r.target.Run; own == nil && plain != nil {
 		own = func(cmd *cobra.Command, args []string) error { plain(cmd, args); return nil }
 	}
-	known, others := r.sortFlags(c.Flags)
+	known, others := newFlags(r.target, r.typed, c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
 		if err := setFlags(cmd, known); err != nil { // over those that were typed
@@ -112,31 +121,8 @@ func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Co
 		maps.Copy(flags, others)
 		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: flags})
 	}
-	r.root.SetArgs(slices.Concat(r.path, typed(known), c.Args))
+	r.root.SetArgs(slices.Concat(r.path, asWords(known), c.Args))
 	return r.root.ExecuteContext(context.WithValue(ctx, resultsKey{}, r.results))
-}
-
-// sortFlags tells the flags that plugins set before the command line is parsed
-// into those that the command has, and those that only plugins understand.
-func (r *run) sortFlags(flags map[string]string) (known, others map[string]string) {
-	known, others = make(map[string]string), make(map[string]string)
-	for name, value := range flags {
-		if r.target.Flag(name) != nil && !r.target.DisableFlagParsing {
-			known[name] = value
-		} else {
-			others[name] = value
-		}
-	}
-	return known, others
-}
-
-// typed are flags as they are typed, so that Cobra finds those that it requires.
-func typed(flags map[string]string) []string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		words = append(words, "--"+name+"="+flags[name])
-	}
-	return words
 }
 
 // Execute runs the command's own function with what plugins made of it.
@@ -170,43 +156,4 @@ func (r *run) Show(c command.Command) error {
 	}
 	_, err := io.WriteString(r.target.OutOrStdout(), text)
 	return err
-}
-
-// changedFlags are the flags that were given, as text.
-func changedFlags(cmd *cobra.Command) map[string]string {
-	flags := make(map[string]string)
-	cmd.Flags().Visit(func(f *pflag.Flag) { flags[f.Name] = f.Value.String() })
-	return flags
-}
-
-// setFlags gives the command the flags that plugins left.
-func setFlags(cmd *cobra.Command, flags map[string]string) error {
-	for name, value := range flags {
-		f := cmd.Flags().Lookup(name)
-		if f == nil {
-			continue // plugins may add what only other plugins understand, such as tags
-		}
-		if f.Value.String() == value {
-			continue
-		}
-		if err := setFlag(cmd.Flags(), f, value); err != nil {
-			return fmt.Errorf("flag --%s, set by a plugin: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// setFlag gives a flag one value. A flag that is a list is replaced: Set would add
-// to what was typed.
-func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
-	list, ok := f.Value.(pflag.SliceValue)
-	if !ok {
-		return flags.Set(f.Name, value)
-	}
-	items, err := csv.NewReader(strings.NewReader(strings.Trim(value, "[]"))).Read()
-	if err != nil && err != io.EOF { // EOF: an empty list
-		return err
-	}
-	f.Changed = true
-	return list.Replace(items)
 }
