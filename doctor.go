@@ -3,6 +3,7 @@ package patchbay
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -59,10 +60,11 @@ func (h *Host) Doctor() []Finding {
 // examine lists what is wrong with one plugin.
 func examine(e *entry) []Finding {
 	var findings []Finding
-	for _, p := range e.found.Problems {
+	problems, warnings := e.problems()
+	for _, p := range problems {
 		findings = append(findings, finding(SeverityError, e, e.found.Dialect, p))
 	}
-	for _, p := range e.found.Warnings {
+	for _, p := range warnings {
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
 	}
 	if e.plugin != nil && e.info.Called != "" {
@@ -100,11 +102,17 @@ func stateFinding(s Severity, e *entry) Finding {
 	}](e.err); ok {
 		p.Fix = refused.Fix()
 	}
+	if p.Fix != "" {
+		p.Message = strings.TrimSuffix(p.Message, "; "+p.Fix)
+	}
 	return finding(s, e, e.found.Dialect, p)
 }
 
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
 	f := Finding{Severity: s, Dialect: dialectName, Where: p.Path, Problem: p.Message, Fix: p.Fix}
+	if f.Fix == "" && s == SeverityError && dialectName != "" {
+		f.Fix = "docs/protocols/" + dialectName + ".md says what its plugins look like"
+	}
 	if e != nil {
 		f.Plugin = e.info.Name
 	}

@@ -37,6 +37,7 @@ type PluginDetail struct {
 	Author       string       `json:"author"`
 	License      string       `json:"license"`
 	Homepage     string       `json:"homepage"`
+	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": it does not say
 	Wiring       []Wire       `json:"wiring"`
 	Knobs        []Knob       `json:"knobs"`
 	ConfigFiles  []string     `json:"config_files"` // where its config comes from; of two values the later file's counts
@@ -45,6 +46,7 @@ type PluginDetail struct {
 	Health       string       `json:"health"`
 	Counters     Counters     `json:"counters"`
 
+	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
 	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
 
 	Problems []dialect.Problem `json:"problems"`
@@ -58,6 +60,9 @@ type Wire struct {
 	Mode      hook.Mode  `json:"mode"`
 	Priority  int        `json:"priority"`
 	Connected bool       `json:"connected"` // by the configuration, not natively
+	For       string     `json:"for"`       // what it is for, such as a pattern of commands; "": everything
+	OwnMode   string     `json:"own_mode"`  // how its protocol calls what it does; "": it has no word for it
+	TimeoutMS int64      `json:"timeout_ms"`
 }
 
 // A Capability is something a plugin declares it needs, and whether the system holds it to that.
@@ -108,9 +113,11 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	if err != nil {
 		return nil, err
 	}
+	problems, warnings := e.problems()
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
-		Health: string(e.state), Problems: orEmpty(e.found.Problems), Warnings: orEmpty(e.found.Warnings)}
+		Health: string(e.state), Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
+	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
 	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), []dialect.Notification{}
 	if speaker, ok := e.plugin.(dialect.Notifier); ok {
 		d.Notifications = orEmpty(speaker.Notifications())
@@ -181,11 +188,23 @@ func (h *Host) wiring(e *entry) []Wire {
 	for _, spec := range hook.Points() {
 		for _, hk := range h.bus.Hooks(spec.Point) {
 			if hk.Counters == &e.tally.Counters {
-				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected})
+				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected,
+					For: hk.For, OwnMode: hk.OwnMode, TimeoutMS: hk.Timeout.Milliseconds()})
 			}
 		}
 	}
 	return wires
+}
+
+// HookedBy lists the plugins that hook a point, in the order in which they are asked.
+func (h *Host) HookedBy(point hook.Point) []string {
+	var names []string
+	for _, hk := range h.bus.Hooks(point) {
+		if !slices.Contains(names, hk.Plugin) {
+			names = append(names, hk.Plugin)
+		}
+	}
+	return names
 }
 
 // find is the entry of a name; a ready plugin goes before one that is not.

@@ -78,9 +78,11 @@ type entry struct {
 	dialect  dialect.Dialect
 	settings dialect.Settings
 	plugin   dialect.Plugin // nil unless ready
+	absent   dialect.Wiring // its hooks, all of which fail, where it is broken and they are known all the same
 	info     dialect.Info   // as declared, then as opened
 	state    dialect.State
 	err      error // why it is not ready
+	leftOut  bool  // the log says so
 	named    bool  // by the caller, with a path: a search does not find it
 	stamp    stamp // of its files, when it was opened
 	tally    *tally
@@ -88,6 +90,7 @@ type entry struct {
 	limits   config.Limits // what it was started with
 	alone    bool          // no other plugin's place has the same name
 	denials  denials       // what its sandbox refused it
+	odd      oddities      // what was found odd about it once it ran
 	mounts   mounts        // what it sees of the file system
 }
 
@@ -148,7 +151,11 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 		h.lookAgain(ctx)
 	}
 	defer h.enter().leave()
-	return h.bus.Fire(ctx, point, raw)
+	out, err := h.bus.Fire(ctx, point, raw)
+	if out != nil && ctx.Err() == nil { // the failures of a caller who gave up are its own doing
+		h.tell(out)
+	}
+	return out, err
 }
 
 // lookAgain lets plugins look at their files before a turn begins.
@@ -219,7 +226,7 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	}
 	caller, ok := e.plugin.(dialect.MethodCaller)
 	if !ok {
-		return nil, fmt.Errorf("plugin %s: %s plugins have no methods of their own", e.info.Name, e.found.Dialect)
+		return nil, fmt.Errorf("plugin %s: method %s: %w: %s plugins have no methods of their own", e.info.Name, method, ErrNotFound, e.found.Dialect)
 	}
 	raw, err := encodeObject(params)
 	if err != nil {

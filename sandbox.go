@@ -210,6 +210,11 @@ func (h *Host) capabilities(e *entry) []Capability {
 	for _, v := range h.system().Judge(p.grants) {
 		out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
 	}
+	for _, c := range e.info.Capabilities { // the sandbox has no word for variables, which the host gives
+		if strings.HasPrefix(c, "env:") {
+			out = append(out, h.unheld(e, c))
+		}
+	}
 	return out
 }
 
@@ -218,6 +223,9 @@ func (h *Host) unheld(e *entry, c string) Capability {
 	kind := capability.Kind(c)
 	if kind == capability.StorageRead || kind == capability.StorageWrite {
 		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
+	}
+	if strings.HasPrefix(c, "env:") {
+		return Capability{c, string(sandbox.Enforced), "it is given the variables that it declares, and of the others PATH and HOME alone"}
 	}
 	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
 		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))

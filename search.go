@@ -260,14 +260,14 @@ func (h *Host) points(e *entry) []hook.Point {
 	return points
 }
 
-// configure gives an entry what the configuration says about it. What is broken stays so.
+// configure gives an entry what the configuration says about it. What is broken stays so, unless it is disabled.
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
-	if e.state != "" && e.state != dialect.Ready {
-		return
-	}
 	if key, ok := e.own.disabled(); ok {
 		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", tomlfile.QuoteKey(key), h.setup().dirs.ConfigFile)
+		return
+	}
+	if e.state != "" && e.state != dialect.Ready {
 		return
 	}
 	grants := e.settings.Grants

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/dialect"
-	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // start opens the plugins. Where a dialect has places for a few, those that do
@@ -32,6 +31,7 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	}
 	r.skipSurplus()
 	r.relearn()
+	h.standIn(r)
 }
 
 // openAll opens plugins side by side, a few at a time: more would only make
@@ -97,7 +97,6 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	rt := h.runtimeOf(e, names, log)
 	if err := h.confine(e, rt); err != nil {
 		e.fail(err)
-		log.Warn("plugin left out", "err", err)
 		return
 	}
 	plugin, err := e.dialect.Open(ctx, e.found, e.settings, rt)
@@ -109,7 +108,6 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		err = h.setup().given.Load().placed(e.names, err)
 		e.fail(h.lacking(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
-		log.Warn("plugin left out", "err", err)
 		return
 	}
 	e.plugin, e.info, e.state = plugin, plugin.Info(), dialect.Ready
@@ -138,7 +136,6 @@ func (h *Host) rename(e *entry, called string, names census) {
 	h.configure(e, names)
 	if err := h.sameBounds(e); err != nil && e.state == dialect.Ready {
 		e.fail(err)
-		h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	if e.state != dialect.Ready {
 		h.dismiss(e)
@@ -199,7 +196,6 @@ func (r *roster) rivals() census {
 
 func (h *Host) refuseTwin(e *entry, owner string) {
 	e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner))
-	h.setup().Logger.Warn("plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
 	h.dismiss(e)
 }
 
@@ -209,11 +205,4 @@ func (h *Host) dismiss(e *entry) {
 		h.setup().Logger.Warn("plugin did not end well", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", err)
 	}
 	e.plugin = nil
-}
-
-// unavailable is the error of a call to a plugin that is not ready.
-func (e *entry) unavailable() error {
-	err := hook.Failure(hook.Unavailable, fmt.Errorf("%s: %w", e.state, e.err))
-	err.Plugin, err.Dialect = e.info.Name, e.found.Dialect
-	return err
 }

@@ -1,6 +1,7 @@
 package patchbay
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -47,10 +48,11 @@ func (h *Host) rewire() {
 func (h *Host) wireHooks(r *roster) error {
 	var hooks []hook.Hook
 	for position, e := range r.entries {
-		if e.plugin == nil {
+		w := e.wiring()
+		if w == nil {
 			continue
 		}
-		for _, hk := range e.plugin.Hooks() {
+		for _, hk := range w.Hooks() {
 			hooks = append(hooks, h.wired(e, hk, position))
 		}
 	}
@@ -102,26 +104,27 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 }
 
 // connection is one [[connect]] table as hooks: one for each plugin that is
-// meant and has such a hook. A plugin that is not running has no hook to connect:
-// its own error is reported elsewhere.
+// meant and has such a hook. Those that work go before those that do not. Where
+// none works, the hook is there and fails.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := point.Spec(); !ok {
-		return nil, fmt.Errorf("no point %q", c.Point)
+		return nil, fmt.Errorf("no point %q%s", c.Point, didYouMean(c.Point, pointNames()))
 	}
 	meant := r.meant(c.Plugin)
-	if len(meant) == 0 && h.setup().Needs != nil {
-		return nil, nil // not asked for
+	if len(meant) == 0 {
+		if !h.missing(r, c) {
+			return nil, nil // not asked for
+		}
+		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
 	}
-	running := slices.DeleteFunc(meant, func(e *entry) bool { return e.plugin == nil })
-	if len(running) == 0 {
-		h.setup().Logger.Warn("connection left out: its plugin is not running", "plugin", c.Plugin, "point", c.Point)
-		return nil, nil
+	if running := slices.DeleteFunc(slices.Clone(meant), func(e *entry) bool { return e.plugin == nil }); len(running) > 0 {
+		meant = running
 	}
 	var hooks []hook.Hook
 	var errs []error
-	for _, e := range running {
-		hk, err := connected(e, c.Hook, point)
+	for _, e := range meant {
+		hk, err := h.connected(e, c)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -137,12 +140,19 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 }
 
 // connected is a plugin's hook at a point that may be another than its own.
-func connected(e *entry, name string, point hook.Point) (hook.Hook, error) {
-	connector, ok := e.plugin.(dialect.Connector)
-	if !ok {
-		return hook.Hook{}, fmt.Errorf("%s plugins cannot be connected to other points", e.found.Dialect)
+func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
+	if w := e.wiring(); w != nil {
+		return w.Connect(c.Hook, hook.Point(c.Point))
 	}
-	return connector.Connect(name, point)
+	return unconnected(c, e.found.Dialect, e.unavailable()), nil
+}
+
+func pointNames() []string {
+	var names []string
+	for _, s := range hook.Points() {
+		names = append(names, string(s.Point))
+	}
+	return names
 }
 
 // register lists a plugin's tools by their full names.
@@ -154,6 +164,8 @@ func (h *Host) register(r *roster, e *entry) {
 		if other := r.tools[t.Name]; other != nil {
 			h.setup().Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
 				"tool", t.Name, "by", other.info.Name)
+			e.odd.add(dialect.Problem{Path: e.found.Path, Message: fmt.Sprintf("its tool %s is left out: plugin %s (%s) has one of that name",
+				t.Name, other.info.Name, other.found.Dialect), Fix: "disable or rename one of the two plugins"}, true)
 			continue
 		}
 		r.tools[t.Name] = e
@@ -164,6 +176,10 @@ func (h *Host) register(r *roster, e *entry) {
 // stores goes by its place, as everything does that is given to it.
 func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runtime {
 	rt := h.runtime(log)
+	rt.Note = func(p dialect.Problem, unusable bool) {
+		p.Path = cmp.Or(p.Path, e.found.Path)
+		e.odd.add(p, unusable)
+	}
 	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.keeper.plugin(e.names.namespace(), e.own.limits())
 	}

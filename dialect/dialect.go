@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -93,13 +94,23 @@ type Info struct {
 	Tools       []Tool
 	Knobs       []Knob // settings that a person may turn
 	Commands    []string
+	CommandDocs []CommandDoc // of the commands, where its dialect has words for them
 	Methods     []string
 	Kinds       []string
 	Priority    int // a dialect whose plugins name none gives hook.DefaultPriority
 
+	Protocol string // the version of the dialect's protocol that it is made for; "": it does not say
+
 	Capabilities []string                // what it declares it needs, in its dialect's words
 	Needs        []capability.Capability // the same in the sandbox's words, as far as it has words for it; nil: its dialect declares nothing, empty: it needs nothing
 	AnyProgram   bool                    // its dialect has no way to declare the programs it starts
+}
+
+// A CommandDoc is what a plugin says of one of its commands.
+type CommandDoc struct {
+	Name        string `json:"name"`
+	Args        string `json:"args"` // as in a line of help, e.g. "[--vault NAME]"
+	Description string `json:"description"`
 }
 
 // DefaultToolTimeout bounds a tool or method call where the configuration does
@@ -166,6 +177,18 @@ type Command struct {
 	Args   []string
 	Out    io.Writer
 	ErrOut io.Writer
+
+	// Terminal is the user's, where one sits at it. A plugin that is not confined
+	// has it for itself, and Out and ErrOut are not used.
+	Terminal *Terminal
+	// Failed takes what the plugin says went wrong, in place of ErrOut; may be nil.
+	Failed func(message string)
+}
+
+// A Terminal is what a program in the foreground is given of its host.
+type Terminal struct {
+	Out, ErrOut *os.File
+	Signals     <-chan os.Signal // passed on to the program
 }
 
 // A Connector is a plugin whose hooks can be wired to points beyond their own.
@@ -185,6 +208,20 @@ type Refresher interface {
 // Those that are disabled or do not start take no place.
 type Limited interface {
 	Most() int
+}
+
+// Wiring is where a plugin's hooks are: what the host puts on its bus.
+type Wiring interface {
+	Hooks() []hook.Hook
+	Connector
+}
+
+// A Declarer is a dialect whose plugins declare their hooks in a file, so that
+// they are known even of a plugin that cannot be opened.
+type Declarer interface {
+	// Declared are the hooks of such a plugin, each of which fails with why. ok is
+	// false where they are not known.
+	Declared(f Found, why error) (w Wiring, ok bool)
 }
 
 // A ConfigChecker is a plugin that can tell whether a configuration would do,
@@ -263,6 +300,7 @@ type Runtime struct {
 	Env         Env
 	Storage     Storage                               // the plugin's own; nil: it has none
 	Settings    func(called string) (Settings, error) // for a plugin that says only once it runs what it calls itself; may be nil
+	Note        func(p Problem, unusable bool)        // takes what Odd and Unusable report; may be nil
 	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
 	Notify      func(Notification)                    // is told what plugins say unasked and have announced; may be nil
 	HostVersion string
@@ -279,6 +317,25 @@ type Runtime struct {
 type Limits struct {
 	proc.Limits
 	Output int // bytes of one answer; 0: as much as its dialect allows
+}
+
+// Odd reports something that works otherwise than the plugin's author thinks,
+// such as a hook that does not exist: to the log, and to those who list findings.
+func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
+
+// Unusable reports something that the plugin declares and that cannot be used,
+// such as a tool without a name. The rest of the plugin works.
+func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
+
+func (rt *Runtime) note(message, fix string, unusable bool) {
+	log := rt.Log
+	if fix != "" {
+		log = log.With("fix", fix)
+	}
+	log.Warn(message)
+	if rt.Note != nil {
+		rt.Note(Problem{Message: message, Fix: fix}, unusable)
+	}
 }
 
 // Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox, if it has one. own

@@ -1,7 +1,11 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
@@ -53,4 +57,20 @@ func Cut[T ~string | ~[]byte](text T, most int) string {
 		return strings.ToValidUTF8(string(text), "\uFFFD")
 	}
 	return strings.ToValidUTF8(string(text[:most]), "\uFFFD") + "…"
+}
+
+// JSONMismatch says in plain words why JSON is not of the form that was expected.
+// The words of encoding/json name types of this program, which help nobody.
+func JSONMismatch(err error) string {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list",
+		reflect.Struct: "an object", reflect.Map: "an object", reflect.Float64: "a number", reflect.Int: "a number"}[wrong.Type.Kind()]
+	text := fmt.Sprintf("%s where %s belongs", wrong.Value, cmp.Or(want, "something else"))
+	if wrong.Field != "" {
+		text = wrong.Field + ": " + text
+	}
+	return text
 }

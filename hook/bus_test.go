@@ -162,6 +162,17 @@ func TestFirst(t *testing.T) {
 			t.Errorf("got %s %s by %s, asked %s", out.Verdict, got, out.By, asked(out))
 		}
 	})
+	t.Run("a refusal is a refusal, and sets nothing", func(t *testing.T) {
+		out := fire(t, ToolResolve, `{"tool":"t"}`,
+			answer("a", ToolResolve, Reply{Verdict: Deny, Reason: "not that tool", Set: set("result", "a")}),
+			answer("b", ToolResolve, Reply{Verdict: Stop, Set: set("result", "b")}))
+		if got, want := string(out.Payload), `{"tool":"t"}`; got != want || asked(out) != "a" || out.Verdict != Deny || out.Reason != "not that tool" {
+			t.Errorf("got %s %s (%s), asked %s", out.Verdict, got, out.Reason, asked(out))
+		}
+		if out.Steps[0].Verdict != Deny {
+			t.Errorf("the step says %s", out.Steps[0].Verdict)
+		}
+	})
 	t.Run("nobody answers", func(t *testing.T) {
 		out := fire(t, ToolResolve, `{}`, answer("a", ToolResolve, Reply{}))
 		if out.Verdict != Continue || out.By != "" {
@@ -279,6 +290,14 @@ func TestFailure(t *testing.T) {
 			t.Errorf("err %v, outcome %+v", err, out)
 		}
 	})
+	t.Run("the table goes by the kind that the dialect names", func(t *testing.T) {
+		h := broken("a", CommandBefore, Failure(Outdated, errors.New("needs 2.0")))
+		h.Dialect = "mine"
+		out := fire(t, CommandBefore, `{}`, h, appends("b", CommandBefore, "command"))
+		if out.Verdict != Continue || asked(out) != "a b" || out.Steps[0].Action != ActionSkip {
+			t.Errorf("outcome %+v", out)
+		}
+	})
 	t.Run("the hook's own on_failure goes before the table", func(t *testing.T) {
 		h := broken("a", TurnInput, errors.New("boom"))
 		h.Dialect, h.OnFailure = "scaffold", ActionDeny
@@ -325,7 +344,7 @@ func TestFailure(t *testing.T) {
 
 // TestFailureTable holds the table against what the protocols say.
 func TestFailureTable(t *testing.T) {
-	kinds := []Kind{Timeout, Crash, Garbled, TooLarge, Refused, Unavailable, Unknown}
+	kinds := []Kind{Timeout, Crash, Garbled, TooLarge, Refused, Unavailable, Outdated, Unknown}
 	for _, want := range []struct {
 		dialect string
 		mode    Mode
@@ -339,16 +358,16 @@ func TestFailureTable(t *testing.T) {
 		{"anything", Gate, ActionDeny}, {"anything", Chain, ActionSkip},
 	} {
 		for _, kind := range kinds {
-			if want.dialect == "mine" && kind == Unavailable {
-				continue // broken, not fatal: the next test
+			if want.dialect == "mine" && want.mode == Chain && kind == Outdated {
+				continue // it says so itself, and is passed over: the next test
 			}
 			if got := failureAction(&Hook{Dialect: want.dialect}, want.mode, kind); got != want.action {
 				t.Errorf("%s × %s × %s: %s, want %s", want.dialect, want.mode, kind, got, want.action)
 			}
 		}
 	}
-	if got := failureAction(&Hook{Dialect: "mine"}, Chain, Unavailable); got != ActionSkip {
-		t.Errorf("a mine plugin that is broken: %s", got)
+	if got := failureAction(&Hook{Dialect: "mine"}, Chain, Outdated); got != ActionSkip {
+		t.Errorf("a mine plugin of another protocol version: %s", got)
 	}
 	for i, row := range failureTable {
 		if row.Cite == "" {

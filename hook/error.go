@@ -16,6 +16,7 @@ type Error struct {
 	Point   Point  // "" for tools and methods
 	Kind    Kind
 	Stderr  string // the last lines the plugin wrote there, if any
+	Logged  bool   // the dialect has logged it in the words of its protocol
 	Err     error
 }
 
@@ -47,6 +48,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Cause says what happened, without the plugin, the hook and the point.
+func (e *Error) Cause() string {
+	bare := *e
+	bare.Plugin, bare.Hook, bare.Point = "", "", ""
+	return bare.Error()
+}
+
 func (e *Error) cause() string {
 	if e.Err == nil {
 		return string(e.Kind)
@@ -74,7 +82,11 @@ func stamp(err error, c *Call) *Error {
 	return e
 }
 
+// kindOf is how a call failed, by the dialect's word where it has one.
 func kindOf(err error) Kind {
+	if own, ok := errors.AsType[*Error](err); ok && own.Kind != "" {
+		return own.Kind
+	}
 	if k, ok := errors.AsType[Kind](err); ok {
 		return k
 	}

@@ -65,6 +65,10 @@ type Hook struct {
 	ByName    bool          // asked only where a choice names its plugin
 	Counters  *Counters     // may be nil
 
+	// For those who list hooks.
+	For     string // what it is for, as its plugin says, such as a pattern of commands; "": everything
+	OwnMode string // how its protocol calls what it does, where it has a word; "": it has none
+
 	// Remarks is asked after each call for what others than the plugin have to say
 	// of it, such as its sandbox. It goes into the step's notes. May be nil.
 	Remarks func() []string

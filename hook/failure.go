@@ -22,6 +22,7 @@ const (
 	TooLarge    Kind = "too_large"   // a message is over the protocol's size
 	Refused     Kind = "refused"     // the plugin answered with an error of its own
 	Unavailable Kind = "unavailable" // the plugin is not running: never started, or being restarted
+	Outdated    Kind = "outdated"    // the plugin says that it speaks another version of its protocol
 	Unknown     Kind = "unknown"     // anything else
 )
 
@@ -58,10 +59,10 @@ var failureTable = []failureRow{
 		Cite: `seed 002: hook_timeout_sec, "Seconds the daemon waits for a hook response before treating it as a timeout"`},
 	{Dialect: "python", Action: ActionSkip,
 		Cite: `seed 004: "Plugin errors are logged but don't crash the pipeline"`},
-	{Dialect: "mine", Kind: Unavailable, Action: ActionSkip,
-		Cite: `dialects: "A plugin that answers an unsupported major protocol version with an error is broken, not fatal"`},
+	{Dialect: "mine", Kind: Outdated, Action: ActionSkip,
+		Cite: `docs/protocols/mine.md: "Plugins should check this field and fail gracefully if the major version is unsupported"`},
 	{Dialect: "mine", Action: ActionAbort,
-		Cite: `seed 001: "If a plugin exceeds its timeout, mine kills the process and reports an error"; dialects: "Any transform error aborts the command and names the hook"`},
+		Cite: `docs/protocols/mine.md: a transform hook that cannot be asked, or whose answer cannot be used, aborts the command`},
 	{Dialect: "dotagent", Action: ActionSkip,
 		Cite: `seed 000: "failure of a sink … does not roll back the agent"; notify is "Best-effort"`},
 

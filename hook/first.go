@@ -14,9 +14,7 @@ func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 		over, err := f.settle(step)
 		if !over && !h.Observer && answers(&reply) {
 			answered = true
-			f.merge(&reply, step)
-			step.Verdict = Stop
-			f.end(Stop, step, reply.Reason, reply.Suggest)
+			f.answer(&reply, step)
 		}
 		if ierr := f.interrupted(ctx); ierr != nil {
 			return ierr
@@ -26,6 +24,17 @@ func (f *firing) first(ctx context.Context, hooks []*Hook) error {
 		}
 	}
 	return nil
+}
+
+// answer ends the event with the first answer. A refusal is one: it sets nothing.
+func (f *firing) answer(reply *Reply, step *Step) {
+	step.Verdict = Stop
+	if reply.Verdict == Deny {
+		step.Verdict = Deny
+	} else {
+		f.merge(reply, step)
+	}
+	f.end(step.Verdict, step, reply.Reason, reply.Suggest)
 }
 
 // answers tells an answer from "no opinion".

@@ -53,6 +53,8 @@ type Spec struct {
 	Fields []string // the payload's fields, in order; the answer's last
 	Doc    string   // one line, for help texts
 
+	Subject string // the field without which an event is about nothing; "": there is none
+
 	MaySkip bool     // a skip verdict drops the event
 	NoStop  bool     // stop is ignored: every plugin is asked
 	Joined  []string // fields that several plugins add to, instead of replacing
@@ -66,7 +68,7 @@ var specs = []Spec{
 	{Point: TurnBegin, Mode: Gate,
 		Fields: []string{"session_id", "working_dir", "user_text"},
 		Doc:    "a turn begins; a refusal ends it"},
-	{Point: TurnInput, Mode: Chain, MaySkip: true,
+	{Point: TurnInput, Subject: "message", Mode: Chain, MaySkip: true,
 		Fields: []string{"message"},
 		Doc:    "the user's message; may be rewritten or dropped"},
 	{Point: PromptContext, Mode: Chain, NoStop: true,
@@ -75,19 +77,19 @@ var specs = []Spec{
 	{Point: PromptSend, Mode: Chain,
 		Fields: []string{"base_prompt", "dynamic_context"},
 		Doc:    "the prompt is about to go to the model"},
-	{Point: ModelReply, Mode: Chain,
+	{Point: ModelReply, Subject: "text", Mode: Chain,
 		Fields: []string{"text", "tool_calls"},
 		Doc:    "the model has replied"},
-	{Point: ToolBefore, Mode: Chain,
+	{Point: ToolBefore, Subject: "tool", Mode: Chain,
 		Fields: []string{"tool", "call_id", "arguments", "result", "success"},
 		Doc:    "a tool is about to run; stop answers in its place"},
-	{Point: ToolResolve, Mode: First,
+	{Point: ToolResolve, Subject: "tool", Mode: First,
 		Fields: []string{"tool", "call_id", "arguments", "result", "success"},
 		Doc:    "who runs this tool? the first answer wins"},
-	{Point: ToolAfter, Mode: Chain,
+	{Point: ToolAfter, Subject: "tool", Mode: Chain,
 		Fields: []string{"tool", "call_id", "arguments", "result", "success", "error"},
 		Doc:    "a tool has run"},
-	{Point: TurnFinal, Mode: Chain,
+	{Point: TurnFinal, Subject: "text", Mode: Chain,
 		Fields: []string{"text"},
 		Doc:    "the answer, before it is shown"},
 	{Point: TurnDone, Mode: Notify,
@@ -105,17 +107,17 @@ var specs = []Spec{
 	{Point: SessionEnd, Mode: Notify,
 		Fields: []string{"session_id"},
 		Doc:    "a session ends"},
-	{Point: CommandValidate, Mode: Chain, Fields: commandFields, Doc: "a command, before its arguments are parsed"},
-	{Point: CommandBefore, Mode: Chain, Fields: commandFields, Doc: "a command, before it runs"},
-	{Point: CommandAfter, Mode: Chain, Fields: commandFields, Doc: "a command has run, before its output is shown"},
-	{Point: CommandDone, Mode: Notify, Fields: commandFields, Doc: "a command is over"},
-	{Point: JobPreflight, Mode: Gate,
+	{Point: CommandValidate, Subject: "command", Mode: Chain, Fields: commandFields, Doc: "a command, before its arguments are parsed"},
+	{Point: CommandBefore, Subject: "command", Mode: Chain, Fields: commandFields, Doc: "a command, before it runs"},
+	{Point: CommandAfter, Subject: "command", Mode: Chain, Fields: commandFields, Doc: "a command has run, before its output is shown"},
+	{Point: CommandDone, Subject: "command", Mode: Notify, Fields: commandFields, Doc: "a command is over"},
+	{Point: JobPreflight, Subject: "agent", Mode: Gate,
 		Fields: []string{"agent", "schedule", "config"},
 		Doc:    "may this job run?"},
-	{Point: JobSink, Mode: Notify,
+	{Point: JobSink, Subject: "agent", Mode: Notify,
 		Fields: []string{"agent", "schedule", "message", "config"},
 		Doc:    "a job's output, to be kept somewhere"},
-	{Point: JobNotify, Mode: Notify,
+	{Point: JobNotify, Subject: "agent", Mode: Notify,
 		Fields: []string{"agent", "schedule", "event", "message", "config"},
 		Doc:    "something happened to a job"},
 }

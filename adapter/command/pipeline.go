@@ -35,8 +35,9 @@ type payload struct {
 
 // A Pipeline takes commands through the plugins of a host.
 type Pipeline struct {
-	Host Host
-	Now  func() time.Time // nil: time.Now
+	Host  Host
+	Now   func() time.Time    // nil: time.Now
+	Fired func(*hook.Outcome) // is shown what became of each stage; may be nil
 }
 
 // A Program is whoever's command it is: the parts of a run that are its own.
@@ -133,6 +134,9 @@ func (r *run) parsed(ctx context.Context, c Command) error {
 func (r *run) stage(ctx context.Context, point hook.Point) (answered bool, err error) {
 	c := &r.command
 	out, err := r.pipeline.Host.Fire(ctx, point, c.payload())
+	if out != nil && r.pipeline.Fired != nil {
+		r.pipeline.Fired(out)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -113,7 +113,11 @@ func TestSessions(t *testing.T) {
 			}
 			one := prefix + "/ses_a"
 			s.do("GET", prefix, "").wants(t, 200, `[]`)
-			s.do("POST", prefix, `{"working_dir":"/src","title":"a","from":"a client of another version"}`).wants(t, 200, session("[]", "a"))
+			s.do("POST", prefix, `{"plugin":["logger"]}`).wantsDetail(t, 422, "body.plugin: unexpected property")
+			s.do("GET", prefix, "").wants(t, 200, `[]`)
+			s.do("POST", prefix, `{"working_dir":"/src","title":"a"}`).wants(t, 200, session("[]", "a"))
+			s.do("PATCH", one, `{"plugin":["logger"]}`).wantsDetail(t, 422, "body.plugin: unexpected property")
+			s.do("POST", one+"/message", `{"text":"hi","plugins":[]}`).wantsDetail(t, 422, "body.plugins: unexpected property")
 			s.do("PATCH", one, `{"plugins":["logger"]}`).wants(t, 200, session(`["logger"]`, "a"))
 			s.do("PATCH", one, `{"title":"b"}`).wants(t, 200, session(`["logger"]`, "b"))
 			s.do("PATCH", one, `{"plugins":[]}`).wants(t, 200, session(`[]`, "b"))

@@ -15,7 +15,6 @@ type sessionID struct {
 
 type sessionCreate struct {
 	Body *struct { // `curl -X POST` without data makes a session too
-		_          struct{} `additionalProperties:"true"`
 		Plugins    []string `json:"plugins,omitempty" maxItems:"1024" doc:"Python plugins to activate, in this order."`
 		WorkingDir string   `json:"working_dir,omitempty" doc:"Where its tools work; the daemon's own directory where it is left out."`
 		Title      string   `json:"title,omitempty" maxLength:"1024"`
@@ -25,7 +24,6 @@ type sessionCreate struct {
 type sessionUpdate struct {
 	ID   string `path:"id" maxLength:"256" doc:"The session's id."`
 	Body struct {
-		_       struct{}  `additionalProperties:"true"`
 		Title   *string   `json:"title,omitempty" maxLength:"1024"`
 		Plugins *[]string `json:"plugins,omitempty" maxItems:"1024" doc:"Replaces the list."`
 	}

@@ -20,9 +20,8 @@ type sourceName struct {
 
 type sourceText struct {
 	Body struct {
-		_       struct{} `additionalProperties:"true"`
-		Name    string   `json:"name" doc:"Letters, digits, _ and -, at most 64."`
-		Content string   `json:"content" doc:"The source text."`
+		Name    string `json:"name" doc:"Letters, digits, _ and -, at most 64."`
+		Content string `json:"content" doc:"The source text."`
 	}
 }
 

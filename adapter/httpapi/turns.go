@@ -15,8 +15,7 @@ type message struct {
 	ID     string `path:"id" maxLength:"256" doc:"The session's id."`
 	Accept string `header:"Accept" hidden:"true"`
 	Body   struct {
-		_    struct{} `additionalProperties:"true"`
-		Text string   `json:"text" minLength:"1" doc:"What the user says."`
+		Text string `json:"text" minLength:"1" doc:"What the user says."`
 	}
 }
 

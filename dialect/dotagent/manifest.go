@@ -21,6 +21,7 @@ type manifest struct {
 	platforms []string
 	schema    *schema.Schema // nil where there is none, or none that can be used
 	warnings  []string
+	lost      []string // what it declares and cannot be used
 }
 
 // parseInfo reads the answer to info. The rulings: "only name is required;
@@ -94,7 +95,7 @@ func (m *manifest) readSchema(raw json.RawMessage) {
 	}
 	s, faults := schema.Compile(raw)
 	if len(faults) > 0 {
-		m.warn("its schema is passed over: %s", inShort(faults, schema.Fault.String))
+		m.lost = append(m.lost, "its schema is passed over: "+inShort(faults, schema.Fault.String))
 	}
 	if unchecked := s.Unchecked(); len(unchecked) > 0 {
 		m.warn("in its schema: %s", inShort(unchecked, schema.Fault.String))

@@ -64,8 +64,11 @@ func (p *plugin) learn(ctx context.Context) error {
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
 		return err
 	}
+	for _, w := range p.manifest.lost {
+		p.rt.Unusable("its answer to info: "+w, "mend what the plugin answers to info")
+	}
 	for _, w := range p.manifest.warnings {
-		p.rt.Log.Warn("info", "problem", w)
+		p.rt.Odd("its answer to info: "+w, "")
 	}
 	return p.manifest.supported(runtime.GOOS)
 }
@@ -188,8 +191,8 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 
 // Status: there is no process that could be down.
 func (p *plugin) Status() dialect.Status {
-	if p.unfit != nil {
-		return dialect.Status{Health: "unconfigured", Err: p.unfit}
+	if p.unfit != nil { // nothing is wrong with it
+		return dialect.Status{Health: "ok; " + p.unfit.Error()}
 	}
 	return dialect.Status{Health: "ok"}
 }

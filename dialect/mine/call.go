@@ -63,8 +63,7 @@ func (p *plugin) ended(r *proc.Result) error {
 		return nil
 	}
 	if said := saidOn(r.Stderr); said != nil {
-		p.heed(said)
-		return hook.Failure(hook.Refused, said)
+		return p.heed(said)
 	}
 	if words := lastWords(r.Stderr); words != "" {
 		return hook.Failure(hook.Crash, errors.New(words))
@@ -85,11 +84,14 @@ func saidOn(stderr string) *errorObject {
 	return parseError(o)
 }
 
-// heed notices a plugin that refuses the protocol's version.
-func (p *plugin) heed(said *errorObject) {
+// heed is the failure of a plugin that answers with an error. One that refuses
+// the protocol's version is not asked again.
+func (p *plugin) heed(said *errorObject) error {
 	if said.outdated() {
 		p.outdated.Store(said)
+		return hook.Failure(hook.Outdated, said)
 	}
+	return hook.Failure(hook.Refused, said)
 }
 
 // answer reads what a transform came to; nil: it changed nothing. Seed 001:
@@ -107,7 +109,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 		p.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: cut(string(r.Stdout)), Why: err.Error()})
 	}
 	if said, ok := errors.AsType[*errorObject](err); ok {
-		p.heed(said)
+		err = p.heed(said)
 	}
 	return c, err
 }

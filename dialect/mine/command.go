@@ -23,11 +23,14 @@ const commandGrace = 2 * time.Second
 // raw output to stdout (not JSON). This output is displayed directly to the user."
 // It has all the time it wants: "Command: None".
 func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, err error) {
-	if !slices.Contains(p.manifest.commands, c.Name) {
-		return -1, fmt.Errorf("plugin %s has no command %q; %s", p.manifest.name, c.Name, nearest.Suggest(c.Name, p.manifest.commands))
+	if known := p.manifest.commandNames(); !slices.Contains(known, c.Name) {
+		return -1, fmt.Errorf("plugin %s has no command %q; %s", p.manifest.name, c.Name, nearest.Suggest(c.Name, known))
 	}
-	stderr := &errorStream{out: c.ErrOut}
 	spec := p.spec()
+	if c.Terminal != nil && !confined(spec) {
+		return p.atTerminal(ctx, c, spec)
+	}
+	stderr := &errorStream{out: c.ErrOut, failed: c.Failed}
 	spec.Log = stderr.line
 	process, err := p.rt.Procs.Start(ctx, spec)
 	if err != nil {
@@ -74,6 +77,7 @@ type errorStream struct {
 	size    int      // their bytes
 	first   string   // the first line that is not blank
 	passing bool     // it is no error object: lines go straight on
+	failed  func(string)
 }
 
 // mostHeld bounds what is held back: an error object is a line or a few.
@@ -102,6 +106,15 @@ func (s *errorStream) release() {
 // print writes a line; where it cannot be written nobody is left to be told.
 func (s *errorStream) print(text string) { _, _ = io.WriteString(s.out, text+"\n") }
 
+// fail tells what went wrong, in the words of the plugin where it has any.
+func (s *errorStream) fail(message string) {
+	if s.failed != nil {
+		s.failed(message)
+		return
+	}
+	s.print(message)
+}
+
 // end says how the command came out. Seed 001: "On error, plugins should exit
 // with a non-zero status code and write a JSON error object to stderr. … If
 // stderr is not valid JSON, mine displays the raw stderr text".
@@ -109,7 +122,7 @@ func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if said := saidOn(strings.Join(s.held, "\n")); said != nil && exit.Code != 0 {
-		s.print(said.Error())
+		s.fail(said.Error())
 		s.held = nil
 	}
 	s.release()
@@ -120,7 +133,7 @@ func (s *errorStream) end(ctx context.Context, exit proc.Exit) (code int, err er
 	case exit.Signal != "":
 		return exit.ShellCode(), hook.Failure(hook.Crash, unexpected(exit))
 	case exit.Code != 0 && s.first == "":
-		s.print(unexpected(exit).Error())
+		s.fail(unexpected(exit).Error())
 	}
 	return exit.Code, nil
 }

@@ -130,11 +130,11 @@ func TestNotifyFailures(t *testing.T) {
 func TestOutdated(t *testing.T) {
 	t.Run("said to a hook", func(t *testing.T) {
 		r, p := openFake(t, "outdated")
-		if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); !errors.Is(err, hook.Refused) {
-			t.Errorf("the first time: %v", err)
-		}
-		if _, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...); !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "broken") {
-			t.Errorf("the second time: %v", err)
+		for _, time := range []string{"first", "second"} {
+			out := fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+			if s := &out.Steps[0]; !errors.Is(s.Err, hook.Outdated) || s.Action != hook.ActionSkip || out.Verdict != hook.Continue {
+				t.Errorf("the %s time: %s, %v, %s", time, out.Verdict, s.Err, s.Action)
+			}
 		}
 		if st := p.Status(); st.Health != "broken" || st.Err == nil {
 			t.Errorf("status %+v", st)
@@ -158,4 +158,45 @@ func TestOutdated(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+// TestDeclared: the hooks of a plugin that cannot be opened are known from its manifest, and fail.
+func TestDeclared(t *testing.T) {
+	const told = "[[hooks]]\ncommand=\"c\"\nstage=\"postexec\"\nmode=\"notify\"\n"
+	for _, c := range []struct {
+		rule, manifest string
+		point          hook.Point
+		action         hook.Action // "": it is not asked
+	}{
+		{"a transform hook", manifestOf("p", everyStage), hook.CommandBefore, hook.ActionAbort},
+		{"a notify hook", manifestOf("p", everyStage), hook.CommandDone, hook.ActionSkip},
+		{"a hook of a manifest with faults elsewhere", strings.Replace(manifestOf("p", everyStage), "author", "autor", 1), hook.CommandBefore, hook.ActionAbort},
+		{"a hook that is only told is no guard, whatever its stage", manifestOf("p", told), hook.CommandAfter, hook.ActionSkip},
+		{"a hook whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandAfter, ""},
+		{"a hook whose pattern cannot be read", manifestOf("p", strings.ReplaceAll(told, "=\"c\"", "=\"[c\"")), hook.CommandAfter, ""},
+		{"a manifest that cannot be read", manifestOf("p", "[[hooks"), hook.CommandBefore, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := newRig(t)
+			r.folder("p", c.manifest)
+			f := New().Find(r.rt.Env)[0]
+			if f.State != dialect.Broken {
+				t.Fatalf("%+v", f)
+			}
+			w, ok := New().Declared(f, hook.Failure(hook.Unavailable, f.Err))
+			if !ok {
+				if c.action != "" {
+					t.Error("no hooks")
+				}
+				return
+			}
+			out, err := fire(t, c.point, `{"command":"c"}`, w.Hooks()...)
+			if len(out.Steps) != 1 || out.Steps[0].Action != c.action || (err != nil) != (c.action == hook.ActionAbort) {
+				t.Errorf("%v, %+v", err, out)
+			}
+			if _, err := w.Connect(stagePreexec, hook.ToolBefore); (err == nil) != strings.Contains(c.manifest, stagePreexec) {
+				t.Errorf("connected: %v", err)
+			}
+		})
+	}
 }

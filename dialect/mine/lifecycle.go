@@ -88,7 +88,7 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	switch {
 	case err == nil:
 		return dialect.Status{Health: statusOK}
-	case errors.Is(err, hook.Refused), errors.Is(err, hook.Unavailable):
+	case errors.Is(err, hook.Refused), errors.Is(err, hook.Outdated), errors.Is(err, hook.Unavailable):
 		return dialect.Status{Health: lastLine(err.Error()), Err: err}
 	}
 	return dialect.Status{Health: "no answer to health: " + lastLine(err.Error())}

@@ -26,10 +26,12 @@ type manifest struct {
 	name            string
 	version         string
 	description     string
+	author          string
+	license         string
 	protocolVersion string
 	entrypoint      string // relative to the plugin's folder
 	hooks           []registration
-	commands        []string
+	commands        []dialect.CommandDoc
 	permissions     permissions
 }
 
@@ -38,6 +40,7 @@ type registration struct {
 	pattern string // a glob over commands
 	stage   string
 	timeout time.Duration
+	tells   bool // its mode is notify: it is no guard, whatever its stage
 }
 
 // permissions are what the plugin asks for. Only the environment is held to
@@ -53,11 +56,12 @@ type permissions struct {
 
 // parseManifest reads a manifest and reports every problem at once, in the order
 // of the file. The manifest is usable only where there are none; until then it
-// holds what could be read, so that a report can name the plugin.
+// holds what could be read, so that a report can name the plugin and its hooks
+// are known. It is nil where the file is not TOML.
 func parseManifest(file string, data []byte) (m *manifest, problems, warnings []dialect.Problem) {
 	top, r := read(data)
-	m = &manifest{}
 	if top != nil {
+		m = &manifest{}
 		m.readPlugin(top.table("plugin"))
 		m.readHooks(top.tables("hooks"))
 		m.readCommands(top.tables("commands"))
@@ -76,10 +80,10 @@ func (m *manifest) readPlugin(t *table) {
 	}
 	m.version = t.required("version")
 	m.description = t.required("description")
-	t.required("author")
+	m.author = t.required("author")
 	m.protocolVersion = t.required("protocol_version")
 	m.checkVersion(t)
-	t.text("license")
+	m.license = t.text("license")
 	t.text("min_mine_version") // a version of another program: nothing to hold it against
 	m.entrypoint = cmp.Or(t.text("entrypoint"), programPrefix+m.name)
 	if !filepath.IsLocal(m.entrypoint) {
@@ -99,29 +103,42 @@ func (m *manifest) checkVersion(t *table) {
 	if _, err := strconv.ParseUint(major, 10, 16); err != nil {
 		t.problem("plugin.protocol_version", "", "%q is not a version", cut(m.protocolVersion))
 	} else if major != own {
-		t.problem("plugin.protocol_version", "", "unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
+		t.problem("plugin.protocol_version", "install a release of the plugin that is made for protocol "+protocolVersion,
+			"unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
 	}
 }
 
 func (m *manifest) readHooks(tables []*table) {
 	for _, t := range tables {
 		r := registration{pattern: t.required("command")}
-		if _, err := path.Match(r.pattern, ""); err != nil {
-			t.problem(join(t.path, "command"), "", "%q is not a pattern", cut(r.pattern))
+		_, bad := path.Match(r.pattern, "")
+		if bad != nil {
+			t.problem(join(t.path, "command"), "close the bracket, or write \\[ for a bracket itself", "%q is not a pattern", cut(r.pattern))
 		}
 		r.stage = t.word("stage", stages)
 		mode := t.word("mode", []string{modeTransform, modeNotify})
 		if r.stage != "" && mode != "" && mode != modeOf(r.stage) {
-			t.problem(t.path, "", "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
+			t.problem(t.path, pairFix(r.stage), "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
 		}
+		r.tells = mode == modeNotify
 		r.timeout = readTimeout(t, r.stage)
 		t.end()
-		m.hooks = append(m.hooks, r)
+		if r.stage != "" && r.pattern != "" && bad == nil { // where and for what it is asked can be read
+			m.hooks = append(m.hooks, r)
+		}
 	}
 	// "Transform hooks of one stage run in the order of <plugin>:<command pattern>:<stage>."
 	slices.SortStableFunc(m.hooks, func(a, b registration) int {
 		return strings.Compare(a.pattern+":"+a.stage, b.pattern+":"+b.stage)
 	})
+}
+
+// pairFix is what to write in place of a stage and a mode that do not go together.
+func pairFix(stage string) string {
+	if stage == stageNotify {
+		return `write mode = "notify"`
+	}
+	return `write stage = "notify" for a hook that is only told, or mode = "transform"`
 }
 
 // readTimeout: the rulings, "a Go duration; one that does not parse is an error at load".
@@ -142,20 +159,29 @@ func readTimeout(t *table, stage string) time.Duration {
 
 func (m *manifest) readCommands(tables []*table) {
 	for _, t := range tables {
-		name := t.required("name")
+		c := dialect.CommandDoc{Name: t.required("name"), Description: t.text("description")}
 		switch {
-		case strings.ContainsAny(name, " \t\n") || strings.HasPrefix(name, "-"):
-			t.problem(join(t.path, "name"), "", "%q is not a word that can be typed as a command", cut(name))
-		case slices.Contains(m.commands, name):
-			t.problem(join(t.path, "name"), "", "there are two commands %q", cut(name))
+		case strings.ContainsAny(c.Name, " \t\n") || strings.HasPrefix(c.Name, "-"):
+			t.problem(join(t.path, "name"), "write one word that does not begin with a hyphen", "%q is not a word that can be typed as a command", cut(c.Name))
+		case c.Name != "" && slices.Contains(m.commandNames(), c.Name):
+			t.problem(join(t.path, "name"), "rename one of them, or remove it", "there are two commands %q", cut(c.Name))
 		}
-		if t.text("description") == "" {
-			t.warn(t.path, "", "has no description")
+		if c.Description == "" {
+			t.warn(t.path, `add description = "…": a line of help`, "has no description")
 		}
-		t.text("args") // a line of help: seed 001, "Flag parsing is the plugin's responsibility"
+		c.Args = t.text("args") // a line of help: "Flag parsing is the plugin's responsibility"
 		t.end()
-		m.commands = append(m.commands, name)
+		m.commands = append(m.commands, c)
 	}
+}
+
+// commandNames are the commands' names, in their order.
+func (m *manifest) commandNames() []string {
+	names := make([]string, len(m.commands))
+	for i, c := range m.commands {
+		names[i] = c.Name
+	}
+	return names
 }
 
 func (m *manifest) readPermissions(t *table) {
@@ -178,7 +204,8 @@ func (m *manifest) readPermissions(t *table) {
 // info is what the manifest declares, in the hub's words.
 func (m *manifest) info() *dialect.Info {
 	return &dialect.Info{Name: m.name, Version: m.version, Description: m.description, Hooks: m.stages(),
-		Commands: slices.Clone(m.commands), Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
+		Commands: m.commandNames(), CommandDocs: slices.Clone(m.commands), Author: m.author, License: m.license, Protocol: m.protocolVersion,
+		Capabilities: m.permissions.names(), AnyProgram: true, Priority: hook.DefaultPriority}
 }
 
 // stages are those the plugin has a hook in, in the order of a command.

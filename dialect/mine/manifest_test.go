@@ -53,7 +53,7 @@ func TestManifest(t *testing.T) {
 	if m.entrypoint != "bin/sync" || m.protocolVersion != "1.0.0" {
 		t.Errorf("%+v", m)
 	}
-	if want := []registration{{"*", "notify", 30 * time.Second}, {"todo.*", "preexec", 90 * time.Second}}; !slices.Equal(m.hooks, want) {
+	if want := []registration{{"*", "notify", 30 * time.Second, true}, {"todo.*", "preexec", 90 * time.Second, false}}; !slices.Equal(m.hooks, want) {
 		t.Errorf("hooks %+v", m.hooks)
 	}
 	info := m.info()
@@ -121,18 +121,18 @@ env_vars = ["GOOD",
 		got = append(got, strings.TrimSuffix(fmt.Sprintf("%d:%d: %s; %s", p.Line, p.Column, p.Message, p.Fix), "; "))
 	}
 	want := []string{
-		`2:2: plugin.description: is required`,
-		`2:2: plugin.author: is required`,
+		`2:2: plugin.description: is required; add description = "…"`,
+		`2:2: plugin.author: is required; add author = "…"`,
 		`3:8: plugin.name: "Not Kebab" is not allowed: lower-case letters and digits, a letter first, single hyphens between`,
 		`4:11: plugin.version: must be a string`,
-		`5:20: plugin.protocol_version: unsupported protocol version "2.0.0": this host speaks 1.0.0`,
+		`5:20: plugin.protocol_version: unsupported protocol version "2.0.0": this host speaks 1.0.0; install a release of the plugin that is made for protocol 1.0.0`,
 		`6:14: plugin.entrypoint: "../../bin/sh" leads out of the plugin's folder`,
-		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify`,
-		`14:3: hooks[1].command: is required`,
+		`9:3: hooks[0]: the stage preexec needs the mode transform, got notify; write stage = "notify" for a hook that is only told, or mode = "transform"`,
+		`14:3: hooks[1].command: is required; add command = "…"`,
 		`15:9: hooks[1].stage: must be one of prevalidate, preexec, postexec, notify, got "afterwards"; known here: prevalidate, preexec, postexec, notify`,
 		`16:8: hooks[1].mode: must be one of transform, notify, got "transfrom"; did you mean "transform"?`,
 		`17:11: hooks[1].timeout: "5" is not a duration above zero; write a number with its unit, as in "500ms", "5s" or "1m30s"`,
-		`19:3: commands[0].name: is required`,
+		`19:3: commands[0].name: is required; add name = "…"`,
 		`23:11: permissions.network: must be true or false`,
 		`25:3: permissions.env_vars[1]: "*" is not the name of one variable`,
 		`1:1: colour: unknown key, passed over; known here: plugin, hooks, commands, permissions`,

@@ -101,7 +101,12 @@ func look(dir string, env dialect.Env) dialect.Found {
 		return f
 	}
 	m, problems, warnings := parseManifest(file, data)
-	f.Manifest, f.Info, f.Problems, f.Warnings = m, m.info(), problems, warnings
+	f.Problems, f.Warnings = problems, warnings
+	if m == nil { // nothing of it can be read
+		f.State, f.Err = dialect.Broken, dialect.FirstProblem(problems)
+		return f
+	}
+	f.Manifest, f.Info = m, m.info()
 	f.Info.Needs = m.permissions.needs(env)
 	if m.name == "" {
 		f.Info.Name = f.Name
@@ -110,7 +115,9 @@ func look(dir string, env dialect.Env) dialect.Found {
 			Message: fmt.Sprintf("the plugin is called %q, its folder %q", cut(m.name), f.Name)})
 		f.Name = m.name
 	}
-	if len(problems) > 0 {
+	if err := outdated(problems); err != nil {
+		f.State, f.Err = dialect.Broken, err
+	} else if len(problems) > 0 {
 		f.State, f.Err = dialect.Broken, dialect.FirstProblem(problems)
 	} else if err := startable(filepath.Join(dir, m.entrypoint), env); err != nil {
 		f.State, f.Err = dialect.Broken, err

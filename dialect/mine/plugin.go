@@ -3,7 +3,6 @@ package mine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -77,53 +75,23 @@ func configDir(env dialect.Env) string {
 // Info is what the manifest declares.
 func (p *plugin) Info() dialect.Info { return *p.manifest.info() }
 
-// Hooks are the manifest's hooks, each at the point of its stage. They are in the
-// protocol's order, which the hub keeps among hooks of one plugin.
-func (p *plugin) Hooks() []hook.Hook {
-	var hooks []hook.Hook
-	for _, r := range p.manifest.hooks {
-		hooks = append(hooks, p.wire(nativeAt(r.stage), []registration{r}))
-	}
-	return hooks
-}
+// Hooks are the manifest's, each at the point of its stage.
+func (p *plugin) Hooks() []hook.Hook { return p.manifest.wireAll(p.asks) }
 
-// Connect is one of the plugin's stages at another point than its own. Where the
-// manifest has several hooks in it, the plugin is asked once, if any of their
-// patterns fits: it could not tell one hook from another.
+// Connect is one of the plugin's stages at another point than its own.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
-	have := p.manifest.at(name)
-	if len(have) == 0 {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.manifest.name, name, nearest.Suggest(name, p.manifest.stages()))
-	}
-	t, err := connection(name, point)
-	if err != nil {
-		return hook.Hook{}, err
-	}
-	return p.wire(t, have), nil
+	return p.manifest.connect(name, point, p.asks)
 }
 
-// wire makes a hook. One that is not for the event's command is not asked. Seed
-// 001 of notify hooks: "failures are logged but do not abort the command", also
-// where the point is a chain.
-func (p *plugin) wire(t *translation, of []registration) hook.Hook {
-	h := hook.Hook{Name: t.stage, Point: t.point,
-		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }}
-	if t.command != "" {
-		h.Match = func(ev *hook.Event) bool { return anyMatches(of, dialect.Plain(ev.Payload.Get(t.command))) }
-	}
-	for _, r := range of {
-		h.Timeout = max(h.Timeout, r.timeout)
-	}
-	if t.stage == stageNotify {
-		h.OnFailure = hook.ActionSkip
-	}
-	return h
+// asks is the call of each of its hooks.
+func (p *plugin) asks(t *translation) call {
+	return func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.hook(ctx, t, ev) }
 }
 
 // hook asks the plugin about one event.
 func (p *plugin) hook(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
 	if said := p.outdated.Load(); said != nil {
-		return hook.Reply{}, hook.Failure(hook.Unavailable, fmt.Errorf("broken: %w", said))
+		return hook.Reply{}, hook.Failure(hook.Outdated, said)
 	}
 	shown := t.show(ev.Payload)
 	if shown.timestamp == "" {

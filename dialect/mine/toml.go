@@ -218,7 +218,7 @@ func (t *table) text(name string) string {
 func (t *table) required(name string) string {
 	s, ok := value[string](t, name, "a string")
 	if _, present := t.values[name]; !present || ok && s == "" {
-		t.problem(join(t.path, name), "", "is required")
+		t.problem(join(t.path, name), fmt.Sprintf("add %s = \"…\"", name), "is required")
 	}
 	return s
 }

@@ -77,6 +77,11 @@ func loadFailure(path string, err error, process *proc.Process) error {
 		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
 }
 
+// logged is a failure that the runner has written to the log, in the words of the protocol.
+func logged(kind hook.Kind, err error) error {
+	return &hook.Error{Kind: kind, Err: err, Logged: true}
+}
+
 // callFailure puts the error of a request into the hub's words.
 func callFailure(err error, process *proc.Process) error {
 	if errors.Is(err, wire.ErrBacklog) {
@@ -88,11 +93,11 @@ func callFailure(err error, process *proc.Process) error {
 	}
 	switch rpc.Code {
 	case codeTimedOut:
-		return hook.Failure(hook.Timeout, errors.New(withoutName(rpc.Message)))
+		return logged(hook.Timeout, errors.New(withoutName(rpc.Message)))
 	case codeTooDeep:
 		return hook.Failure(hook.Garbled, errors.New(withoutName(rpc.Message)))
 	case codeFailed:
-		return hook.Failure(hook.Refused, errors.New(withoutName(rpc.Message)+raisedAt(rpc.Data)))
+		return logged(hook.Refused, errors.New(withoutName(rpc.Message)+raisedAt(rpc.Data)))
 	}
 	return hook.Failure(hook.Refused, rpc)
 }

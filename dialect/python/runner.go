@@ -179,16 +179,16 @@ func (r *runner) call(ctx context.Context, p *plugin, name string, params json.R
 // restart, not the request."
 func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
 	if i.answers(ctx) {
-		return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 	}
 	p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
 	i.kill()
 	at := r.culprit(i.process.Stderr(), "")
 	r.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
 	if at.path == "" || at.path == p.path {
-		return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
 	}
-	return hook.Failure(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
+	return logged(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
 }
 
 // logOf is the log of the plugin in which a place is; p's where it is in none.

@@ -20,6 +20,7 @@ type manifest struct {
 	dialect.Info
 	toolNames map[string]string // full name to the plugin's own
 	warnings  []string
+	lost      []string // what it declares and cannot be used
 }
 
 // parseManifest reads the handshake's answer. Only the name is required; an
@@ -62,7 +63,11 @@ func (m *manifest) optional(field string, raw json.RawMessage, into any) {
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		m.warn("%s is passed over: %v", field, err)
+		say := m.warn
+		if field == "hooks" || field == "tools" { // all of them are gone with it
+			say = m.lose
+		}
+		say("%s is passed over: %s", field, dialect.JSONMismatch(err))
 	}
 }
 
@@ -73,13 +78,18 @@ const (
 	maxWarning  = 500 // bytes
 )
 
-func (m *manifest) warn(format string, args ...any) {
-	switch len(m.warnings) {
+func (m *manifest) warn(format string, args ...any) { complain(&m.warnings, format, args...) }
+
+// lose notes something that the plugin declares and that cannot be used.
+func (m *manifest) lose(format string, args ...any) { complain(&m.lost, format, args...) }
+
+func complain(list *[]string, format string, args ...any) {
+	switch len(*list) {
 	case maxWarnings:
 	case maxWarnings - 1:
-		m.warnings = append(m.warnings, "there is more to complain about, which is left out")
+		*list = append(*list, "there is more to complain about, which is left out")
 	default:
-		m.warnings = append(m.warnings, dialect.Cut(fmt.Sprintf(format, args...), maxWarning))
+		*list = append(*list, dialect.Cut(fmt.Sprintf(format, args...), maxWarning))
 	}
 }
 
@@ -114,7 +124,7 @@ func (m *manifest) readTools(raw json.RawMessage) {
 	for i, entry := range list {
 		var t toolWire
 		if err := json.Unmarshal(entry, &t); err != nil {
-			m.warn("tools[%d] is left out: %v", i, err)
+			m.lose("tools[%d] is left out: it is not a tool: %s", i, dialect.JSONMismatch(err))
 			continue
 		}
 		m.addTool(i, t)
@@ -126,16 +136,16 @@ func (m *manifest) readTools(raw json.RawMessage) {
 func (m *manifest) addTool(i int, t toolWire) {
 	full := "plugin_" + m.Name + "_" + t.Name
 	if t.Name == "" {
-		m.warn("tools[%d] is left out: it has no name", i)
+		m.lose("tools[%d] is left out: it has no name", i)
 		return
 	}
 	if _, taken := m.toolNames[full]; taken {
-		m.warn("tools[%d] is left out: there are two tools %q", i, t.Name)
+		m.lose("tools[%d] is left out: there are two tools %q", i, t.Name)
 		return
 	}
 	schema, err := parameterSchema(t.Parameters)
 	if err != nil {
-		m.warn("tools[%d] is left out: %v", i, err)
+		m.lose("tools[%d] is left out: %v", i, err)
 		return
 	}
 	m.toolNames[full] = t.Name

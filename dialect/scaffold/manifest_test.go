@@ -68,7 +68,7 @@ func TestManifestOddities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			warnings := strings.Join(m.warnings, "; ")
+			warnings := strings.Join(append(m.lost, m.warnings...), "; ")
 			if !c.check(m) || !strings.Contains(warnings, c.warning) || (c.warning == "") != (warnings == "") {
 				t.Errorf("%+v, warnings %q", m, warnings)
 			}

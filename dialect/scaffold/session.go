@@ -94,8 +94,11 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	s.manifest = m
 	if p.manifest == nil {
 		p.manifest = m
+		for _, w := range m.lost {
+			p.launch.rt.Unusable("its answer to initialize: "+w, "mend the plugin's answer to initialize")
+		}
 		for _, w := range m.warnings {
-			p.launch.rt.Log.Warn("manifest", "problem", w)
+			p.launch.rt.Odd("its answer to initialize: "+w, "")
 		}
 		return nil
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -21,8 +22,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	host, err := patchbay.Open(ctx, nil)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	host, err := patchbay.Open(ctx, &patchbay.Options{Logger: log})
 	if err != nil {
+		log.Error("the plugins cannot be opened", "err", err)
 		return err
 	}
 	defer host.Close()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -74,8 +75,12 @@ func checkMethod(host *patchbay.Host, plugin, method string) error {
 	if err != nil {
 		return err
 	}
-	if len(p.Methods) == 0 || slices.Contains(p.Methods, method) {
-		return nil // without any, the host knows what to say
+	if p.State != dialect.Ready || slices.Contains(p.Methods, method) {
+		return nil // of one that is not ready, the host says why
+	}
+	if len(p.Methods) == 0 {
+		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, patchbay.ErrNotFound),
+			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
 	}
 	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, patchbay.ErrNotFound),
 		meant(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -88,7 +90,11 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 		if out == nil {
 			return err
 		}
-		return firstError(a.printOutcome(out, opts.trace), err, refusal(out))
+		hooked := host.HookedBy(point)
+		if len(out.Steps) == 0 && len(hooked) > 0 {
+			a.warnOfPayload(point, data)
+		}
+		return firstError(a.printOutcome(out, hooked, opts.trace), err, refusal(out))
 	})
 }
 
@@ -105,18 +111,31 @@ func refusal(out *hook.Outcome) error {
 	return told(kindRefused, out.Suggest, "%s", text)
 }
 
-func (a *app) printOutcome(out *hook.Outcome, trace bool) error {
+// warnOfPayload says that a payload lacks what its point is about: plugins whose
+// hooks are for some commands or tools only are not asked then.
+func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
+	spec, _ := point.Spec()
+	object, err := rawjson.Parse(data)
+	if err != nil || spec.Subject == "" || object.Get(spec.Subject) != nil {
+		return
+	}
+	a.logger().Warn(fmt.Sprintf("the payload lacks %q, which %s is about; its fields are %s", spec.Subject, point, strings.Join(spec.Fields, ", ")))
+}
+
+func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error {
+	screen := a.screen()
+	screen.Hooked = hooked
 	switch {
 	case a.flags.json && trace:
 		return a.printJSON(out.Trace())
 	case a.flags.json:
 		return a.printJSON(out)
 	case trace:
-		if err := render.Trace(a.out, out, a.screen()); err != nil {
+		if err := render.Trace(a.out, out, screen); err != nil {
 			return err
 		}
 	default:
-		if err := render.Verdict(a.out, out, a.screen()); err != nil {
+		if err := render.Verdict(a.out, out, screen); err != nil {
 			return err
 		}
 	}

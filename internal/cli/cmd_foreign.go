@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // foreignWord finds the first word of a command line that is none of our own
@@ -69,12 +73,49 @@ func (a *app) runPluginCommand(ctx context.Context, host *patchbay.Host, name st
 	if err != nil {
 		return err
 	}
-	if len(rest) == 0 {
-		return usage("its commands: "+strings.Join(p.Commands, ", "), "patchbay %s: missing COMMAND", name)
+	if len(rest) == 0 || rest[0] == "--help" || rest[0] == "-h" {
+		return a.printPluginCommands(p)
 	}
-	code, err := host.RunCommand(ctx, name, patchbay.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err})
+	c := patchbay.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err}
+	var said string
+	if a.flags.json {
+		c.Failed = func(message string) { said = message }
+	} else if t, end := a.terminal(); t != nil {
+		defer end()
+		c.Terminal, ctx = t, context.WithoutCancel(ctx) // a signal is the program's affair
+	}
+	code, err := host.RunCommand(ctx, name, c)
 	if err == nil && code != 0 {
-		return &programExit{code: code}
+		return commandExit(p.Name, code, said)
 	}
 	return err
+}
+
+// commandExit is the exit of a plugin's command, with what it said where we are to say it.
+func commandExit(plugin string, code int, said string) error {
+	exit := &programExit{code: code}
+	if said != "" {
+		exit.err = fmt.Errorf("plugin %s: %s", plugin, said)
+	}
+	return exit
+}
+
+// terminal is the user's, for a program in the foreground; nil: nobody sits at one.
+func (a *app) terminal() (t *dialect.Terminal, end func()) {
+	out, errOut := isFile(a.Out), isFile(a.Err)
+	if !a.InTTY && !a.OutTTY || out == nil || errOut == nil {
+		return nil, nil
+	}
+	signals, stop := a.signals()
+	yielded := a.end.yield()
+	return &dialect.Terminal{Out: out, ErrOut: errOut, Signals: signals}, func() { yielded(); stop() }
+}
+
+// printPluginCommands lists what a plugin can be told to do.
+func (a *app) printPluginCommands(p *patchbay.PluginDetail) error {
+	if a.flags.json {
+		return a.printJSON(p.CommandDocs)
+	}
+	a.printf("%s\n\nUSAGE\n  patchbay %s COMMAND [ARG…]\n\nCOMMANDS\n", render.Block(cmp.Or(p.Description, p.Name)), render.Line(p.Name))
+	return render.Table(a.out, commandDocRows(p), a.screen())
 }

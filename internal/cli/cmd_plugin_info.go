@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ func (a *app) runPluginInfo(ctx context.Context, host *patchbay.Host, name strin
 	a.printWiring("hooks", p.Wiring, false)
 	a.printWiring("connected hooks", p.Wiring, true)
 	a.printSection("tools", toolRows(host, p))
-	a.printSection("commands", cellRows(p.Commands))
+	a.printSection("commands", commandDocRows(p))
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
 	a.printSection("capabilities", a.capabilityRows(p.Capabilities))
@@ -79,7 +80,7 @@ func (a *app) printPluginHead(p *patchbay.PluginDetail) {
 // authorRows are who made the plugin and on what terms, as far as it says so.
 func (a *app) authorRows(p *patchbay.PluginDetail) [][]render.Cell {
 	var rows [][]render.Cell
-	for _, r := range [][2]string{{"author", p.Author}, {"license", p.License}, {"homepage", p.Homepage}} {
+	for _, r := range [][2]string{{"author", p.Author}, {"license", p.License}, {"homepage", p.Homepage}, {"protocol", p.Protocol}} {
 		if r[1] != "" {
 			rows = append(rows, a.labelled(r[0], r[1]))
 		}
@@ -112,10 +113,34 @@ func (a *app) printWiring(title string, wires []patchbay.Wire, connected bool) {
 	for _, w := range wires {
 		if w.Connected == connected {
 			rows = append(rows, []render.Cell{{}, {Text: w.Hook}, {Text: "→ " + string(w.Point), Style: render.StyleCyan},
-				{Text: fmt.Sprintf("%s, priority %d", w.Mode, w.Priority), Style: render.StyleDim}})
+				{Text: w.For}, {Text: wireText(w), Style: render.StyleDim}})
 		}
 	}
 	a.printSection(title, rows)
+}
+
+// wireText says how a hook is asked: "transform (chain), within 5s, priority 500".
+func wireText(w patchbay.Wire) string {
+	parts := []string{string(w.Mode)}
+	if w.OwnMode != "" && w.OwnMode != string(w.Mode) {
+		parts[0] = w.OwnMode + " (" + parts[0] + ")"
+	}
+	if w.TimeoutMS > 0 {
+		parts = append(parts, "within "+(time.Duration(w.TimeoutMS)*time.Millisecond).String())
+	}
+	return strings.Join(append(parts, fmt.Sprintf("priority %d", w.Priority)), ", ")
+}
+
+// commandDocRows lists a plugin's commands, with what it says of them where it does.
+func commandDocRows(p *patchbay.PluginDetail) [][]render.Cell {
+	if len(p.CommandDocs) == 0 {
+		return cellRows(p.Commands)
+	}
+	var rows [][]render.Cell
+	for _, c := range p.CommandDocs {
+		rows = append(rows, []render.Cell{{}, {Text: c.Name}, {Text: c.Args}, {Text: c.Description, Style: render.StyleDim}})
+	}
+	return rows
 }
 
 // printSection writes a titled table, and nothing where it is empty.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,13 +35,26 @@ func (a *app) runPluginList(host *patchbay.Host) error {
 	case a.flags.json:
 		return a.printJSON(plugins)
 	case len(plugins) == 0:
-		return a.printNoPlugins()
+		if err := a.printNoPlugins(); err != nil {
+			return err
+		}
+	default:
+		if err := render.Table(a.out, pluginRows(plugins), a.screen()); err != nil {
+			return err
+		}
 	}
-	if err := render.Table(a.out, pluginRows(plugins), a.screen()); err != nil {
-		return err
-	}
-	a.printFindings(findingsOf(host.Doctor(), patchbay.SeverityError))
+	a.printFindings(listed(host.Doctor()))
 	return nil
+}
+
+// listed are the findings that belong to a list of plugins: why some do not
+// work, and which files would be plugins and are none, such as one that is not
+// executable.
+func listed(all []patchbay.Finding) []patchbay.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f patchbay.Finding) bool {
+		noPlugin := f.Plugin == "" && f.Dialect != ""
+		return f.Severity != patchbay.SeverityError && !noPlugin
+	})
 }
 
 func pluginRows(plugins []patchbay.PluginInfo) [][]render.Cell {

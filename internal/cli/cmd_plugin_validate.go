@@ -73,17 +73,22 @@ func (a *app) validate(host *patchbay.Host, name string) error {
 	if err != nil {
 		return err
 	}
-	v := newValidation(p)
+	v := newValidation(p, host.Doctor())
 	if err := a.printValidation(v, p); err != nil || v.OK {
 		return err
 	}
 	return told(kindFailed, "", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
 }
 
-func newValidation(p *patchbay.PluginDetail) *validation {
+func newValidation(p *patchbay.PluginDetail, findings []patchbay.Finding) *validation {
 	v := &validation{Plugin: p.Name, Dialect: p.Dialect, Errors: pluginProblems(p.Problems), Warnings: pluginProblems(p.Warnings)}
 	if p.Error != nil && len(p.Problems) == 0 {
 		why := problemJSON{Path: p.Path, Message: *p.Error}
+		for _, f := range pluginFindings(findings, p) {
+			if f.Where == p.Path && strings.HasPrefix(*p.Error, f.Problem) {
+				why.Message, why.Fix = f.Problem, f.Fix
+			}
+		}
 		if p.State == dialect.Broken {
 			v.Errors = append(v.Errors, why)
 		} else { // disabled, skipped, unsupported: nothing is wrong with the plugin itself

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,12 +60,26 @@ func (a *app) runRun(ctx context.Context, args []string) error {
 		group := proc.NewGroup(a.logger())
 		defer group.Close()
 		p := &wrapped{app: a, path: args[0], group: group}
-		err := (&command.Pipeline{Host: host}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
+		err := (&command.Pipeline{Host: host, Fired: a.warnOfFlags}).Run(ctx, command.Command{Name: filepath.Base(args[0]), Args: args[1:]}, p)
 		if err == nil && p.code != 0 {
 			return &programExit{code: p.code}
 		}
 		return err
 	})
+}
+
+// warnOfFlags tells of plugins that set flags: a wrapped program has its flags
+// among its arguments, and none of ours.
+func (a *app) warnOfFlags(out *hook.Outcome) {
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		for _, c := range s.Diff() {
+			if strings.HasPrefix(c.Path, "/flags") && out.Point != hook.CommandAfter {
+				a.logger().Warn("it sets flags, which a program under patchbay run does not have; it has to change args instead",
+					"plugin", s.Plugin, "flag", strings.TrimPrefix(strings.TrimPrefix(c.Path, "/flags"), "/"), "hook", s.Hook)
+			}
+		}
+	}
 }
 
 // programExit is the exit of a program that ran, or the one a shell gives for a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,20 +19,25 @@ type toolCallOptions struct {
 func newToolCallCommand(a *app) *cobra.Command {
 	var opts toolCallOptions
 	cmd := &cobra.Command{
-		Use:   "call NAME",
+		Use:   "call NAME [ARGUMENT=VALUE…]",
 		Short: "Call a tool by its name",
 		Long: `Call one tool and print its result. Only plugins that may have the tool are
-started. The arguments are a JSON object: written out, read from a file with
-@FILE, or from stdin with -.`,
-		Example: `  patchbay tool call plugin_git_log --args '{"count":3}'
+started. The end of the name will do where only one tool has it.
+
+Arguments are written ARGUMENT=VALUE, or all together as a JSON object with
+--args: written out, read from a file with @FILE, or from stdin with -. They are
+checked against what the tool says it takes before it is called.`,
+		Example: `  patchbay tool call log count=3
+  patchbay tool call plugin_git_log --args '{"count":3}'
   patchbay tool call plugin_git_log --args @args.json
   echo '{"count":3}' | patchbay tool call plugin_git_log --args - --json`,
 		Annotations: exits(exit{exitOK, "the tool succeeded"},
-			exit{exitFailed, "the tool failed, timed out or crashed"}, exit{exitNotFound, "no such tool"}),
-		Args:              arguments("NAME"),
+			exit{exitFailed, "the tool failed, timed out or crashed"},
+			exit{exitUsage, "the tool does not take these arguments, or the command line makes no sense"}, exit{exitNotFound, "no such tool"}),
+		Args:              toolCallArgs,
 		ValidArgsFunction: completeOnce(a.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runToolCall(cmd.Context(), args[0], &opts)
+			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
 	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments: JSON, @FILE, or - for stdin")
@@ -48,17 +52,32 @@ type toolCallJSON struct {
 	Error   *string `json:"error"` // null where it succeeded
 }
 
-func (a *app) runToolCall(ctx context.Context, name string, opts *toolCallOptions) error {
-	args, err := a.jsonObject(ctx, jsonFlag{"args", opts.args})
+func toolCallArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("usage: "+cmd.UseLine(), "%s: missing NAME", cmd.CommandPath())
+	}
+	for _, pair := range args[1:] {
+		if !strings.Contains(pair, "=") {
+			return usage("write ARGUMENT=VALUE, or all of them as JSON with --args", "%s: %q is not ARGUMENT=VALUE", cmd.CommandPath(), pair)
+		}
+	}
+	return nil
+}
+
+func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts *toolCallOptions) error {
+	given, err := a.jsonObject(ctx, jsonFlag{"args", opts.args})
 	if err != nil {
 		return err
 	}
-	var passed []string
-	return a.withHost(ctx, needTool(name, &passed), func(host *patchbay.Host) error {
-		if !slices.ContainsFunc(host.Tools(), func(t patchbay.Tool) bool { return t.Name == name }) {
-			return noTool(host, name, passed)
+	return a.withTool(ctx, name, func(host *patchbay.Host, t patchbay.Tool) error {
+		args, err := toolArguments(t, given, pairs)
+		if err == nil {
+			err = checkArguments(t, args)
 		}
-		return a.callTool(ctx, host, name, args)
+		if err != nil {
+			return err
+		}
+		return a.callTool(ctx, host, t.Name, args)
 	})
 }
 

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,18 +49,12 @@ func (a *app) runToolList(host *patchbay.Host) error {
 // signature lists the arguments of a tool in a few words: the required ones in
 // their order, then the others. A schema that is not of the usual form has none.
 func signature(schema json.RawMessage) string {
-	var object struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	if err := json.Unmarshal(schema, &object); err != nil {
-		return ""
-	}
-	names := slices.Clone(object.Required)
-	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
-		if !slices.Contains(object.Required, name) {
-			names = append(names, name+"?")
+	var names []string
+	for _, p := range parameters(schema) {
+		if !p.required {
+			p.name += "?"
 		}
+		names = append(names, p.name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -32,6 +32,25 @@ func completePoints(context.Context) []cobra.Completion {
 	return out
 }
 
+// completeForeign offers the plugins that have commands of their own, and after
+// one of them its commands. It starts nothing.
+func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	a.peek(cmd.Context(), func(c patchbay.Candidate) bool {
+		switch {
+		case len(args) == 0 && len(c.Commands) > 0:
+			out = append(out, cobra.CompletionWithDesc(c.Name, "commands of a "+c.Dialect+" plugin"))
+		case len(args) == 1 && (args[0] == c.Name || args[0] == c.Dialect+":"+c.Name):
+			out = append(out, c.Commands...)
+		}
+		return false
+	})
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveDefault // what follows is the plugin's own
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
 func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return patchbay.Dialects(), cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // The exit codes. The last two are what a shell makes of SIGINT and SIGPIPE.
@@ -118,7 +120,7 @@ func fixOf(err error) string {
 		return p.fix
 	}
 	if start, ok := errors.AsType[*proc.StartError](err); ok {
-		return start.Fix
+		return joinFixes(start.Fix, without(err))
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
 		return m.Fix
@@ -144,11 +146,24 @@ func callFix(e *hook.Error) string {
 	case hook.Crash:
 		return "run the command again with -v to see all that the plugin wrote to stderr"
 	case hook.Unavailable:
-		return "`patchbay doctor` says why it is not running"
+		return joinFixes("`patchbay doctor` says how to mend it", without(e))
 	case hook.Garbled, hook.TooLarge:
 		return "the plugin breaks its protocol; tell its author, or disable it in the configuration"
 	}
 	return ""
+}
+
+// without is how to go on without a plugin whose hook ended an event because it cannot be asked.
+func without(err error) string {
+	e, ok := errors.AsType[*hook.Error](err)
+	if !ok || e.Point == "" || e.Kind != hook.Unavailable {
+		return ""
+	}
+	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] of the configuration`, tomlfile.KeyPath("plugins", e.Plugin))
+}
+
+func joinFixes(fixes ...string) string {
+	return strings.Join(slices.DeleteFunc(fixes, func(f string) bool { return f == "" }), "; ")
 }
 
 // report tells the error, if there is one, and returns the exit code.
@@ -226,7 +241,11 @@ func message(k kind, err error) string {
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		return "the configuration has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
 	}
-	return err.Error()
+	text := err.Error()
+	if start, ok := errors.AsType[*proc.StartError](err); ok && start.Fix != "" {
+		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is told beside it
+	}
+	return text
 }
 
 func indentRest(text, indent string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }

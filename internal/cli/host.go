@@ -121,7 +121,8 @@ func noPlugin(name string, known []string) error {
 // those that do not say before they run. It notes the tools it passes over.
 func needTool(name string, passed *[]string) needs {
 	return func(c patchbay.Candidate) bool {
-		if c.Known && !slices.Contains(c.Tools, name) {
+		has := func(full string) bool { return full == name || shortFor(full, name) }
+		if c.Known && !slices.ContainsFunc(c.Tools, has) {
 			*passed = append(*passed, c.Tools...)
 			return false
 		}

@@ -31,6 +31,8 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 		RunE:          func(*cobra.Command, []string) error { return a.overview() },
+
+		ValidArgsFunction: a.completeForeign,
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupPlugins, Title: "plugins"},

@@ -13,6 +13,8 @@ type Options struct {
 	Color   bool // ANSI colours
 	Width   int  // columns; 0: not known, or no screen
 	Verbose bool // a trace shows what each plugin was sent and what it answered
+
+	Hooked []string // the plugins that hook an event's point, for an event about which none was asked
 }
 
 // defaultWidth is what text that has to end somewhere is cut to where there is

@@ -176,7 +176,7 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 		line += o.paint(StyleDim, " by ") + o.Paint(StyleBold, out.By)
 	}
 	if len(out.Steps) == 0 {
-		line += o.paint(StyleDim, "  no plugin hooks "+string(out.Point))
+		line += o.paint(StyleDim, "  "+o.nobody(out.Point))
 	}
 	fmt.Fprintln(b, line)
 	if out.Reason != "" {
@@ -185,6 +185,14 @@ func (o Options) verdict(b *strings.Builder, out *hook.Outcome) {
 	if out.Suggest != "" {
 		o.labelled(b, "suggest", out.Suggest)
 	}
+}
+
+// nobody says why no plugin was asked.
+func (o Options) nobody(p hook.Point) string {
+	if len(o.Hooked) == 0 {
+		return "no plugin hooks " + string(p)
+	}
+	return Line(fmt.Sprintf("no plugin was asked: what hooks %s is not for this event: %s", p, strings.Join(o.Hooked, ", ")))
 }
 
 // labelled writes foreign text behind a label, its further lines below the first.

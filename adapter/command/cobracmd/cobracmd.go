@@ -1,6 +1,7 @@
 // Package cobracmd gives a Cobra program the four command stages of Patchbay:
 //
-//	host, err := patchbay.Open(ctx, nil)
+//	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+//	host, err := patchbay.Open(ctx, &patchbay.Options{Logger: log})
 //	...
 //	defer host.Close()
 //	err = cobracmd.Execute(ctx, root, os.Args[1:], host)
@@ -10,7 +11,7 @@
 // its result, which plugins may transform before it is shown.
 //
 //	Execute
-//	  command.validate   the arguments as typed, before Cobra parses them
+//	  command.validate   the arguments as typed, before Cobra parses them, and the flags among them
 //	  cobra              parses flags, checks arguments, finds the command
 //	    wrapped RunE
 //	      command.before arguments and flags as parsed; changed ones are set
@@ -25,24 +26,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
 )
 
-// Execute runs a Cobra program's command line through the plugins of host.
+// Execute runs a Cobra program's command line through the plugins of host. A
+// command whose plugin refuses it, or cannot be asked, is an error, told in
+// Cobra's way. What plugins did wrong that ends nothing is told to the host's
+// logger alone: give it one.
 func Execute(ctx context.Context, root *cobra.Command, args []string, host command.Host) error {
 	target, rest, err := root.Find(args)
 	if err != nil || !target.Runnable() || passedOver(target) {
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx) // Cobra's own errors, help and completion
 	}
-	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], results: new(results)}
+	r := &run{root: root, target: target, path: args[:len(args)-len(rest)], typed: typedFlags(target, rest), results: new(results)}
 	p := &command.Pipeline{Host: host}
-	return p.Run(ctx, command.Command{Name: name(target), Args: rest}, r)
+	err = p.Run(ctx, command.Command{Name: name(target), Args: rest, Flags: r.typed}, r)
+	if err != nil && !r.parsed && !root.SilenceErrors && !target.SilenceErrors {
+		root.PrintErrln(root.ErrPrefix(), err.Error()) // Cobra was not asked yet, and has said nothing
+	}
+	return err
 }
 
 // passedOver are the commands Cobra makes itself.
@@ -88,22 +97,31 @@ func SetResult(cmd *cobra.Command, value any) error {
 type run struct {
 	root    *cobra.Command
 	target  *cobra.Command
-	path    []string // the words that name the command
+	path    []string          // the words that name the command
+	typed   map[string]string // the flags on the command line
 	results *results
+	parsed  bool // Cobra was asked, and tells errors itself
 }
 
 // Parse lets Cobra parse the arguments as plugins left them, and calls then in
 // the place of the command's own function.
 func (r *run) Parse(ctx context.Context, c command.Command, then func(context.Context, command.Command) error) error {
+	r.parsed = true
 	own := r.target.RunE
 	if plain := r.target.Run; own == nil && plain != nil {
 		own = func(cmd *cobra.Command, args []string) error { plain(cmd, args); return nil }
 	}
+	known, others := newFlags(r.target, r.typed, c.Flags)
 	r.target.RunE = func(cmd *cobra.Command, args []string) error {
 		r.target.RunE = own
-		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: changedFlags(cmd)})
+		if err := setFlags(cmd, known); err != nil { // over those that were typed
+			return err
+		}
+		flags := changedFlags(cmd)
+		maps.Copy(flags, others)
+		return then(cmd.Context(), command.Command{Name: c.Name, Args: args, Flags: flags})
 	}
-	r.root.SetArgs(append(append([]string{}, r.path...), c.Args...))
+	r.root.SetArgs(slices.Concat(r.path, asWords(known), c.Args))
 	return r.root.ExecuteContext(context.WithValue(ctx, resultsKey{}, r.results))
 }
 
@@ -138,28 +156,4 @@ func (r *run) Show(c command.Command) error {
 	}
 	_, err := io.WriteString(r.target.OutOrStdout(), text)
 	return err
-}
-
-// changedFlags are the flags that were given, as text.
-func changedFlags(cmd *cobra.Command) map[string]string {
-	flags := make(map[string]string)
-	cmd.Flags().Visit(func(f *pflag.Flag) { flags[f.Name] = f.Value.String() })
-	return flags
-}
-
-// setFlags gives the command the flags that plugins left.
-func setFlags(cmd *cobra.Command, flags map[string]string) error {
-	for name, value := range flags {
-		f := cmd.Flags().Lookup(name)
-		if f == nil {
-			continue // plugins may add what only other plugins understand, such as tags
-		}
-		if f.Value.String() == value {
-			continue
-		}
-		if err := cmd.Flags().Set(name, value); err != nil {
-			return fmt.Errorf("flag --%s, set by a plugin: %w", name, err)
-		}
-	}
-	return nil
 }

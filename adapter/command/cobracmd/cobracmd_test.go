@@ -60,6 +60,16 @@ func program(out *bytes.Buffer) *cobra.Command {
 		return err
 	}}
 	add.Flags().StringVar(&tags, "tags", "", "")
+	list := &cobra.Command{Use: "list", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %v\n", cmd.Flag("owner").Value, cmd.Flag("only").Value)
+		return err
+	}}
+	list.Flags().String("owner", "", "")
+	list.Flags().StringSlice("only", nil, "")
+	if err := list.MarkFlagRequired("owner"); err != nil {
+		panic(err)
+	}
+	todo.AddCommand(list)
 	count := &cobra.Command{Use: "count", RunE: func(cmd *cobra.Command, _ []string) error { return SetResult(cmd, map[string]int{"n": 3}) }}
 	todo.AddCommand(add, count)
 	root.AddCommand(todo)
@@ -85,7 +95,7 @@ func TestFourStages(t *testing.T) {
 		t.Fatalf("%q, %v", out, err)
 	}
 	want := []string{
-		`command.validate "todo.add","args":["milk","--tags","a"],"flags":{},"result":null`,
+		`command.validate "todo.add","args":["milk","--tags","a"],"flags":{"tags":"a"},"result":null`,
 		`command.before "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
 		`command.after "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
 		`command.done "todo.add","args":["milk"],"flags":{"tags":"a"},"result":null`,
@@ -101,6 +111,13 @@ func TestPluginsChangeACommand(t *testing.T) {
 		hook             hook.Hook
 	}{
 		{"raw arguments before they are parsed", "todo add milk", "added milk [x]\n", plugin(hook.CommandValidate, "args", `["milk","--tags","x"]`)},
+		{"flags before they are parsed", "todo add milk", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v","unknown":"z"}`)},
+		{"flags before they are parsed, over those that were typed", "todo add milk --tags a", "added milk [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
+		{"a flag that was typed and is left alone", "todo add milk --tags a", "added milk [a]\n", plugin(hook.CommandValidate, "flags", `{"tags":"a","mood":"good"}`)},
+		{"a flag that was typed after a dash-dash is none", "todo add -- --tags=a", "added --tags=a [v]\n", plugin(hook.CommandValidate, "flags", `{"tags":"v"}`)},
+		{"a flag that is required may come from a plugin", "todo list", "ada []\n", plugin(hook.CommandValidate, "flags", `{"owner":"ada"}`)},
+		{"a list that was typed is replaced", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandValidate, "flags", `{"only":"b,c"}`)},
+		{"a list is replaced after it was parsed", "todo list --owner ada --only a", "ada [b,c]\n", plugin(hook.CommandBefore, "flags", `{"owner":"ada","only":"[b,c]"}`)},
 		{"flags after they are parsed", "todo add milk", "added milk [y]\n", plugin(hook.CommandBefore, "flags", `{"tags":"y","unknown":"z"}`)},
 		{"arguments after they are parsed", "todo add milk", "added bread []\n", plugin(hook.CommandBefore, "args", `["bread"]`)},
 		{"the output", "todo add milk", "done\n", plugin(hook.CommandAfter, "result", `"done\n"`)},
@@ -111,6 +128,39 @@ func TestPluginsChangeACommand(t *testing.T) {
 				t.Errorf("%q, %v; want %q", out, err, c.want)
 			}
 		})
+	}
+}
+
+// TestTypedFlags: what plugins see of a command line that is not parsed yet.
+func TestTypedFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"todo add milk":                             `{}`,
+		"todo add milk --tags=a --tags b":           `{"tags":"b"}`,
+		"todo list --only a --only b,c --owner ada": `{"only":"[a,b,c]","owner":"ada"}`,
+		"todo add milk --nonsense --tags a":         `{"tags":"a"}`,
+		"todo add -- --tags a":                      `{}`,
+	} {
+		_, h, _ := execute(t, args)
+		if got := h.fired[0]; !strings.Contains(got, `"flags":`+want+`,"result"`) {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// TestFlagsOfPluginsReachTheLaterStages: those that the program does not know, too.
+func TestFlagsOfPluginsReachTheLaterStages(t *testing.T) {
+	_, h, err := execute(t, "todo add milk", plugin(hook.CommandValidate, "flags", `{"tags":"v","mood":"good"}`))
+	want := `command.before "todo.add","args":["milk"],"flags":{"mood":"good","tags":"v"},"result":null`
+	if err != nil || h.fired[1] != want {
+		t.Errorf("%v, fired\n%s\nwant\n%s", err, h.fired[1], want)
+	}
+}
+
+// TestAFlagOfAPluginThatCobraRefuses is an error that names the flag.
+func TestAFlagOfAPluginThatCobraRefuses(t *testing.T) {
+	bad := plugin(hook.CommandValidate, "args", `["--tags"]`)
+	if _, _, err := execute(t, "todo add milk", bad); err == nil || !strings.Contains(err.Error(), "--tags") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -126,6 +176,28 @@ func TestCobrasOwnErrorsAndHelpAreCobras(t *testing.T) {
 	}
 	if _, _, err := execute(t, "todo add fail"); err == nil || err.Error() != "no room" {
 		t.Errorf("the command's own error: %v", err)
+	}
+}
+
+// TestAFailureBeforeCobraIsAskedIsTold: the program exits with an error, and somebody must have said why.
+func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
+	for _, point := range []hook.Point{hook.CommandValidate, hook.CommandBefore} {
+		h := new(host)
+		broken := plugin(point, "", "")
+		broken.Dialect = "mine"
+		broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) {
+			return hook.Reply{}, hook.Failure(hook.Unavailable, errors.New("its program is missing"))
+		}
+		if err := h.Set([]hook.Hook{broken}); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		root := program(&out)
+		root.SilenceErrors = false
+		err := Execute(t.Context(), root, []string{"todo", "add", "milk"}, h)
+		if !errors.Is(err, hook.Unavailable) || strings.Count(out.String(), "its program is missing") != 1 {
+			t.Errorf("%s: %v, told %q", point, err, out.String())
+		}
 	}
 }
 

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// withTool opens the plugins that may have a tool, and lets use work with it.
+func (a *app) withTool(ctx context.Context, name string, use func(*patchbay.Host, patchbay.Tool) error) error {
+	var passed []string
+	return a.withHost(ctx, needTool(name, &passed), func(host *patchbay.Host) error {
+		t, err := findTool(host, name, passed)
+		if err != nil {
+			return err
+		}
+		return use(host, t)
+	})
+}
+
+// findTool is the tool of that name, or the only one whose name ends with it.
+func findTool(host *patchbay.Host, name string, passed []string) (patchbay.Tool, error) {
+	var near []patchbay.Tool
+	for _, t := range host.Tools() {
+		if t.Name == name {
+			return t, nil
+		}
+		if shortFor(t.Name, name) {
+			near = append(near, t)
+		}
+	}
+	switch len(near) {
+	case 0:
+		return patchbay.Tool{}, noTool(host, name, passed)
+	case 1:
+		return near[0], nil
+	}
+	var names []string
+	for _, t := range near {
+		names = append(names, t.Name)
+	}
+	return patchbay.Tool{}, withFix(fmt.Errorf("tool %s: %w: %d tools end with it", name, patchbay.ErrNotFound, len(near)), "write one of "+strings.Join(names, ", "))
+}
+
+// shortFor tells whether name is the end of a tool's full name.
+func shortFor(full, name string) bool {
+	return strings.HasSuffix(full, "_"+name) || strings.HasSuffix(full, "."+name)
+}
+
+// toolArguments are the arguments of a call: those of --args, and NAME=VALUE over them.
+func toolArguments(t patchbay.Tool, args json.RawMessage, pairs []string) (json.RawMessage, error) {
+	object, err := rawjson.Parse(args)
+	if err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usage("write NAME=VALUE, or all of them as JSON with --args", "%q is not an argument of a tool", pair)
+		}
+		object = object.With(rawjson.Field{Name: name, Value: valueOf(t, name, text)})
+	}
+	return object.JSON(), nil
+}
+
+// valueOf is the value of NAME=VALUE: a string where the tool wants one; else JSON where it is any.
+func valueOf(t patchbay.Tool, name, text string) json.RawMessage {
+	for _, p := range parameters(t.Parameters) {
+		if p.name == name && p.kind() == "string" {
+			return rawjson.String(text)
+		}
+	}
+	if rawjson.CheckWithin([]byte(text), rawjson.MaxForeign) == nil {
+		return rawjson.Clean([]byte(text))
+	}
+	return rawjson.String(text)
+}
+
+// checkArguments holds arguments against the tool's schema, so that a plugin is
+// not sent what it has said it cannot take. A schema that cannot be used checks
+// nothing: the doctor tells of it.
+func checkArguments(t patchbay.Tool, args json.RawMessage) error {
+	s, faults := schema.Compile(t.Parameters)
+	if len(faults) > 0 {
+		return nil
+	}
+	var wrong []string
+	for _, e := range s.Check(args) {
+		wrong = append(wrong, e.String())
+	}
+	if unknown := unknownArgument(t, args); len(wrong) > 0 && unknown != "" {
+		wrong = append(wrong, unknown)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return usage(fmt.Sprintf("`patchbay tool info %s` lists its arguments", t.Name), "tool %s does not take these arguments: %s", t.Name, strings.Join(wrong, "; "))
+}
+
+// unknownArgument names the first argument that the tool does not have and the one that was probably meant.
+func unknownArgument(t patchbay.Tool, args json.RawMessage) string {
+	var known []string
+	for _, p := range parameters(t.Parameters) {
+		known = append(known, p.name)
+	}
+	object, err := rawjson.Parse(args)
+	if err != nil {
+		return ""
+	}
+	for _, f := range object {
+		if !slices.Contains(known, f.Name) {
+			return meant(f.Name, known, fmt.Sprintf("it has no argument %q", f.Name))
+		}
+	}
+	return ""
+}
