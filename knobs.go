@@ -112,8 +112,8 @@ func (e *entry) knob(key string) (dialect.Knob, error) {
 // checkKnob refuses a value that does not fit. What is wrong with other values of the config is not this one's fault.
 func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	checker, ok := e.dialect.(dialect.SettingsChecker)
-	if !ok {
-		return nil
+	if !ok || s.removes() {
+		return nil // without a value there is the default
 	}
 	settings, err := h.setup().settings(e.names, h.roster().names)
 	if err != nil {
@@ -135,34 +135,17 @@ func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
 	return nil
 }
 
-// configWith is a plugin's config as it would be with a setting.
+// configWith is a plugin's config with a setting. The setting counts here even where the project's file has another value,
+// which may go tomorrow.
 func (h *Host) configWith(b bearer, k dialect.Knob, s KnobSetting) (json.RawMessage, error) {
-	user, project := h.setup().given.Load().layers(b)
-	changed := &user.table
-	if s.Project {
-		changed = &project.table
-	}
-	if *changed == nil {
-		*changed = map[string]any{}
-	}
-	text, err := json.Marshal(*changed)
+	text, err := h.setup().given.Load().config(b)
 	if err != nil {
 		return nil, err
 	}
-	if s.removes() {
-		text, err = editfile.RemoveJSON(text, k.Path)
-	} else {
-		text, err = editfile.SetJSON(text, k.Path, s.Value)
-	}
-	if err != nil {
+	if text, err = editfile.SetJSON(text, k.Path, s.Value); err != nil {
 		return nil, fmt.Errorf("knob %s: %w", k.Key, err)
 	}
-	var table map[string]any
-	if err := json.Unmarshal(text, &table); err != nil {
-		return nil, err
-	}
-	*changed = table
-	return json.Marshal(config.Over(user.table, project.table))
+	return text, nil
 }
 
 func (s KnobSetting) removes() bool { return len(s.Value) == 0 || string(s.Value) == "null" }

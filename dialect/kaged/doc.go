@@ -24,9 +24,10 @@
 //	  wiring.read                 result to reply
 //	plugin.CallTool               arguments checked, `_context` beside them    calls.go
 //	plugin.CallMethod             declared methods only
+//	plugin.Reconfigure            another process with another config, between two calls    renew.go, gate.go
 //	plugin.Close                  shutdown, end of stdin, stop ladder
 //
 //	from the plugin:
-//	  notifications.take          logged, the last ones kept             notifications.go
+//	  notifications.take          logged, passed on, the last ones kept  notifications.go
 //	  storage.serve               kaged.storage.*, by capability         storage.go
 package kaged

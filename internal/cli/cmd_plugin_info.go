@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -53,6 +54,9 @@ func (a *app) runPluginInfo(ctx context.Context, host *patchbay.Host, name strin
 	a.printSection("commands", commandDocRows(p))
 	a.printSection("methods", cellRows(p.Methods))
 	a.printSection("kinds", cellRows(p.Kinds))
+	a.printSection("knobs", knobRows(p.Knobs))
+	a.printSection("config from", cellRows(p.ConfigFiles))
+	a.printSection("notifications", notificationRows(p.Notifications))
 	a.printSection("capabilities", a.capabilityRows(p.Capabilities))
 	a.printSection("files it sees", mountRows(p.Mounts))
 	a.printFindings(pluginFindings(host.Doctor(), p))
@@ -101,6 +105,9 @@ func processText(p *patchbay.PluginDetail) string {
 
 func counterText(c patchbay.Counters) string {
 	parts := []string{fmt.Sprint(c.Calls), render.Count(int(c.Errors), "error"), render.Count(int(c.Timeouts), "timeout")}
+	if c.Notifications > 0 {
+		parts = append(parts, render.Count(int(c.Notifications), "notification"))
+	}
 	if c.NotificationsDropped > 0 {
 		parts = append(parts, render.Count(int(c.NotificationsDropped), "notification")+" dropped")
 	}
@@ -163,6 +170,18 @@ func toolRows(host *patchbay.Host, p *patchbay.PluginDetail) [][]render.Cell {
 	}
 	if len(rows) == 0 {
 		return cellRows(p.Tools)
+	}
+	return rows
+}
+
+// shownNotifications is how many of the last ones a person is shown; --json has all that are kept.
+const shownNotifications = 5
+
+func notificationRows(all []dialect.Notification) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, n := range all[max(0, len(all)-shownNotifications):] {
+		rows = append(rows, []render.Cell{{}, {Text: n.Time.Local().Format("15:04:05"), Style: render.StyleDim}, {Text: n.Method},
+			{Text: dialect.Cut(string(n.Params), 60), Style: render.StyleDim}})
 	}
 	return rows
 }

@@ -3,12 +3,16 @@ package daemon
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -169,5 +173,29 @@ func TestASessionsProject(t *testing.T) {
 	}
 	if c := call.Params.Context; call.Params.Root != project || c["project_root"] != project || c["project_id"] != "garden" || c["session_id"] != made.ID {
 		t.Errorf("on_session_start was told %s", text)
+	}
+}
+
+// TestACommandReachesTheDaemon: `plugin knob` writes the file itself, and the daemon restarts the plugin.
+func TestACommandReachesTheDaemon(t *testing.T) {
+	h := kagedHouse(t)
+	dirs, err := config.Locate(dialect.Env{Vars: h.options().Host.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReloadPlugin(t.Context(), dirs, "notes"); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("without a daemon: %v", err)
+	}
+	s := h.serve("", Limits{})
+	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 3 }\n")
+	if restarted, err := ReloadPlugin(t.Context(), dirs, "notes"); err != nil || !restarted {
+		t.Errorf("restarted %v, %v", restarted, err)
+	}
+	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); !strings.Contains(got.body, `"result":{"level":3}`) {
+		t.Errorf("the plugin works with %s", got.body)
+	}
+	h.write(".config/patchbay/config.toml", "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 10 }\n")
+	if restarted, err := ReloadPlugin(t.Context(), dirs, "notes"); restarted || err == nil || !strings.Contains(err.Error(), "config.toml:3:") {
+		t.Errorf("a config that does not fit: restarted %v, %v", restarted, err)
 	}
 }

@@ -221,6 +221,7 @@ func (p *planner) mountProgram(s start, allow func(path string)) (file string, e
 		}
 	}
 	p.mountLinks(because, w)
+	p.mountTwins(because, s, w)
 	if from != fromOwn {
 		p.mountLibraries(w)
 	}

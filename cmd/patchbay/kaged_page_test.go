@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// A pageBlock is a fenced block of a page of the documentation.
+type pageBlock struct {
+	kind, file string // ```python file=NAME
+	text       string
+	line       int
+}
+
+// pageBlocks reads the fenced blocks of a page.
+func pageBlocks(t *testing.T, path string) []pageBlock {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []pageBlock
+	open := -1
+	for i, line := range strings.Split(string(text), "\n") {
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence && open < 0:
+			kind, file, _ := strings.Cut(fence, " file=")
+			open = len(blocks)
+			blocks = append(blocks, pageBlock{kind: kind, file: file, line: i + 1})
+		case isFence:
+			open = -1
+		case open >= 0:
+			blocks[open].text += line + "\n"
+		}
+	}
+	return blocks
+}
+
+// TestKagedPage does what docs/protocols/kaged.md says: it puts the page's files where the page puts them, types its
+// commands, and holds what they print against the page. "…" stands for anything.
+func TestKagedPage(t *testing.T) {
+	for _, tool := range []string{"bash", "python3", "go"} {
+		plugtest.NeedTool(t, tool)
+	}
+	home := t.TempDir()
+	blocks := pageBlocks(t, "../../docs/protocols/kaged.md")
+	files, commands := 0, 0
+	for _, b := range blocks {
+		if b.file != "" {
+			write(t, home, b.file, b.text)
+			files++
+		}
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // a new one would be filled with the whole library first
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := home
+	for _, b := range blocks {
+		if b.kind != "console" {
+			continue
+		}
+		for _, c := range typedCommands(b.text) {
+			commands++
+			if to, ok := strings.CutPrefix(c.command, "cd ~"); ok {
+				dir = filepath.Join(home, to)
+				continue
+			}
+			cmd := exec.Command("bash", "-c", c.command)
+			cmd.Dir, cmd.Env = dir, append(patchbayIn(home).Env, "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0", "GOTOOLCHAIN=local")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", c.command, err, out)
+			}
+			if !c.printed(string(out)) {
+				t.Errorf("%s\nprinted\n%s\nwhere the page has\n%s", c.command, out, c.output)
+			}
+		}
+	}
+	if files < 4 || commands < 10 {
+		t.Errorf("the page has %d files and %d commands: is it read rightly?", files, commands)
+	}
+}
+
+// A typed command, and what it is to print.
+type typed struct{ command, output string }
+
+func typedCommands(text string) []typed {
+	var all []typed
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, typed{command: strings.TrimSpace(command)})
+		} else if len(all) > 0 {
+			all[len(all)-1].output += line
+		}
+	}
+	return all
+}
+
+func (c typed) printed(out string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(c.output)), "…", ".*")
+	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(strings.TrimSpace(out))
+}
+
+// TestKagedPageMessages holds the messages that the page prints against those that the host writes: the same fields, in the
+// same order. A plugin of one tee listens.
+func TestKagedPageMessages(t *testing.T) {
+	for _, tool := range []string{"bash", "python3", "sh", "tee"} {
+		plugtest.NeedTool(t, tool)
+	}
+	home := t.TempDir()
+	printed := make(map[string]string) // by method
+	for _, b := range pageBlocks(t, "../../docs/protocols/kaged.md") {
+		switch {
+		case b.kind == "wire":
+			for line := range strings.Lines(b.text) {
+				if message, ok := strings.CutPrefix(line, "→ "); ok {
+					printed[methodOf(t, message)] = strings.TrimSpace(message)
+				}
+			}
+		case strings.HasPrefix(b.file, ".local/share/kaged/plugins/notes/"):
+			text := strings.Replace(b.text, "command: [python3, notes.py]", `command: [sh, -c, "tee -a received.jsonl | python3 notes.py"]`, 1)
+			text = strings.Replace(text, "hooks: [on_session_start, post_compact]", "hooks: [on_session_start, on_session_idle, pre_compact, post_compact]\nhealth_interval_sec: 5", 1)
+			write(t, home, b.file, text)
+		}
+	}
+	write(t, home, ".config/patchbay/config.toml", "sandbox = \"off\"\n")
+	for _, args := range [][]string{
+		{"tool", "call", "notes.add", "--args", `{"text":"tea"}`},
+		{"call", "notes", "notes.count"},
+		{"fire", "session.start", "--data", `{"session_id":"s","working_dir":"/w","project_root":"/w"}`},
+		{"fire", "session.idle", "--data", `{"transcript":[{"role":"user","content":"Hi"}],"session_id":"s"}`},
+		{"fire", "compact.before", "--data", `{"messages":[{"role":"user","content":"Hi"}],"strategy":"drop","trigger":"auto","session_id":"s"}`},
+		{"fire", "compact.after", "--data", `{"messages_being_compacted":[{"role":"user","content":"a note"}],"messages_remaining":[],"strategy":"drop","trigger":"auto","session_id":"s"}`},
+	} {
+		cmd := patchbayIn(home, args...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	heard := make(map[string]string)
+	f, err := os.Open(filepath.Join(home, ".local/share/kaged/plugins/notes/received.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		heard[methodOf(t, lines.Text())] = lines.Text()
+	}
+	for _, method := range slices.Sorted(maps.Keys(heard)) {
+		if want := printed[method]; method != "" && shape(want) != shape(heard[method]) {
+			t.Errorf("the host writes\n%s\nwhere the page has\n%s", heard[method], want)
+		}
+	}
+	if len(heard) < 9 {
+		t.Errorf("the plugin heard of %q alone", slices.Sorted(maps.Keys(heard)))
+	}
+}
+
+func methodOf(t *testing.T, message string) string {
+	t.Helper()
+	var m struct{ Method string }
+	if err := json.Unmarshal([]byte(message), &m); err != nil {
+		t.Fatalf("%s: %v", message, err)
+	}
+	return m.Method
+}
+
+// shape is a message with its names and without its texts and numbers.
+func shape(message string) string {
+	message = regexp.MustCompile(`:"(?:[^"\\]|\\.)*"`).ReplaceAllString(message, `:""`)
+	message = regexp.MustCompile(`:[0-9]+`).ReplaceAllString(message, `:0`)
+	return regexp.MustCompile(`\["[^\]]*"\]`).ReplaceAllString(message, `[]`)
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type knobOptions struct {
+	project bool
+	unset   bool
+}
+
+func newPluginKnobCommand(a *app) *cobra.Command {
+	var opts knobOptions
+	cmd := &cobra.Command{
+		Use:   "knob NAME [KEY [VALUE]]",
+		Short: "Show or set what a plugin lets you tune",
+		Long: `Show a plugin's knobs, or one of them, or set one. The value is written to
+config.toml, or with --project to .patchbay/config.toml of the project: in place,
+every other byte stays, and the file from before is kept beside it. A daemon
+that runs restarts the plugin between two calls.`,
+		Example: `  patchbay plugin knob notes
+  patchbay plugin knob notes level 3
+  patchbay plugin knob notes level 3 --project
+  patchbay plugin knob notes level --unset`,
+		Annotations: exits(exit{exitOK, "shown, or set"}, exit{exitFailed, "the knob cannot have this value, or the file cannot be written"},
+			exit{exitNotFound, "no such plugin or knob"}),
+		Args:              knobArguments,
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withKnobs(cmd.Context(), args[0], func(host *patchbay.Host) error {
+				return a.runPluginKnob(cmd.Context(), host, args, opts)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&opts.project, "project", false, "write the project's file, .patchbay/config.toml")
+	cmd.Flags().BoolVar(&opts.unset, "unset", false, "take the value out of the file: the knob goes back to its default")
+	return cmd
+}
+
+func knobArguments(cmd *cobra.Command, args []string) error {
+	fix := "usage: " + cmd.UseLine()
+	switch {
+	case len(args) == 0:
+		return usage(fix, "%s: missing NAME", cmd.CommandPath())
+	case len(args) > 3:
+		return usage(fix, "%s: too many arguments: %q", cmd.CommandPath(), args[3])
+	}
+	return nil
+}
+
+// withKnobs finds the plugin without starting it.
+func (a *app) withKnobs(ctx context.Context, name string, use func(*patchbay.Host) error) error {
+	var known []string
+	o := a.options(func(c patchbay.Candidate) bool {
+		known = append(known, c.Name)
+		return true
+	})
+	o.NoStart = true
+	return a.withOptions(ctx, o, func(host *patchbay.Host) error {
+		if !hasPlugin(host, name) {
+			return noPlugin(name, known)
+		}
+		return use(host)
+	})
+}
+
+func (a *app) runPluginKnob(ctx context.Context, host *patchbay.Host, args []string, opts knobOptions) error {
+	p, err := host.Plugin(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if opts.unset || opts.project {
+			return usage("name the knob: patchbay plugin knob NAME KEY", "plugin knob: missing KEY")
+		}
+		return a.showKnobs(p, p.Knobs)
+	}
+	i := slices.IndexFunc(p.Knobs, func(k patchbay.Knob) bool { return k.Key == args[1] })
+	if i < 0 {
+		return noKnob(p, args[1])
+	}
+	switch {
+	case len(args) == 3 && opts.unset:
+		return usage("leave out the value, or --unset", "plugin knob: a value and --unset")
+	case len(args) == 2 && !opts.unset && opts.project:
+		return usage("usage: patchbay plugin knob NAME KEY VALUE --project", "plugin knob: missing VALUE")
+	case len(args) == 2 && !opts.unset:
+		return a.showKnobs(p, p.Knobs[i:i+1])
+	}
+	setting := patchbay.KnobSetting{Key: args[1], Project: opts.project}
+	if !opts.unset {
+		if setting.Value, err = knobValue(p.Knobs[i].Knob, args[2]); err != nil {
+			return &problem{kind: kindFailed, err: fmt.Errorf("plugin %s: knob %s: %w", p.Name, args[1], err)}
+		}
+	}
+	return a.setKnob(ctx, host, args[0], setting)
+}
+
+func noKnob(p *patchbay.PluginDetail, key string) error {
+	var keys []string
+	for _, k := range p.Knobs {
+		keys = append(keys, k.Key)
+	}
+	fix := "the plugin has no knobs"
+	if len(keys) > 0 {
+		fix = meant(key, keys, "it has "+strings.Join(keys, ", "))
+	}
+	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, patchbay.ErrNotFound), fix)
+}
+
+// knobValue reads a value as it is typed: a text needs no quotes, and one of an enum may be named by its label.
+func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
+	switch k.Type {
+	case "range", "int_range":
+		if _, err := strconv.ParseFloat(text, 64); err != nil || !json.Valid([]byte(text)) {
+			return nil, fmt.Errorf("%q is not a number", text)
+		}
+		return json.RawMessage(text), nil
+	case "boolean":
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("%q is neither true nor false", text)
+		}
+		return json.RawMessage(text), nil
+	case "enum":
+		for i, v := range k.Values {
+			if s, ok := rawjson.Unquote(v); ok && s == text || string(v) == text || i < len(k.Labels) && k.Labels[i] == text {
+				return v, nil
+			}
+		}
+	}
+	return rawjson.String(text), nil
+}
+
+func (a *app) setKnob(ctx context.Context, host *patchbay.Host, name string, s patchbay.KnobSetting) error {
+	change, err := host.SetKnob(ctx, name, s)
+	if errors.Is(err, patchbay.ErrBadValue) {
+		return &problem{kind: kindFailed, err: err}
+	}
+	if err != nil {
+		return err
+	}
+	running := true
+	if change.Changed {
+		change.Restarted, err = a.reloadInDaemon(ctx, name)
+		if running = !errors.Is(err, daemon.ErrNoDaemon); !running {
+			err = nil
+		}
+	}
+	if a.flags.json {
+		return firstError(a.printJSON(change), err)
+	}
+	a.printKnobChange(change, running)
+	return err
+}
+
+func (a *app) reloadInDaemon(ctx context.Context, name string) (bool, error) {
+	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		return false, err
+	}
+	return daemon.ReloadPlugin(ctx, dirs, name)
+}
+
+func (a *app) printKnobChange(c *patchbay.KnobChange, running bool) {
+	a.printf("%s.%s = %s\n", c.Plugin, c.Knob.Key, knobText(c.Knob))
+	switch {
+	case !c.Changed:
+		a.printf("  %s had it already\n", c.File)
+		return
+	case c.Backup != "":
+		a.printf("  written to %s; the file from before is %s\n", c.File, c.Backup)
+	default:
+		a.printf("  written to %s\n", c.File)
+	}
+	switch {
+	case c.Restarted:
+		a.printf("  the daemon has restarted the plugin\n")
+	case running:
+		a.printf("  the daemon has not restarted the plugin: it does not run there, or has another config\n")
+	default:
+		a.printf("  no daemon is running; the plugin has it when it is started next\n")
+	}
+}
+
+// knobText is a knob's value and where it comes from.
+func knobText(k patchbay.Knob) string {
+	if k.Source == "" {
+		return "(not set)"
+	}
+	text := string(k.Value)
+	if i := slices.IndexFunc(k.Values, func(v json.RawMessage) bool { return string(v) == text }); i >= 0 && i < len(k.Labels) && k.Labels[i] != strings.Trim(text, `"`) {
+		text += " (" + k.Labels[i] + ")"
+	}
+	return text
+}
+
+func (a *app) showKnobs(p *patchbay.PluginDetail, knobs []patchbay.Knob) error {
+	if a.flags.json {
+		return a.printJSON(knobs)
+	}
+	if len(knobs) == 0 {
+		a.printf("%s has no knobs\n", p.Name)
+		return nil
+	}
+	rows := append([][]render.Cell{render.Head("", "KNOB", "VALUE", "FROM", "ALLOWED", "LABEL")}, knobRows(knobs)...)
+	return render.Table(a.out, rows, a.screen())
+}
+
+func knobRows(knobs []patchbay.Knob) [][]render.Cell {
+	var rows [][]render.Cell
+	for _, k := range knobs {
+		rows = append(rows, []render.Cell{{}, {Text: k.Key, Style: render.StyleBold}, {Text: knobText(k)}, {Text: orDash(k.Source)},
+			{Text: orDash(allowedText(k.Knob)), Style: render.StyleDim}, {Text: k.Label, Style: render.StyleDim}})
+	}
+	return rows
+}
+
+// allowedText says which values a knob can have.
+func allowedText(k dialect.Knob) string {
+	switch {
+	case len(k.Values) > 0:
+		words := make([]string, len(k.Values))
+		for i, v := range k.Values {
+			words[i] = string(v)
+		}
+		return strings.Join(words, ", ")
+	case k.Min != nil && k.Max != nil:
+		return fmt.Sprintf("%v to %v", *k.Min, *k.Max)
+	case k.Min != nil:
+		return fmt.Sprintf("at least %v", *k.Min)
+	case k.Max != nil:
+		return fmt.Sprintf("at most %v", *k.Max)
+	case k.MaxLength != nil:
+		return fmt.Sprintf("at most %s", render.Count(*k.MaxLength, "character"))
+	case k.Type == "boolean":
+		return "true, false"
+	}
+	return ""
+}

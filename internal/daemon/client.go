@@ -1,0 +1,68 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
+)
+
+// ErrNoDaemon says that no daemon runs on these directories.
+var ErrNoDaemon = errors.New("no daemon is running")
+
+// reloadTime bounds the restart of a plugin in a daemon: it may have a call under way.
+const reloadTime = 3 * time.Minute
+
+// ReloadPlugin asks the daemon that runs on these directories, if there is one, to read the config of a plugin again. It
+// tells whether the plugin was restarted there.
+func ReloadPlugin(ctx context.Context, dirs config.Dirs, plugin string) (restarted bool, err error) {
+	socket, err := SocketPath(dirs)
+	if err != nil {
+		return false, err
+	}
+	client := &http.Client{Timeout: reloadTime, Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return localsock.Dial(socket) }}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://patchbay/v1/plugins/"+url.PathEscape(plugin)+"/reload", nil)
+	if err != nil {
+		return false, err
+	}
+	resp, err := client.Do(r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return false, ErrNoDaemon
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask the daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	return readReload(resp)
+}
+
+func readReload(resp *http.Response) (bool, error) {
+	var answer struct {
+		Restarted bool   `json:"restarted"`
+		Detail    string `json:"detail"`
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("the daemon's answer: %w", err)
+	case resp.StatusCode == http.StatusNotFound:
+		return false, nil // it has no such plugin: it may search other places
+	case resp.StatusCode != http.StatusOK:
+		return false, fmt.Errorf("the daemon says: %s", answer.Detail)
+	}
+	return answer.Restarted, nil
+}
