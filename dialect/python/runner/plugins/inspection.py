@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from . import decorators
-from .loader import API_VERSION, INJECTED, LoadedPlugin, PluginError, checked_metadata, fault, first_line, meant, unmarked
+from .loader import (
+    API_VERSION,
+    INJECTED,
+    LoadedPlugin,
+    PluginError,
+    checked_metadata,
+    fault,
+    first_line,
+    meant,
+    unmarked,
+)
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

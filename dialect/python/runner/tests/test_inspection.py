@@ -85,4 +85,5 @@ class InspectionTest(PluginCase):
         fault = self.fault("@on_fnal\nasync def f(ctx, text): pass\n")
         self.assertEqual(str(fault), "NameError: name 'on_fnal' is not defined: did you mean on_final?")
         plugin = self.inspect("async def on_begn(ctx): pass\n")
-        self.assertEqual(plugin.warnings, ["the function on_begn handles nothing: did you mean to put @on_begin before it?"])
+        told = "the function on_begn handles nothing: did you mean to put @on_begin before it?"
+        self.assertEqual(plugin.warnings, [told])

@@ -29,7 +29,8 @@ class LoaderTest(PluginCase):
             fault = self.fault(f"@{typed}\nasync def f(ctx, text): pass\n")
             self.assertEqual(str(fault), f"NameError: name '{typed}' is not defined: did you mean {near}?")
             self.assertEqual(fault.line, 1)
-        self.assertEqual(str(self.fault("print(ToolResults)")), "NameError: name 'ToolResults' is not defined: did you mean ToolResult?")
+        model = "NameError: name 'ToolResults' is not defined: did you mean ToolResult?"
+        self.assertEqual(str(self.fault("print(ToolResults)")), model)
         self.assertEqual(str(self.fault("print(x)")), "NameError: name 'x' is not defined")
 
     def test_a_function_that_is_named_like_a_hook_and_handles_nothing_is_a_warning(self):
@@ -38,7 +39,10 @@ class LoaderTest(PluginCase):
             "the function on_final handles nothing: did you mean to put @on_final before it?",
             "the function on_fnal handles nothing: did you mean to put @on_final before it?",
         ])
-        quiet = self.load("@on_final\nasync def f(ctx, text): pass\nasync def on_fnal(ctx): pass\ndef once(): pass\nfrom os.path import join as on_done\n")
+        quiet = self.load(
+            "@on_final\nasync def f(ctx, text): pass\nasync def on_fnal(ctx): pass\n"
+            "def once(): pass\nfrom os.path import join as on_done\n"
+        )
         self.assertEqual(quiet.warnings, [])
 
     def test_only_a_regular_file_is_read(self):
