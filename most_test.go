@@ -12,7 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/dialect"
 )
 
-// docs/protocols/scaffold.md: "Maximum 16 plugins". Files that run nothing do not count.
+// docs/protocols/scaffold.md: 16 plugins at most. Files that run nothing do not count.
 func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
 	home := newHouse(t)
 	for i := range 20 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -18,6 +19,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
+
+// ExportPython writes the Python package of the python protocol's API, the code
+// that runs its plugins here, below a directory of the caller's, and returns what
+// is to go into PYTHONPATH: programs then say `from plugins import …`.
+func ExportPython(dir string) (path string, err error) {
+	return python.Export(filepath.Join(dir, "python"), Version)
+}
 
 // SourceDialect is the dialect whose plugins are single files of code, which a
 // host can show, check, save and reload.

@@ -45,7 +45,10 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if one.Kind == wire.NoiseLate {
 		level = slog.LevelDebug
 	}
-	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line), slog.String("why", one.Why)}
+	attrs := []slog.Attr{slog.String("kind", one.Kind.String()), slog.String("line", one.Line)}
+	if one.Why != "" {
+		attrs = append(attrs, slog.String("why", one.Why))
+	}
 	if dropped > 0 {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}

@@ -31,7 +31,7 @@ func upper(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 	return hook.Reply{Set: set("text", strings.ToUpper(text))}, nil
 }
 
-// docs/protocols/scaffold.md, post_llm_response: "Fires after the LLM responds, before display".
+// docs/protocols/scaffold.md: post_llm_response runs before display.
 func TestRepliesAreHeldUntilPluginsHaveSeenThem(t *testing.T) {
 	for _, point := range []hook.Point{hook.ModelReply, hook.TurnFinal} {
 		t.Run(string(point), func(t *testing.T) {

@@ -50,8 +50,7 @@ func (r *run) say(text string) {
 }
 
 // holds tells whether the replies of this session are held until plugins have
-// seen them. docs/protocols/scaffold.md: post_llm_response "Fires after the LLM
-// responds, before display".
+// seen them. docs/protocols/scaffold.md: post_llm_response runs before display.
 func (r *run) holds(ctx context.Context) bool {
 	host := r.agent.Host
 	return host != nil && (host.Alters(ctx, hook.ModelReply) || host.Alters(ctx, hook.TurnFinal))

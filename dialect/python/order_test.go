@@ -7,8 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
-// TestOnDoneRunsInOrder: docs/protocols/python.md, "Plugins execute in the order they're listed in the session config". The
-// document's picture has on_done as Plugin1 → Plugin2 → …
+// TestOnDoneRunsInOrder: docs/protocols/python.md, plugins are asked one after another at all six hooks.
 func TestOnDoneRunsInOrder(t *testing.T) {
 	s := newStage(t)
 	s.write("a", `

@@ -40,7 +40,7 @@ func newRootCommand(a *app) *cobra.Command {
 		&cobra.Group{ID: groupAgent, Title: "the agent"},
 		&cobra.Group{ID: groupMore, Title: "more"})
 	root.AddCommand(
-		newPluginCommand(a), newToolCommand(a), newCallCommand(a),
+		newPluginCommand(a), newToolCommand(a), newCallCommand(a), newPythonCommand(a),
 		newFireCommand(a), newRunCommand(a), newChatCommand(a), newJobCommand(a), newServeCommand(a),
 		newDoctorCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)

@@ -60,7 +60,7 @@ func ask(t *testing.T, plugin string) (out []string, remarks string) {
 	return screen.list, beside.String()
 }
 
-// docs/protocols/scaffold.md, post_llm_response: "Fires after the LLM responds, before display".
+// docs/protocols/scaffold.md: post_llm_response runs before display.
 func TestAnAnswerOnATerminal(t *testing.T) {
 	t.Run("comes word by word", func(t *testing.T) {
 		out, remarks := ask(t, "")

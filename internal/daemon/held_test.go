@@ -32,7 +32,7 @@ func (s *served) stream(id string) (kinds []string, all string) {
 	return kinds, all
 }
 
-// docs/protocols/scaffold.md, post_llm_response: "Fires after the LLM responds, before display".
+// docs/protocols/scaffold.md: post_llm_response runs before display.
 func TestRepliesOverHTTPAreHeld(t *testing.T) {
 	const script = "[{text: it is a secret}, {text: it is a secret}]"
 	t.Run("where a scaffold plugin may change them", func(t *testing.T) {

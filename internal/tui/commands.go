@@ -76,8 +76,7 @@ func findCommand(name string) (command, bool) {
 }
 
 // runCommand runs a line that begins with a slash. One that is no command of ours
-// may be one of a plugin's: docs/protocols/scaffold.md, post_user_input, "Use
-// cases: … command interception".
+// may be one of a plugin's: docs/protocols/scaffold.md, command interception.
 func (s *screen) runCommand(line string) tea.Cmd {
 	name, arg, _ := strings.Cut(line, " ")
 	c, ok := findCommand(name)

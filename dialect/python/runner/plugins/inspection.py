@@ -16,12 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from . import decorators
-from .loader import API_VERSION, LoadedPlugin, PluginError, checked_metadata, fault, first_line
+from .loader import (
+    API_VERSION,
+    INJECTED,
+    LoadedPlugin,
+    PluginError,
+    checked_metadata,
+    fault,
+    first_line,
+    meant,
+    unmarked,
+)
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-# What the loader puts into a module.
-_INJECTED = (*decorators.HOOKS, "PluginContext", "ToolCall", "ToolResult")
 
 
 def inspect_plugin_source(source: str | bytes, path: Path) -> LoadedPlugin:
@@ -75,7 +82,7 @@ def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], l
     known, all_known = _names(statements)
     functions = {s.name: s for s in statements if isinstance(s, _Function)}  # the last of a name is what it is bound to
     found: dict[str, str] = {}
-    warnings = []
+    warnings: list[str] = []
     for name, function in sorted(functions.items()):
         for decorator in function.decorator_list:
             hook = _hook(decorator, path)
@@ -86,6 +93,9 @@ def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], l
             if found.get(hook, name) != name:
                 warnings.append(f"{hook} has two handlers, {found[hook]} and {name}: {name} is used")
             found[hook] = name
+    for name, function in functions.items():
+        if not function.decorator_list:
+            warnings += filter(None, [unmarked(name, found)])
     return found, warnings
 
 
@@ -102,12 +112,12 @@ def _hook(decorator: ast.expr, path: Path) -> str | None:
 def _refuse_unknown(decorator: ast.expr, known: set[str], path: Path) -> None:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     if isinstance(target, ast.Name) and target.id not in known:
-        raise _at(decorator, f"NameError: name '{target.id}' is not defined", path)
+        raise _at(decorator, f"NameError: name '{target.id}' is not defined{meant(target.id)}", path)
 
 
 def _names(statements: list[ast.stmt]) -> tuple[set[str], bool]:
     """The names that a module has, and whether these are all of them."""
-    names = {*_INJECTED, *dir(builtins)}
+    names = {*INJECTED, *dir(builtins)}
     all_known = True
     for statement in statements:
         if isinstance(statement, (_Function, ast.ClassDef)):

@@ -16,10 +16,10 @@ import os
 import stat
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from . import decorators, models
@@ -31,6 +31,9 @@ _LONGEST_NAME = 64
 
 # No plugin written by hand comes near; the host shows no larger file either.
 _LARGEST = 4 << 20
+
+# What the loader puts into a module.
+INJECTED = (*decorators.HOOKS, "PluginContext", "ToolCall", "ToolResult")
 
 # Every load makes a module of its own, so that a reload that fails leaves the old one whole.
 _numbers = itertools.count(1)
@@ -169,11 +172,35 @@ def fault(error: BaseException, path: Path) -> PluginError:
     """The error of a file that does not compile or does not run, with its place."""
     message = str(error.msg if isinstance(error, SyntaxError) else error)
     message = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if isinstance(error, NameError):
+        message += meant(error.name)
     line, column = _place(error, str(path))
     fix = ""
     if isinstance(error, ModuleNotFoundError) and error.name:
         fix = f"install the module {error.name} for {sys.executable}"
     return PluginError(message, path, line, column, fix, _reaches(error))
+
+
+def meant(name: object) -> str:
+    """What follows a name that is not defined: what the loader defines and is spelt nearly so."""
+    near = nearest(name, INJECTED)
+    return f": did you mean {near}?" if near else ""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The name that was probably meant; "" where none is near."""
+    from difflib import get_close_matches  # slow to import, and most plugins never need it
+
+    near = get_close_matches(name, known, n=1, cutoff=0.75) if isinstance(name, str) else []
+    return near[0] if near else ""
+
+
+def unmarked(name: str, handled: Container[str]) -> str:
+    """What to say of a function without a decorator that is named like a hook; "": nothing."""
+    hook = name if name in decorators.HOOKS else nearest(name, decorators.HOOKS) if name.startswith("on_") else ""
+    if not hook or hook in handled:
+        return ""
+    return f"the function {name} handles nothing: did you mean to put @{hook} before it?"
 
 
 def _reaches(error: BaseException | None) -> bool:
@@ -223,12 +250,15 @@ def _misdeclared(message: str, source: str | bytes, path: Path) -> PluginError:
 def _handlers(module: ModuleType) -> tuple[dict[str, Callable[..., Any]], list[str]]:
     """The handler of each hook. Of several the last one by name counts, with a warning."""
     found: dict[str, tuple[str, Callable[..., Any]]] = {}
-    warnings = []
+    warnings: list[str] = []
     for name, value in sorted(vars(module).items()):
         for hook in dict.fromkeys(decorators.hooks_of(value)):
             if hook in found and found[hook][1] is not value:
                 warnings.append(f"{hook} has two handlers, {found[hook][0]} and {name}: {name} is used")
             found[hook] = (name, value)
+    for name, value in vars(module).items():
+        if type(value) is FunctionType and value.__globals__ is module.__dict__ and not decorators.hooks_of(value):
+            warnings += filter(None, [unmarked(name, found)])
     return {hook: found[hook][1] for hook in decorators.HOOKS if hook in found}, warnings
 
 

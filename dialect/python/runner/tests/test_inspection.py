@@ -80,3 +80,10 @@ class InspectionTest(PluginCase):
     def test_code_that_is_too_deep(self):
         self.fault("x = " + "(" * 5000 + ")" * 5000)
         self.fault("__plugin__ = " + "-" * 200_000 + "1")
+
+    def test_misspelt_hooks_say_which_were_meant(self):
+        fault = self.fault("@on_fnal\nasync def f(ctx, text): pass\n")
+        self.assertEqual(str(fault), "NameError: name 'on_fnal' is not defined: did you mean on_final?")
+        plugin = self.inspect("async def on_begn(ctx): pass\n")
+        told = "the function on_begn handles nothing: did you mean to put @on_begin before it?"
+        self.assertEqual(plugin.warnings, [told])

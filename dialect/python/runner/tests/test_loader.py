@@ -24,6 +24,27 @@ class LoaderTest(PluginCase):
         self.assertEqual(plugin.name, "other")
         self.assertEqual(plugin.metadata, {"api": "1.0", "name": "other", "version": "2"})
 
+    def test_a_misspelt_decorator_says_which_was_meant(self):
+        for typed, near in (("on_fnal", "on_final"), ("on_tool_calls", "on_tool_call"), ("onfinal", "on_final")):
+            fault = self.fault(f"@{typed}\nasync def f(ctx, text): pass\n")
+            self.assertEqual(str(fault), f"NameError: name '{typed}' is not defined: did you mean {near}?")
+            self.assertEqual(fault.line, 1)
+        model = "NameError: name 'ToolResults' is not defined: did you mean ToolResult?"
+        self.assertEqual(str(self.fault("print(ToolResults)")), model)
+        self.assertEqual(str(self.fault("print(x)")), "NameError: name 'x' is not defined")
+
+    def test_a_function_that_is_named_like_a_hook_and_handles_nothing_is_a_warning(self):
+        warned = self.load("async def on_final(ctx, text): pass\nasync def on_fnal(ctx, text): pass\n").warnings
+        self.assertEqual(warned, [
+            "the function on_final handles nothing: did you mean to put @on_final before it?",
+            "the function on_fnal handles nothing: did you mean to put @on_final before it?",
+        ])
+        quiet = self.load(
+            "@on_final\nasync def f(ctx, text): pass\nasync def on_fnal(ctx): pass\n"
+            "def once(): pass\nfrom os.path import join as on_done\n"
+        )
+        self.assertEqual(quiet.warnings, [])
+
     def test_only_a_regular_file_is_read(self):
         os.mkfifo(self.dir / "pipe.py")
         (self.dir / "folder.py").mkdir()
