@@ -130,7 +130,7 @@ func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
 		a.printf("  nobody\n")
 	}
 	for _, p := range previews {
-		a.printf("  %s → %s %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), p.To, p.Plugin)
+		a.printf("  %s → %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), strings.TrimSpace(p.To+" "+p.Plugin))
 		if p.Given != nil {
 			a.printf("      config %s\n      %s\n", p.Given.Config, indentRest(render.Block(strings.TrimRight(p.Given.Message, "\n")), "      "))
 		}

@@ -9,5 +9,6 @@
 //	Seed                seed.go       blocks, spans and rows of a protocol document
 //	Ripening            deadline.go   a deadline that comes when the test says so
 //	Listen              pipe_unix.go  what a process says until it is gone
+//	Page                pages.go      files and commands of a page of docs/, typed as they are printed
 //	NeedTool            tool.go       programs a test needs: skipped with a reason, in CI a failure
 package plugtest
