@@ -200,10 +200,14 @@ func (l *sessionLease) renewing(ctx context.Context) {
 func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	var why error // the last failure that says more than that the time was up
 	for {
 		try, cancel := context.WithTimeout(ctx, l.ttl/3)
 		err := l.renew(try)
 		cancel()
+		if why == nil || !errors.Is(err, context.DeadlineExceeded) {
+			why = err
+		}
 		var busy *BusyError
 		switch {
 		case err == nil:
@@ -213,7 +217,7 @@ func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 		case errors.Is(err, ErrNotFound):
 			return errors.New("the session was deleted")
 		case !sleep(ctx, l.ttl/20):
-			return fmt.Errorf("the lease could not be renewed in time: %w", err)
+			return fmt.Errorf("the lease could not be renewed in time: %w", why)
 		}
 	}
 }

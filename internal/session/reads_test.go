@@ -159,6 +159,19 @@ func TestNothingIsReadTwice(t *testing.T) {
 		}
 		end(t, turn, Done)
 	})
+	t.Run("a place of the last compaction that cannot be is not believed", func(t *testing.T) {
+		id := long(t, writer, 1)
+		text := []byte(`{"turn":"t","status":"done","base":18446744073709551615,"earlier":-7,"open":18446744073709551615}`)
+		if _, err := writer.opened.transcripts.Append(t.Context(), engine.Append{Topic: id, Data: text}); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := counted(t, writer)
+		turn := begin(t, s, id, BeginOptions{})
+		if got := turn.Messages(); len(got) != 2 || turn.Earlier() != 0 {
+			t.Errorf("got %+v, %d earlier", got, turn.Earlier())
+		}
+		end(t, turn, Done)
+	})
 	t.Run("a turn adds four entries, and each is one write", func(t *testing.T) {
 		s, c := counted(t, writer)
 		id := long(t, s, 1)

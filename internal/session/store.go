@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +117,7 @@ func (s *Store) Get(ctx context.Context, id string) (Session, error) {
 
 // get also returns the record as it is kept, for a compare-and-set.
 func (p *parts) get(ctx context.Context, id string) (Session, engine.Value, error) {
-	if id == "" { // which is no key
+	if !possible(id) {
 		return Session{}, engine.Value{}, notFound(id)
 	}
 	v, err := p.records.Get(ctx, id)
@@ -182,7 +183,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	_, _, missing := p.get(ctx, id)
-	if missing != nil && (id == "" || !errors.Is(missing, ErrNotFound)) {
+	if missing != nil && (!possible(id) || !errors.Is(missing, ErrNotFound)) {
 		return missing
 	}
 	p.tails.take(id)
@@ -193,6 +194,10 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	}
 	return missing
 }
+
+// possible tells whether an id can be a session's. The empty one is no key, and as a topic it means every session. No id has a
+// byte 0 either, so that none can mean others.
+func possible(id string) bool { return id != "" && !strings.ContainsRune(id, 0) }
 
 func notFound(id string) error { return fmt.Errorf("%w: %.64q", ErrNotFound, id) }
 

@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 		}
 	})
 	t.Run("what is not there is not found", func(t *testing.T) {
-		for _, id := range []string{"", "ses_none", "*", ">", "a.b", "../x", "ses_ü"} {
+		for _, id := range []string{"", "ses_none", "*", ">", "a.b", "../x", "ses_ü", "\x00any", "\x00below"} {
 			if _, err := s.Get(ctx, id); !errors.Is(err, ErrNotFound) {
 				t.Errorf("get %q: %v", id, err)
 			}

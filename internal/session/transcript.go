@@ -19,7 +19,7 @@ func (s *Store) Transcript(ctx context.Context, id string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id == "" { // which would be every topic
+	if !possible(id) {
 		return nil, notFound(id)
 	}
 	entries, err := p.read(ctx, id)
@@ -36,7 +36,7 @@ func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error
 	if err != nil {
 		return nil, err
 	}
-	if id == "" { // which would be every topic
+	if !possible(id) {
 		return nil, notFound(id)
 	}
 	now, err := p.load(ctx, id)
@@ -189,7 +189,10 @@ func decodeKept(r engine.Record) (*kept, error) {
 	if err := json.Unmarshal(r.Data, &l); err != nil {
 		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
 	}
-	k := &kept{at: r.Time, base: l.Base, earlier: l.Earlier, open: l.Open}
+	k := &kept{at: r.Time}
+	if l.Base < r.Sequence && l.Open < r.Sequence { // else it is damaged: it is read from the beginning
+		k.base, k.earlier, k.open = l.Base, max(l.Earlier, 0), l.Open
+	}
 	k.Entry = Entry{Sequence: r.Sequence, Time: l.Time, Turn: l.Turn, Message: l.Message, Compaction: l.Compaction, Status: l.Status}
 	if err := k.check(); err != nil {
 		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
