@@ -33,7 +33,7 @@ func growthSections() []section {
 	return []section{
 		{sectionHistory, "One message over HTTP, to a session with so many earlier messages", "ms", 0, nameHistory(10), measureHistory},
 		{sectionResume, "`chat --resume ID -p TEXT`, a session with so many earlier messages: the whole process", "ms", 0, nameHistory(10), measureResume},
-		{sectionSynced, "Synced writes of one message over HTTP, one after another", "syncs", 0, "", measureSynced},
+		{sectionSynced, "Synced writes of one message over HTTP, those of its events included", "syncs", 0, "", measureSynced},
 		{sectionTurnLoad, "Turns a second by 50 sessions at once, no plugin", "turns/s", 0, "", measureTurnLoad},
 		{sectionList, "The newest 50 sessions, over HTTP", "ms", 0, nameSessions(50), measureList},
 		{sectionStorage, "A plugin lists its ten keys, over HTTP, while another plugin keeps so many", "ms", 0, nameForeign(0), measureStorageList},
@@ -58,7 +58,7 @@ func growthBars() []Bar {
 	return []Bar{
 		{What: "turn after 5,000 messages, of one after 10", Section: sectionHistory, Of: nameHistory(5000), Over: nameHistory(10), Limit: 1.5},
 		{What: "chat --resume after 5,000 messages, of one after 10", Section: sectionResume, Of: nameHistory(5000), Over: nameHistory(10), Limit: 1.5},
-		{What: "synced writes a turn", Section: sectionSynced, Of: nameSynced, Limit: 5},
+		{What: "synced writes a turn, 50 sessions at once", Section: sectionSynced, Of: nameSyncedMany, Limit: 5},
 		{What: "turns a second, 50 sessions", Section: sectionTurnLoad, Of: nameInProcess, Limit: 900, AtLeast: true},
 		{What: "newest 50 of 5,000 sessions, ms", Section: sectionList, Of: nameSessions(5000), Limit: 5},
 		{What: "newest 50 of 5,000 sessions, of 50", Section: sectionList, Of: nameSessions(5000), Over: nameSessions(50), Limit: 1.5},
