@@ -55,8 +55,56 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 		}
 		defer func() { err = errors.Join(err, closeHost()) }()
 		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
+		pipes, closePipes, err := barePipes(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, closePipes()) }()
+		entrants = append(entrants, entrant{nameBareEach(n), bareTurn(pipes)})
 	}
 	return roundRobin(ctx, e.of(20), entrants)
+}
+
+// nameBareEach is the series of as many processes without Patchbay: what the scheduler and the caches make of the number alone.
+func nameBareEach(n int) string { return fmt.Sprint("bare pipe, each of ", n) }
+
+func barePipes(ctx context.Context, n int) ([]*bare, func() error, error) {
+	pipes := make([]*bare, n)
+	closeAll := func() error {
+		var errs []error
+		for _, b := range pipes {
+			if b != nil {
+				errs = append(errs, b.Close())
+			}
+		}
+		return errors.Join(errs...)
+	}
+	for i := range pipes {
+		b := &bare{}
+		if err := b.Open(ctx); err != nil {
+			return nil, nil, errors.Join(err, closeAll())
+		}
+		pipes[i] = b
+	}
+	return pipes, closeAll, nil
+}
+
+// bareTurn sends a line to each process, one after another.
+func bareTurn(pipes []*bare) turn {
+	payload := payloadOf(smallCall)
+	return func(ctx context.Context) ([]float64, error) {
+		samples := make([]float64, 20)
+		for i := range samples {
+			start := time.Now()
+			for _, b := range pipes {
+				if err := b.Call(ctx, payload); err != nil {
+					return nil, err
+				}
+			}
+			samples[i] = micros(time.Since(start)) / float64(len(pipes))
+		}
+		return samples, nil
+	}
 }
 
 func kagedHost(ctx context.Context, n int) (*patchbay.Host, func() error, error) {
