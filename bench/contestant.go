@@ -54,6 +54,7 @@ func manyInFlight() []Contestant {
 func children() map[string]func() error {
 	return map[string]func() error{
 		"bare":      bareChild,
+		"taker":     takerChild,
 		"wire":      wireChild,
 		"scaffold":  scaffoldChild,
 		"kaged":     kagedChild,

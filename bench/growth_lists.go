@@ -58,7 +58,7 @@ func (s *side) list(limit int) turn {
 		var list []struct {
 			ID string `json:"id"`
 		}
-		if err := s.client.Call(ctx, "GET", fmt.Sprintf("/v1/sessions?limit=%d", limit), nil, &list); err != nil {
+		if err := s.client.List(ctx, fmt.Sprintf("/v1/sessions?limit=%d", limit), "sessions", &list); err != nil {
 			return err
 		}
 		if len(list) < limit {
@@ -259,7 +259,7 @@ func (s *side) settleAfter(ctx context.Context, from, last *uint64, turn *string
 func (s *side) traces(id string) turn {
 	return timedCalls(3, func(ctx context.Context) error {
 		var list []struct{ Turn string }
-		if err := s.client.Call(ctx, "GET", "/v1/traces?turn="+id, nil, &list); err != nil {
+		if err := s.client.List(ctx, "/v1/traces?turn="+id, "traces", &list); err != nil {
 			return err
 		}
 		if len(list) == 0 || list[0].Turn != id {

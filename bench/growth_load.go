@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,12 +24,13 @@ import (
 
 // The series of the sections about load.
 const (
-	nameSynced    = "one message"
-	nameInProcess = "in the process itself"
-	nameOverHTTP  = "over HTTP, the clients on the same machine"
-	nameCrowd     = "200 sessions × 10 messages"
-	nameWatched   = "50 sessions × 30 messages, 4 followers"
-	nameCreated   = "4,000 sessions created by 8 clients"
+	nameSynced     = "1 session"
+	nameSyncedMany = "50 sessions at once"
+	nameInProcess  = "in the process itself"
+	nameOverHTTP   = "over HTTP, the clients on the same machine"
+	nameCrowd      = "200 sessions × 10 messages"
+	nameWatched    = "50 sessions × 30 messages, 4 followers"
+	nameCreated    = "4,000 sessions created by 8 clients"
 
 	loadSessions = 50
 	loadTurns    = 20 // of each session in one sample
@@ -43,37 +46,44 @@ func measureSynced(ctx context.Context, e effort) ([]Series, error) {
 	return withDaemons(ctx, e, unfurnished, func(all []*side) ([]Series, error) {
 		var out []Series
 		for _, s := range all {
-			series := Series{Name: s.prefix + nameSynced}
-			for range e.of(10) {
-				n, err := s.syncs(ctx, strace)
-				if err != nil {
-					return nil, err
+			for name, sessions := range map[string]int{nameSynced: 1, nameSyncedMany: loadSessions} {
+				series := Series{Name: s.prefix + name}
+				for range e.of(10) {
+					n, err := s.syncs(ctx, strace, sessions)
+					if err != nil {
+						return nil, err
+					}
+					series.Rounds = append(series.Rounds, []float64{n})
 				}
-				series.Rounds = append(series.Rounds, []float64{n})
+				out = append(out, series)
 			}
-			out = append(out, series)
 		}
+		slices.SortFunc(out, func(a, b Series) int { return strings.Compare(a.Name, b.Name) })
 		return out, nil
 	})
 }
 
-// syncs is how many there are for a message, over some, once the session is warm.
-func (s *side) syncs(ctx context.Context, strace string) (float64, error) {
+// syncs is how many there are for a message, over some, of so many sessions at once that are warm.
+func (s *side) syncs(ctx context.Context, strace string, sessions int) (float64, error) {
 	const messages = 10
-	id, err := s.client.CreateSession(ctx)
+	ids := make([]string, sessions)
+	err := atOnce(sessions, func(i int) (err error) {
+		if ids[i], err = s.client.CreateSession(ctx); err != nil {
+			return err
+		}
+		return s.sendMany(ctx, ids[i], 1)
+	})
 	if err != nil {
-		return 0, err
-	}
-	if err := s.sendMany(ctx, id, 2); err != nil {
 		return 0, err
 	}
 	if err := s.settle(ctx); err != nil {
 		return 0, err
 	}
 	calls, err := s.traced(ctx, strace, func() error {
-		return errors.Join(s.sendMany(ctx, id, messages), s.settle(ctx))
+		err := atOnce(sessions, func(i int) error { return s.sendMany(ctx, ids[i], messages) })
+		return errors.Join(err, s.settle(ctx))
 	})
-	return float64(calls) / messages, err
+	return float64(calls) / messages / float64(sessions), err
 }
 
 func (s *side) sendMany(ctx context.Context, id string, n int) error {
@@ -85,25 +95,39 @@ func (s *side) sendMany(ctx context.Context, id string, n int) error {
 	return nil
 }
 
+// quiet is how long no event comes where no more are to be written. A daemon that has dropped some never tells of all turns' ends.
+const quiet = 3 * time.Second
+
 // settle waits until the events of all turns so far are written: the last one of a turn is told to followers.
 func (s *side) settle(ctx context.Context) error {
 	counters, err := s.client.Metrics(ctx)
 	if err != nil {
 		return err
 	}
-	want, got := int(counters["patchbay_turns_total"]), 0
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	want := int(counters["patchbay_turns_total"])
+	if s.ended >= want {
+		return nil
+	}
+	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	from := uint64(0)
-	return s.client.Follow(ctx, &from, func(e drive.Event) error {
+	silence := time.AfterFunc(quiet, cancel)
+	defer silence.Stop()
+	from := s.seen
+	err = s.client.Follow(inner, &from, func(e drive.Event) error {
+		silence.Reset(quiet)
+		s.seen = e.ID
 		if e.Kind == "turn.finished" {
-			got++
+			s.ended++
 		}
-		if got >= want {
+		if s.ended >= want {
 			return drive.ErrEnough
 		}
 		return nil
 	})
+	if inner.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // traced counts synced writes of the daemon while do does something.

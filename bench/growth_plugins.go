@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,8 +57,56 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 		}
 		defer func() { err = errors.Join(err, closeHost()) }()
 		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
+		pipes, closePipes, err := barePipes(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, closePipes()) }()
+		entrants = append(entrants, entrant{nameBareEach(n), bareTurn(pipes)})
 	}
 	return roundRobin(ctx, e.of(20), entrants)
+}
+
+// nameBareEach is the series of as many processes without Patchbay: what the scheduler and the caches make of the number alone.
+func nameBareEach(n int) string { return fmt.Sprint("bare pipe, each of ", n) }
+
+func barePipes(ctx context.Context, n int) ([]*bare, func() error, error) {
+	pipes := make([]*bare, n)
+	closeAll := func() error {
+		var errs []error
+		for _, b := range pipes {
+			if b != nil {
+				errs = append(errs, b.Close())
+			}
+		}
+		return errors.Join(errs...)
+	}
+	for i := range pipes {
+		b := &bare{}
+		if err := b.Open(ctx); err != nil {
+			return nil, nil, errors.Join(err, closeAll())
+		}
+		pipes[i] = b
+	}
+	return pipes, closeAll, nil
+}
+
+// bareTurn sends a line to each process, one after another.
+func bareTurn(pipes []*bare) turn {
+	payload := payloadOf(smallCall)
+	return func(ctx context.Context) ([]float64, error) {
+		samples := make([]float64, 20)
+		for i := range samples {
+			start := time.Now()
+			for _, b := range pipes {
+				if err := b.Call(ctx, payload); err != nil {
+					return nil, err
+				}
+			}
+			samples[i] = micros(time.Since(start)) / float64(len(pipes))
+		}
+		return samples, nil
+	}
 }
 
 func kagedHost(ctx context.Context, n int) (*patchbay.Host, func() error, error) {
@@ -135,16 +185,57 @@ func replyOf(size int) json.RawMessage {
 	return json.RawMessage(`{"text"` + string(whole[len(`{"message"`):]))
 }
 
-func measurePayload(ctx context.Context, e effort) ([]Series, error) {
+func measurePayload(ctx context.Context, e effort) (out []Series, err error) {
+	pipe, err := startChild(ctx, "taker")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pipe.Close()) }()
+	var entrants []entrant
+	for _, size := range []int{payloadEarly, payloadLate} {
+		entrants = append(entrants, entrant{nameTaken(size), inMicros(takerCall(pipe, append(replyOf(size), '\n')))})
+	}
 	return payloads(ctx, e.of(40), func(w *watchedHost, payload json.RawMessage) turn {
-		return func(ctx context.Context) ([]float64, error) {
-			samples, err := timedCalls(10, func(ctx context.Context) error { return w.fire(ctx, payload) })(ctx)
-			for i := range samples {
-				samples[i] *= 1000 // microseconds
-			}
-			return samples, err
+		return inMicros(func(ctx context.Context) error { return w.fire(ctx, payload) })
+	}, entrants...)
+}
+
+// inMicros is a turn of ten calls, each timed, in microseconds.
+func inMicros(call func(context.Context) error) turn {
+	return func(ctx context.Context) ([]float64, error) {
+		samples, err := timedCalls(10, call)(ctx)
+		for i := range samples {
+			samples[i] *= 1000
 		}
-	})
+		return samples, err
+	}
+}
+
+// nameTaken is the series of the same bytes on a bare pipe: what the system makes of their number alone.
+func nameTaken(size int) string { return "bare pipe, " + namePayload(size) }
+
+// takerCall writes a line, and reads the byte that says that it was taken.
+func takerCall(pipe *child, line []byte) func(context.Context) error {
+	return func(context.Context) error {
+		if _, err := pipe.in.Write(line); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(pipe.out, make([]byte, 1))
+		return err
+	}
+}
+
+// takerChild takes lines, and answers each with a byte.
+func takerChild() error {
+	lines := bufio.NewReaderSize(os.Stdin, 2*payloadLate)
+	for {
+		if _, err := lines.ReadSlice('\n'); err != nil {
+			return nil // stdin was closed
+		}
+		if _, err := os.Stdout.Write([]byte{'k'}); err != nil {
+			return err
+		}
+	}
 }
 
 func measurePayloadAllocs(ctx context.Context, e effort) ([]Series, error) {
@@ -167,13 +258,12 @@ func measurePayloadAllocs(ctx context.Context, e effort) ([]Series, error) {
 	})
 }
 
-// payloads takes turns with both sizes at one host.
-func payloads(ctx context.Context, rounds int, turnOf func(*watchedHost, json.RawMessage) turn) ([]Series, error) {
+// payloads takes turns with both sizes at one host, and with others.
+func payloads(ctx context.Context, rounds int, turnOf func(*watchedHost, json.RawMessage) turn, entrants ...entrant) ([]Series, error) {
 	w, err := openWatched(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var entrants []entrant
 	for _, size := range []int{payloadEarly, payloadLate} {
 		entrants = append(entrants, entrant{namePayload(size), turnOf(w, replyOf(size))})
 	}

@@ -75,6 +75,27 @@ func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Res
 	return c.http.Do(r)
 }
 
+// List gets a list into out: the answer itself, as older daemons send it, or what an object has under a name.
+func (c *Client) List(ctx context.Context, path, name string, out any) error {
+	var answer json.RawMessage
+	if err := c.Call(ctx, "GET", path, nil, &answer); err != nil {
+		return err
+	}
+	if answer[0] == '{' {
+		var page map[string]json.RawMessage
+		if err := json.Unmarshal(answer, &page); err != nil {
+			return fmt.Errorf("GET %s: %w", path, err)
+		}
+		if answer = page[name]; answer == nil {
+			return fmt.Errorf("GET %s: the answer has no %q", path, name)
+		}
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+	return nil
+}
+
 // CreateSession begins a session with these python plugins, and returns its id.
 func (c *Client) CreateSession(ctx context.Context, plugins ...string) (string, error) {
 	var s struct {

@@ -84,7 +84,7 @@ func runs(ctx context.Context, client *drive.Client) (ticks []time.Time, err err
 		Tick   time.Time `json:"tick"`
 		Status string    `json:"status"`
 	}
-	if err := client.Call(ctx, "GET", "/v1/runs?agent=tick&limit=1000", nil, &all); err != nil {
+	if err := client.List(ctx, "/v1/runs?agent=tick&limit=1000", "runs", &all); err != nil {
 		return nil, err
 	}
 	for i := len(all) - 1; i >= 0; i-- {
