@@ -105,7 +105,7 @@ func classify(err error) (status int, detail string) {
 	case errors.Is(err, session.ErrNotFound):
 		return http.StatusNotFound, detailNoSession
 	case errors.Is(err, session.ErrCursor):
-		return http.StatusBadRequest, "cursor: " + session.ErrCursor.Error()
+		return http.StatusBadRequest, "after: " + session.ErrCursor.Error()
 	case errors.Is(err, engine.ErrDisk):
 		return http.StatusInsufficientStorage, err.Error() // names the data directory and what mends it
 	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):

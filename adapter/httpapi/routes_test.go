@@ -140,19 +140,19 @@ func TestSessions(t *testing.T) {
 			}
 			first := s.do("GET", prefix+"?limit=2", "")
 			wantIDs(t, first, "ses_c", "ses_b")
-			if next, link := first.header.Get("Next-Cursor"), first.header.Get("Link"); next != "ses_b" ||
-				link != "<"+prefix+`?cursor=ses_b&limit=2>; rel="next"` {
+			if next, link := first.header.Get("Next-Page"), first.header.Get("Link"); next != "ses_b" ||
+				link != "<"+prefix+`?after=ses_b&limit=2>; rel="next"` {
 				t.Errorf("next %q, link %q", next, link)
 			}
-			second := s.do("GET", prefix+"?limit=2&cursor=ses_b", "")
+			second := s.do("GET", prefix+"?limit=2&after=ses_b", "")
 			wantIDs(t, second, "ses_a")
-			wantIDs(t, s.do("GET", prefix+"?cursor=ses_c", ""), "ses_b", "ses_a")
-			for _, name := range []string{"Next-Cursor", "Link"} {
+			wantIDs(t, s.do("GET", prefix+"?after=ses_c", ""), "ses_b", "ses_a")
+			for _, name := range []string{"Next-Page", "Link"} {
 				if _, there := second.header[name]; there {
 					t.Errorf("the last page has a header %s", name)
 				}
 			}
-			s.do("GET", prefix+"?cursor=nowhere", "").wantsDetail(t, 400, "cursor: no page has given this cursor")
+			s.do("GET", prefix+"?after=nowhere", "").wantsDetail(t, 400, "after: no page has given this cursor")
 			for _, bad := range []string{"0", "-1", "1001", "many"} {
 				s.do("GET", prefix+"?limit="+bad, "").wantsDetail(t, 422, "limit")
 			}

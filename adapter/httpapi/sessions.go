@@ -30,14 +30,14 @@ type sessionUpdate struct {
 }
 
 type sessionList struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" doc:"At most so many, the newest first. Without limit and cursor: all of them."`
-	Cursor string `query:"cursor" maxLength:"256" doc:"Go on behind another page: its header Next-Cursor. Without a limit: up to 50."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"At most so many, the newest first. Without limit and after: all of them."`
+	After string `query:"after" maxLength:"256" doc:"Go on behind another page: its header Next-Page. Without a limit: up to 50."`
 }
 
 // A sessionPage is a list of sessions, or part of one. What is needed for the next part is in the header, so that the body is
 // the list either way.
 type sessionPage struct {
-	Next string `header:"Next-Cursor" doc:"The cursor of the next page; left out where there is none."`
+	Next string `header:"Next-Page" doc:"The cursor of the next page; left out where there is none."`
 	Link string `header:"Link" doc:"The next page as a link, rel=\"next\"; left out where there is none."`
 	Body []session.Session
 }
@@ -83,10 +83,10 @@ func (a *api) createSession(ctx context.Context, in *sessionCreate) (*answer[ses
 func (a *api) listSessions(ctx context.Context, path string, in *sessionList) (*sessionPage, error) {
 	var page session.Page
 	var err error
-	if in.Limit == 0 && in.Cursor == "" {
+	if in.Limit == 0 && in.After == "" {
 		page.Sessions, err = a.Sessions.List(ctx)
 	} else {
-		page, err = a.Sessions.Page(ctx, session.PageRequest{Limit: in.Limit, Cursor: in.Cursor})
+		page, err = a.Sessions.Page(ctx, session.PageRequest{Limit: in.Limit, Cursor: in.After})
 	}
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (a *api) listSessions(ctx context.Context, path string, in *sessionList) (*
 
 // nextLink is the next page as RFC 8288 writes it.
 func nextLink(path string, limit int, cursor string) string {
-	query := url.Values{"cursor": {cursor}}
+	query := url.Values{"after": {cursor}}
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}

@@ -31,7 +31,7 @@ func TestSessionPages(t *testing.T) {
 		if len(want) != 120 || pages != 3 || !slices.Equal(got, want) {
 			t.Errorf("%s: %d sessions on %d pages, and %d in all", route, len(got), pages, len(want))
 		}
-		if r := s.do("GET", route+"?cursor=nowhere", ""); r.status != http.StatusBadRequest || !strings.Contains(r.body, "leave it out to begin with the newest") {
+		if r := s.do("GET", route+"?after=nowhere", ""); r.status != http.StatusBadRequest || !strings.Contains(r.body, "leave it out to begin with the newest") {
 			t.Errorf("%s: a cursor from nowhere: %d %s", route, r.status, r.body)
 		}
 	}
