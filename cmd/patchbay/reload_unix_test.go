@@ -115,6 +115,12 @@ plugin = "late"
 	if run.Status != job.Succeeded || len(run.Attempts[0].Sinks) > 0 || err != nil || !strings.Contains(string(kept), `"message":"began\nended\n"`) {
 		t.Errorf("the run that was under way: %+v, kept %s, %v", run, kept, err)
 	}
+	s.stop()
+	for _, want := range []string{"a manifest is at fault: preflight[0]: plugin not found: late", "nothing was reloaded: everything stays as it was"} {
+		if !strings.Contains(s.log.String(), want) {
+			t.Errorf("the log has no %q:\n%s", want, s.log)
+		}
+	}
 }
 
 func executable(t *testing.T, home, path string) {

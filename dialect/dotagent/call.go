@@ -186,12 +186,13 @@ func received(stdout []byte) json.RawMessage {
 	return rawjson.String(string(stdout[:min(len(stdout), most)]))
 }
 
-// lastWords is the end of stderr, short enough for an error.
+// lastWords is stderr, short enough for an error: its beginning and its end. Python
+// says last what went wrong, and Rust first, before a backtrace.
 func lastWords(stderr string) string {
-	const most = 1000
+	const first, last = 300, 700
 	s := strings.TrimSpace(stderr)
-	if len(s) > most {
-		s = "…" + s[len(s)-most:]
+	if len(s) > first+last {
+		s = s[:first] + " … " + s[len(s)-last:]
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

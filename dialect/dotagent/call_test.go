@@ -186,3 +186,17 @@ func TestStandby(t *testing.T) {
 		t.Errorf("calls %q", invoked)
 	}
 }
+
+// TestLastWords: an error that is told before a long backtrace is not lost, nor one that is told after it.
+func TestLastWords(t *testing.T) {
+	trace := strings.Repeat("at main.rs:1\n", 200)
+	if got := lastWords("Error: no such file\n" + trace); !strings.HasPrefix(got, "Error: no such file\n") || len(got) > 1100 {
+		t.Errorf("%d bytes: %.50q", len(got), got)
+	}
+	if got := lastWords(trace + "KeyError: 'page'\n"); !strings.HasSuffix(got, "KeyError: 'page'") {
+		t.Errorf("%q", got)
+	}
+	if got := lastWords(" short \n"); got != "short" {
+		t.Errorf("%q", got)
+	}
+}

@@ -82,6 +82,9 @@ func (a *app) examineJobs(ctx context.Context, host *patchbay.Host, reach bool) 
 	if err != nil {
 		return nil, 0, err
 	}
+	if a.flags.config != "" {
+		located.ConfigFile = a.path(a.flags.config)
+	}
 	secrets, err := config.LoadSecrets(located.SecretsFile)
 	if err != nil {
 		return nil, 0, err

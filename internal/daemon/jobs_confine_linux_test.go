@@ -41,6 +41,7 @@ cat /etc/hostname >/dev/null && echo reads
 	if err := os.WriteFile(own+"/secrets.toml", []byte("KEY = \"hidden-word\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	h.write(".config/dotagent/secrets.env", "KEY=hidden-word\n")
 	for name, security := range map[string]string{"homely": fmt.Sprintf("filesystem_writable = [%q]", h.home), "unlimited": `network = "deny"`} {
 		h.write(".config/patchbay/agents/"+name+"/agent.toml", fmt.Sprintf(`
 [agent]
@@ -51,7 +52,7 @@ args = ["-c", '''
 cd %s
 for place in config.toml new agents/%s/agent.toml agents/new; do (echo x > .config/patchbay/$place) 2>/dev/null && echo wrote $place; done
 mv .config elsewhere 2>/dev/null && echo moved
-cat .config/patchbay/secrets.toml 2>/dev/null
+cat .config/patchbay/secrets.toml .config/dotagent/secrets.env 2>/dev/null
 ls .local/state/patchbay 2>/dev/null | grep -v agents
 (echo x > file) && echo home is writable
 ''']
