@@ -3,6 +3,7 @@ package patchbay
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/dialect"
@@ -67,7 +68,8 @@ func examine(e *entry) []Finding {
 	for _, p := range warnings {
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
 	}
-	if e.plugin != nil && e.info.Called != "" {
+	named := func(p dialect.Problem) bool { return strings.Contains(p.Message, "it calls itself") }
+	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // its dialect may have said so
 		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
 			Message: fmt.Sprintf("it calls itself %q, and is called as its file is", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
 	}
@@ -111,7 +113,7 @@ func stateFinding(s Severity, e *entry) Finding {
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
 	f := Finding{Severity: s, Dialect: dialectName, Where: p.Path, Problem: p.Message, Fix: p.Fix}
 	if f.Fix == "" && s == SeverityError && dialectName != "" {
-		f.Fix = "docs/protocols/" + dialectName + ".md says what its plugins look like"
+		f.Fix = lookUp(dialectName)
 	}
 	if e != nil {
 		f.Plugin = e.info.Name

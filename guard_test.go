@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,31 @@ func TestConnectedGuards(t *testing.T) {
 			}
 			if got := len(problems) == 0; got != c.noFinding || !got && !strings.Contains(problems[0], "config.toml:1:") {
 				t.Errorf("findings %q", problems)
+			}
+		})
+	}
+}
+
+// TestAConnectionPrefersThePluginThatWorks, and the doctor says which it is. Where only the broken one can have the hook, it is that one's.
+func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {
+		t.Run(hookName, func(t *testing.T) {
+			h := newHouse(t)
+			h.write(".config/dotagent/plugins/dotagent-plugin-guard", "#!/bin/sh\n", 0o644)
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.write(guardProg, "#!/bin/sh\ncat >/dev/null\n", 0o755)
+			point := map[string]hook.Point{"preexec": hook.ToolBefore, "preflight": hook.TurnBegin}[hookName]
+			h.config("[[connect]]\nplugin = \"guard\"\nhook = \"" + hookName + "\"\npoint = \"" + string(point) + "\"\n")
+			host, _ := h.logged(nil)
+			out, err := host.Fire(t.Context(), point, json.RawMessage(`{"tool":"git"}`))
+			if err != nil || len(out.Steps) != 1 || (out.Steps[0].Err == nil) != works || (out.Verdict == hook.Deny) == works {
+				t.Errorf("%v, %+v", err, out)
+			}
+			if i := slices.IndexFunc(host.Doctor(), func(f patchbay.Finding) bool {
+				return strings.Contains(f.Problem, "[[connect]] to guard means "+h.home) && strings.Contains(f.Problem, "dotagent-plugin-guard (broken) cannot be asked")
+			}); i < 0 {
+				t.Errorf("findings %+v", host.Doctor())
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package patchbay
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -42,6 +43,15 @@ func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 // problems are what is wrong with a plugin's files, and what it declares and
 // cannot be used. warnings are the rest of what is odd.
 func (e *entry) problems() (problems, warnings []dialect.Problem) {
-	problems, warnings = e.odd.problems()
-	return slices.Concat(e.found.Problems, problems), slices.Concat(e.found.Warnings, warnings)
+	unusable, odd := e.odd.problems()
+	problems = slices.Concat(e.found.Problems, unusable)
+	for i := range problems {
+		problems[i].Fix = cmp.Or(problems[i].Fix, lookUp(e.found.Dialect))
+	}
+	return problems, slices.Concat(e.found.Warnings, odd)
+}
+
+// lookUp is how to mend what nothing better is known for.
+func lookUp(dialectName string) string {
+	return "docs/protocols/" + dialectName + ".md says what its plugins look like"
 }

@@ -2,6 +2,7 @@ package patchbay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -118,12 +119,24 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 		}
 		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
 	}
-	if running := slices.DeleteFunc(slices.Clone(meant), func(e *entry) bool { return e.plugin == nil }); len(running) > 0 {
-		meant = running
+	hooks, err := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin != nil })
+	if len(hooks) == 0 { // the hook may be that of one that does not work
+		if failing, _ := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin == nil }); len(failing) > 0 {
+			return failing, nil
+		}
 	}
+	return hooks, err
+}
+
+// connectThose connects the chosen of the plugins that a table means. The error is
+// there where none of them has such a hook.
+func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var errs []error
 	for _, e := range meant {
+		if !chosen(e) {
+			continue
+		}
 		hk, err := h.connected(e, c)
 		if err != nil {
 			errs = append(errs, err)
@@ -134,7 +147,7 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 		hooks = append(hooks, hk)
 	}
 	if len(hooks) == 0 {
-		return nil, errs[0]
+		return nil, errors.Join(errs...)
 	}
 	return hooks, nil
 }

@@ -319,6 +319,10 @@ type Limits struct {
 	Output int // bytes of one answer; 0: as much as its dialect allows
 }
 
+// FindingKey marks a record of the log that is also a finding: whoever lists the
+// findings need not print it twice.
+const FindingKey = "finding"
+
 // Odd reports something that works otherwise than the plugin's author thinks,
 // such as a hook that does not exist: to the log, and to those who list findings.
 func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
@@ -328,7 +332,7 @@ func (rt *Runtime) Odd(message, fix string) { rt.note(message, fix, false) }
 func (rt *Runtime) Unusable(message, fix string) { rt.note(message, fix, true) }
 
 func (rt *Runtime) note(message, fix string, unusable bool) {
-	log := rt.Log
+	log := rt.Log.With(FindingKey, true)
 	if fix != "" {
 		log = log.With("fix", fix)
 	}

@@ -10,7 +10,9 @@
 //	  show              translate.go   event to context (connect.go: at points not its own)
 //	  run               call.go        one process; standby, deadline, group kill
 //	  parseReply        wire.go        stdout to what the plugin changed
+//	Declared            absent.go      the hooks of a plugin that cannot be opened, all of which fail
 //	RunCommand          command.go     a command of the plugin's own, its output passed on as it comes
+//	  atTerminal        terminal.go    the same for a user at a terminal, who is given to the program
 //	Status              lifecycle.go   the event health, asked once
 //	Close               lifecycle.go   the event shutdown
 //

@@ -131,6 +131,16 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	return p.adopt(file, result)
 }
 
+// note reports what is odd about the file to those who list findings. The runner has logged it.
+func (p *plugin) note(warnings []string) {
+	if p.rt == nil || p.rt.Note == nil {
+		return
+	}
+	for _, w := range warnings {
+		p.rt.Note(dialect.Problem{Path: p.path, Message: w}, false)
+	}
+}
+
 // lend passes on the variables that the configuration names for this plugin.
 // The interpreter has one environment, so the others see them too.
 func (p *plugin) lend(ctx context.Context, i *interpreter) error {
@@ -173,6 +183,7 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	if taken(about.Name, p.path) {
 		about.Name = stem(p.path) // a confined interpreter does not see the other file
 	}
+	p.note(about.Warnings)
 	first := p.take(file, about)
 	if !first || about.Name == p.name {
 		return nil

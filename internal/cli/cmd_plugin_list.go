@@ -43,7 +43,11 @@ func (a *app) runPluginList(host *patchbay.Host) error {
 			return err
 		}
 	}
-	a.printFindings(listed(host.Doctor()))
+	all := host.Doctor()
+	a.printFindings(listed(all))
+	if n := len(findingsOf(all, patchbay.SeverityWarning)) - len(findingsOf(listed(all), patchbay.SeverityWarning)); n > 0 {
+		a.printf("\n%s: patchbay doctor\n", render.Count(n, "warning"))
+	}
 	return nil
 }
 

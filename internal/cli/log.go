@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/render"
 
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
@@ -93,10 +94,11 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
-	if h.reported && r.Message == leftOut {
+	p := h.parts(r)
+	if h.reported && (r.Message == leftOut || p.finding) {
 		return nil
 	}
-	line := h.line(r)
+	line := h.line(r, &p)
 	if h.times {
 		line = r.Time.Format(time.DateTime) + " " + line
 	}
@@ -106,7 +108,8 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-func (h *logHandler) line(r slog.Record) string {
+// parts sorts a record.
+func (h *logHandler) parts(r slog.Record) parts {
 	p := parts{message: r.Message}
 	for _, a := range h.attrs {
 		p.add(a)
@@ -115,6 +118,10 @@ func (h *logHandler) line(r slog.Record) string {
 		p.add(a)
 		return true
 	})
+	return p
+}
+
+func (h *logHandler) line(r slog.Record, p *parts) string {
 	if p.stderr != nil {
 		return h.screen.Paint(render.StyleDim, p.plugin+" │") + " " + render.Line(*p.stderr)
 	}
@@ -140,6 +147,7 @@ type parts struct {
 	message string
 	err     string
 	stderr  *string // a line the plugin wrote there
+	finding bool    // those who list findings tell it as well
 	rest    []string
 }
 
@@ -152,6 +160,8 @@ func (p *parts) add(a slog.Attr) {
 		p.err = value
 	case a.Key == "line" && p.message == "stderr":
 		p.stderr = &value
+	case a.Key == dialect.FindingKey:
+		p.finding = true
 	case a.Key == "dialect": // the plugin's name says enough
 	default:
 		p.rest = append(p.rest, fmt.Sprintf("%s %s", a.Key, value))

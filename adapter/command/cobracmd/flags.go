@@ -56,11 +56,11 @@ func (v *flagText) Type() string { return v.kind }
 
 // String is the value as the flag itself would show it.
 func (v *flagText) String() string {
-	if text := strings.Join(v.words, ","); !v.list {
-		return text
-	} else {
+	text := strings.Join(v.words, ",")
+	if v.list {
 		return "[" + text + "]"
 	}
+	return text
 }
 
 // newFlags are the flags that plugins have added or changed, sorted into those
