@@ -173,8 +173,8 @@ func TestAKnobRefuses(t *testing.T) {
 	}
 }
 
-// TestKnobsAreTakenTogether: changes within a short while cost one restart, and each is told of it.
-func TestKnobsAreTakenTogether(t *testing.T) {
+// TestKnobsSetAtOnce: none of several settings at the same moment is lost, and each is told of the restart.
+func TestKnobsSetAtOnce(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n")
 	host := n.open()
 	var all sync.WaitGroup
@@ -187,10 +187,6 @@ func TestKnobsAreTakenTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	detail, err := host.Plugin("notes")
-	if err != nil || detail.Counters.Restarts > 2 { // one, but for a machine that took longer than that for the three files
-		t.Errorf("%d restarts, %v", detail.Counters.Restarts, err)
-	}
 	if got := n.given(host); got != `{"header":"Hi","level":2,"mode":"fast"}` {
 		t.Errorf("it was given %s", got)
 	}

@@ -21,8 +21,8 @@ func TestTheMinePage(t *testing.T) {
 	typePage(t, "../../docs/protocols/mine.md", 4, 8)
 }
 
-// pageBlock is a file of a page, or a block of commands.
-var pageBlock = regexp.MustCompile("(?ms)^```(?:\\w+ file=(\\S+)|console)\n(.*?)^```$")
+// blockOfPage is a file of a page, or a block of commands.
+var blockOfPage = regexp.MustCompile("(?ms)^```(?:\\w+ file=(\\S+)|console)\n(.*?)^```$")
 
 // typePage goes through a page as its reader does: it writes its files below a home, and types its commands there. Each command
 // must print the lines that follow it on the page, on stdout or stderr and among others; … stands for anything.
@@ -33,7 +33,7 @@ func typePage(t *testing.T, path string, files, commands int) {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	for _, block := range pageBlock.FindAllStringSubmatch(string(page), -1) {
+	for _, block := range blockOfPage.FindAllStringSubmatch(string(page), -1) {
 		if block[1] != "" {
 			files--
 			writeProgram(t, home, block[1], block[2])

@@ -46,6 +46,9 @@ func LoadProject(root string) (*Project, error) {
 // readInside reads the file as long as no link leads out of the root.
 func readInside(root, path string) ([]byte, error) {
 	dir, err := os.OpenRoot(root)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fs.ErrNotExist // a directory that may not be listed has no configuration for us; programs can be run in it all the same
+	}
 	if err != nil {
 		return nil, err
 	}

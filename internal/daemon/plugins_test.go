@@ -132,6 +132,9 @@ func TestKnobsOverHTTP(t *testing.T) {
 	if got := s.do("POST", "/v1/plugins/notes/call", `{"method":"notes.config"}`); !strings.Contains(got.body, `"result":{"level":7}`) {
 		t.Errorf("the plugin works with %s", got.body)
 	}
+	if got := s.do("PUT", "/v1/plugins/notes/knobs/level", `{"value":null}`); got.status != http.StatusOK || !strings.Contains(got.body, `"value":1,"source":"default"`) {
+		t.Errorf("back to the default: %d %s", got.status, got.body)
+	}
 	for path, says := range map[string]string{"/v1/plugins/notes/knobs/level": "must be from 0 to 9", "/v1/plugins/notes/knobs/nope": "Knob not found: nope",
 		"/v1/plugins/nope/knobs/level": "Plugin not found: nope"} {
 		if got := s.do("PUT", path, `{"value":10}`); got.status/100 != 4 || !strings.Contains(got.body, says) {
