@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -45,72 +44,6 @@ func pageBlocks(t *testing.T, path string) []pageBlock {
 		}
 	}
 	return blocks
-}
-
-// TestKagedPage does what docs/protocols/kaged.md says: it puts the page's files where the page puts them, types its
-// commands, and holds what they print against the page. "…" stands for anything.
-func TestKagedPage(t *testing.T) {
-	for _, tool := range []string{"bash", "python3", "go"} {
-		plugtest.NeedTool(t, tool)
-	}
-	home := t.TempDir()
-	blocks := pageBlocks(t, "../../docs/protocols/kaged.md")
-	files, commands := 0, 0
-	for _, b := range blocks {
-		if b.file != "" {
-			write(t, home, b.file, b.text)
-			files++
-		}
-	}
-	cache, err := exec.Command("go", "env", "GOCACHE").Output() // a new one would be filled with the whole library first
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := home
-	for _, b := range blocks {
-		if b.kind != "console" {
-			continue
-		}
-		for _, c := range typedCommands(b.text) {
-			commands++
-			if to, ok := strings.CutPrefix(c.command, "cd ~"); ok {
-				dir = filepath.Join(home, to)
-				continue
-			}
-			cmd := exec.Command("bash", "-c", c.command)
-			cmd.Dir, cmd.Env = dir, append(patchbayIn(home).Env, "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0", "GOTOOLCHAIN=local")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", c.command, err, out)
-			}
-			if !c.printed(string(out)) {
-				t.Errorf("%s\nprinted\n%s\nwhere the page has\n%s", c.command, out, c.output)
-			}
-		}
-	}
-	if files < 4 || commands < 10 {
-		t.Errorf("the page has %d files and %d commands: is it read rightly?", files, commands)
-	}
-}
-
-// A typed command, and what it is to print.
-type typed struct{ command, output string }
-
-func typedCommands(text string) []typed {
-	var all []typed
-	for line := range strings.Lines(text) {
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			all = append(all, typed{command: strings.TrimSpace(command)})
-		} else if len(all) > 0 {
-			all[len(all)-1].output += line
-		}
-	}
-	return all
-}
-
-func (c typed) printed(out string) bool {
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(c.output)), "…", ".*")
-	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(strings.TrimSpace(out))
 }
 
 // TestKagedPageMessages holds the messages that the page prints against those that the host writes: the same fields, in the

@@ -93,31 +93,37 @@ func commands(b Block) []GuideCommand {
 	return all
 }
 
-// Write puts the page's files into a folder. Those that begin with #! can be executed, if the page says so with a chmod or not.
-func (g *Guide) Write(dir string) {
+// write puts a file of the page into a folder. One that begins with #! can be executed, if the page says so with a chmod or not.
+func (g *Guide) write(dir string, f GuideFile) {
 	g.t.Helper()
-	for _, f := range g.Files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		mode := os.FileMode(0o644)
-		if strings.HasPrefix(f.Text, "#!") {
-			mode = 0o755
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			g.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(f.Text), mode); err != nil {
-			g.t.Fatal(err)
-		}
+	path := filepath.Join(dir, filepath.FromSlash(f.Name))
+	mode := os.FileMode(0o644)
+	if strings.HasPrefix(f.Text, "#!") {
+		mode = 0o755
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(f.Text), mode); err != nil {
+		g.t.Fatal(err)
 	}
 }
 
-// Type types every command of the page at a shell in a folder, one after the other, and compares what it prints, on both streams,
-// with what the page shows. replace turns what is particular about this run, such as a folder, into what the page says; it
-// may be nil.
+// Type goes through the page as its reader does. It writes the files into a folder, the home, and types the commands at a shell
+// there, in their order, and compares what each prints, on both streams, with what the page shows. "cd ~/DIR" holds for the commands that follow. replace turns what is particular about this
+// run, such as a folder, into what the page says; it may be nil.
 func (g *Guide) Type(dir string, environ []string, replace *strings.Replacer) {
 	g.t.Helper()
 	NeedTool(g.t, "bash")
+	home, files := dir, g.Files
 	for _, c := range g.Commands {
+		for ; len(files) > 0 && files[0].Line < c.Line; files = files[1:] {
+			g.write(home, files[0])
+		}
+		if to, ok := strings.CutPrefix(c.Text, "cd ~"); ok {
+			dir = filepath.Join(home, filepath.FromSlash(to))
+			continue
+		}
 		cmd := exec.Command("bash", "-c", c.Text)
 		cmd.Dir, cmd.Env = dir, environ
 		out, err := cmd.CombinedOutput() // a command that fails says so, and the page shows that

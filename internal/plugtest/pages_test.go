@@ -38,6 +38,4 @@ func TestPageFences(t *testing.T) {
 	if !strings.HasPrefix(g.Files[0].Text, "#!") || g.Commands[0].Text == "" {
 		t.Errorf("%+v", g)
 	}
-	dir := t.TempDir()
-	g.Write(dir)
 }
