@@ -1,10 +1,12 @@
 // Command bench measures Patchbay against its peers, side by side, in one run, and holds the result
 // to the project's bars.
 //
-//	go run . [--quick] [--only SECTION,…] [--json] [--markdown FILE]
+//	go run . [--quick] [--only SECTION,…] [--json] [--markdown FILE] [--program PATCHBAY] [--old PATCHBAY]
 //
-// It answers three questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
-// allocs), what a process costs (spawn, standby) and what starting many plugins costs (start). It is
+// It answers four questions: what a call to a plugin costs (sections call-300, call-64k, in-flight,
+// allocs), what a process costs (spawn, standby), what starting many plugins costs (start), and how a
+// cost grows with the number of messages, sessions, keys, events or plugins (growth.go). The last start a
+// daemon and use it over HTTP (package drive), and an older one beside it where --old names one. It is
 // not a micro-benchmark suite: those live beside the code they measure, as Go benchmarks. Nor does it
 // compare numbers across machines or days: a bar is a ratio between two things measured in turns,
 // seconds apart, on the same processor.
