@@ -11,7 +11,6 @@ import (
 type (
 	requestKey struct{}
 	sessionKey struct{}
-	projectKey struct{}
 	choiceKey  struct{}
 )
 
@@ -32,15 +31,6 @@ func WithSession(ctx context.Context, id string) context.Context {
 
 // Session is the id of the session that an event belongs to, "" where nobody said.
 func Session(ctx context.Context) string { return value[string](ctx, sessionKey{}) }
-
-// WithProject says which project, by its root directory, the events fired with this context are about. A session may work
-// in another project than the host.
-func WithProject(ctx context.Context, root string) context.Context {
-	return context.WithValue(ctx, projectKey{}, root)
-}
-
-// Project is the root directory of the project that an event is about, "" where nobody said.
-func Project(ctx context.Context) string { return value[string](ctx, projectKey{}) }
 
 // A Choice says which plugins of one dialect take part, and in which order.
 // Those of other dialects take part as always, unless it is Only.

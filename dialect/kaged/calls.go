@@ -75,7 +75,7 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about *callConte
 // about says for whom and where a call is made. A call that is made by hand has no session; it has an id that is the same
 // for every such call in a project, so that a plugin that keeps something by session finds it again.
 func (p *plugin) about(ctx context.Context) *callContext {
-	c := p.callContext(hook.Session(ctx), hook.Project(ctx))
+	c := p.callContext(hook.Session(ctx), "")
 	if c.sessionID == "" {
 		c.sessionID = projectSession(c.projectRoot)
 	}

@@ -166,7 +166,7 @@ func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply
 	sessionID, _ := ev.Payload.String("session_id")
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	root, _ := ev.Payload.String("project_root")
-	about := p.callContext(sessionID, cmp.Or(hook.Project(ctx), root))
+	about := p.callContext(sessionID, root)
 	params := w.ask(ev.Payload).With(field("_context", about.json())).JSON()
 	result, err := p.call(ctx, hookPrefix+w.hook, params)
 	if err != nil {

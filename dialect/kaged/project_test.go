@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // contextOf is the `_context` of the last call a fake received.
@@ -19,31 +18,6 @@ func (r *rig) contextOf() map[string]string {
 		r.t.Fatal(err)
 	}
 	return params.Context
-}
-
-// TestTheProjectIsTheSessions: a session may work in another project than the daemon, and its calls say so.
-func TestTheProjectIsTheSessions(t *testing.T) {
-	r := newRig(t, "fake", someTools+"hooks: [on_session_idle]\n")
-	p := r.open()
-	ctx := hook.WithProject(hook.WithSession(t.Context(), "s1"), "/srv/garden")
-	if _, err := p.CallTool(ctx, "fake.add", json.RawMessage(`{"text":"x"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if c := r.contextOf(); c["project_root"] != "/srv/garden" || c["project_id"] != "garden" || c["session_id"] != "s1" {
-		t.Errorf("a tool's _context %v", c)
-	}
-	if _, err := p.Hooks()[0].Call(ctx, &hook.Event{Point: hook.SessionIdle}); err != nil {
-		t.Fatal(err)
-	}
-	if c := r.contextOf(); c["project_root"] != "/srv/garden" || c["project_id"] != "garden" {
-		t.Errorf("a hook's _context %v", c)
-	}
-	if _, err := p.Hooks()[0].Call(t.Context(), &hook.Event{Point: hook.SessionIdle}); err != nil {
-		t.Fatal(err)
-	}
-	if c := r.contextOf(); c["project_root"] != r.runtime.ProjectRoot || c["project_id"] != r.runtime.ProjectID {
-		t.Errorf("without a session: _context %v", c)
-	}
 }
 
 // TestCallsByHandHaveOneSession: calls without a session have the same id every time, one for each project.

@@ -95,9 +95,6 @@ func (c *Core) End(ctx context.Context, s session.Session, plugins []string) err
 // scoped is the context of what is fired for a session.
 func scoped(ctx context.Context, s session.Session, plugins []string) context.Context {
 	ctx = hook.WithSession(ctx, s.ID)
-	if s.WorkingDir != "" {
-		ctx = hook.WithProject(ctx, patchbay.ProjectRoot(s.WorkingDir))
-	}
 	if plugins == nil {
 		return ctx
 	}
