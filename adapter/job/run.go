@@ -358,16 +358,21 @@ func (c *claim) update(ctx context.Context, change func(*page) error) error {
 
 // beat gives a sign of life. It is the schedule's, which has one run at a time: if two processes race to begin one, the loser's
 // sign keeps the winner's run from being taken for dead.
-func (c *claim) beat(ctx context.Context) error {
-	_, err := c.parts.beats.Put(ctx, stateKey(c.run.Agent, c.run.Schedule), []byte(c.runner.Owner))
+func (c *claim) beat(ctx context.Context) error { return c.sign(ctx, c.key()) }
+
+func (c *claim) sign(ctx context.Context, key string) error {
+	_, err := c.parts.beats.Put(ctx, key, []byte(c.runner.Owner))
 	return err
 }
+
+// key is that of the claim's schedule.
+func (c *claim) key() string { return stateKey(c.run.Agent, c.run.Schedule) }
 
 // keepAlive says every few seconds that the run is alive. Where that cannot be said for too long the run is lost, and the
 // agent is stopped before somebody else starts another.
 func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
-	every := c.runner.Store.beat
+	every, key := c.runner.Store.beat, c.key() // the run itself changes meanwhile
 	go func() {
 		defer close(ended)
 		last := time.Now()
@@ -382,7 +387,7 @@ func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (
 				return
 			}
 			try, cancelTry := context.WithTimeout(ctx, every/2)
-			if c.beat(try) == nil {
+			if c.sign(try, key) == nil {
 				last = time.Now()
 			}
 			cancelTry()
