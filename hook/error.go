@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -42,7 +43,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.cause())
-	if tail := lastLine(e.Stderr); tail != "" {
+	if tail := telling(e.Stderr); tail != "" {
 		b.WriteString(" (stderr: " + tail + ")")
 	}
 	return b.String()
@@ -96,15 +97,23 @@ func kindOf(err error) Kind {
 	return Unknown
 }
 
-// lastLine is the end of a plugin's stderr, fit for one line of an error.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
-		s = s[i+1:]
+// telling is the line of a program's last words that tells most: the last one that speaks of an error. Interpreters print more after
+// it, such as their version. Where none does it is the last line.
+func telling(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	line := lines[len(lines)-1]
+	for _, l := range slices.Backward(lines[max(0, len(lines)-lastLines):]) {
+		if strings.Contains(strings.ToLower(l), "error") {
+			line = strings.TrimSpace(l)
+			break
+		}
 	}
 	const most = 300
-	if len(s) > most {
-		s = s[:most] + "…"
+	if len(line) > most {
+		line = line[:most] + "…"
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(line, "\uFFFD")
 }
+
+// lastLines is how far from the end a line can be that says why a program ended.
+const lastLines = 20
