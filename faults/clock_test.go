@@ -32,6 +32,7 @@ var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Loca
 
 // known are the places that may, by file and name.
 var known = map[string]string{
+	"dialect/kaged/notifications.go UTC":   "a timestamp for people, never compared",
 	"dialect/mine/plugin.go UTC":           "a timestamp for the plugin to read, never compared",
 	"dialect/mine/translate.go UTC":        "the same, out of a payload",
 	"dialect/dotagent/call.go Truncate":    "of a duration, for an error's text",

@@ -22,7 +22,7 @@ func crashRounds() int {
 	if n, err := strconv.Atoi(os.Getenv("PATCHBAY_CRASH_ROUNDS")); err == nil {
 		return n
 	}
-	return 6
+	return 2
 }
 
 // once is the beginning of a program that must not run twice at once: it complains where another holds the lock, which whatever it

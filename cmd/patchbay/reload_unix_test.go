@@ -74,8 +74,8 @@ plugin = "late"
 		}
 		return d
 	}
-	if d := same("with a plugin that is not there"); d.OK || len(d.Findings) != 2 || !strings.Contains(d.Findings[1].Where, "patient/agent.toml:10:3") ||
-		d.Findings[1].Problem != "preflight[0]: plugin not found: late" {
+	if d := same("with a plugin that is not there"); d.OK || len(d.Findings) != 1 || !strings.Contains(d.Findings[0].Where, "patient/agent.toml:10:3") ||
+		d.Findings[0].Problem != "preflight[0]: plugin not found: late" {
 		t.Errorf("%+v", d)
 	}
 
