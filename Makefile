@@ -12,7 +12,7 @@ export CGO_ENABLED
 TOOLS := python3 jq git gcc curl tmux ip
 
 # Longest for one package, the race detector's tenfold slowness included.
-TEST_TIMEOUT ?= 10m
+TEST_TIMEOUT ?= 20m
 TEST_FLAGS ?=
 
 # How much of each fuzz target is run. A number of inputs, not a time: until Go 1.27 a target whose time is up may fail for
