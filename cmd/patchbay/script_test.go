@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 // the tester's own shell may have set.
 func setup(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Vars = append(env.Vars, quickEnd)
 	env.Setenv("ACCOUNT", "$G") // how the engine's server names the directory of its one account
 	for _, name := range []string{"PATCHBAY_HOME", "SCAFFOLD_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM"} {
 		env.Setenv(name, "")

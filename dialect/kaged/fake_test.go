@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ const receivedFile = "received.jsonl"
 func TestMain(m *testing.M) {
 	if behaviour := os.Getenv(fakeVariable); behaviour != "" {
 		(&fake{behaviour: behaviour}).play()
-		os.Exit(0)
+		syscall.Exit(0)
 	}
 	plugtest.Main(m, plugtest.Fake{Answer: wellBehaved, Target: hookPrefix + "on_session_start", Huge: maxMessage + 1})
 }
@@ -57,7 +58,7 @@ func (f *fake) play() {
 	var err error
 	if f.received, err = os.OpenFile(receivedFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "fake:", err)
-		os.Exit(9)
+		syscall.Exit(9)
 	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -84,7 +85,7 @@ func (f *fake) take(line []byte) {
 	var m fakeMessage
 	if err := json.Unmarshal(line, &m); err != nil {
 		fmt.Fprintln(os.Stderr, "fake: host sent garbage:", err)
-		os.Exit(9)
+		syscall.Exit(9)
 	}
 	switch {
 	case m.Method == "" && len(m.ID) > 0:
@@ -119,7 +120,7 @@ func (f *fake) request(m *fakeMessage) {
 	switch f.behaviour + " " + m.Method {
 	case "crash-at-initialize initialize":
 		fmt.Fprintln(os.Stderr, "fake: no database")
-		os.Exit(3)
+		syscall.Exit(3)
 	case "hang-at-initialize initialize":
 		fmt.Fprintln(os.Stderr, "fake: waiting for a database")
 		return
@@ -166,7 +167,7 @@ func (f *fake) behave(m *fakeMessage) {
 	case "fake.hang":
 	case "fake.crash":
 		fmt.Fprintln(os.Stderr, "fake: out of cheese")
-		os.Exit(7)
+		syscall.Exit(7)
 	case "fake.refuse":
 		f.fail(m, -32000, "I would rather not")
 	case "fake.notify":

@@ -36,7 +36,7 @@ func Main(m *testing.M, f Fake) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if strings.HasPrefix(name, fakePrefix) {
 		f.play(name)
-		os.Exit(0)
+		syscall.Exit(0) // not os.Exit, which takes a second under the race detector
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -76,7 +76,7 @@ func (f Fake) play(name string) {
 		var m message
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			fmt.Fprintln(os.Stderr, "fake: host sent garbage:", line)
-			os.Exit(9)
+			syscall.Exit(9)
 		}
 		p.serve(&m)
 	}
@@ -91,7 +91,7 @@ func (p *player) prologue() {
 		fmt.Println("Welcome to the fake plugin!\n{ not json")
 	case "exit-at-start":
 		fmt.Fprintln(os.Stderr, "fake: no licence")
-		os.Exit(3)
+		syscall.Exit(3)
 	case "ignore-sigterm":
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -125,7 +125,7 @@ func (p *player) serve(m *message) {
 		fmt.Println(reply)
 	}
 	if m.Method == "shutdown" && p.behaviour() != "ignore-sigterm" {
-		os.Exit(0)
+		syscall.Exit(0)
 	}
 }
 
@@ -148,20 +148,20 @@ func (p *player) misbehave(m *message, reply string) {
 		fmt.Println(encode(m.ID, []int{1, 2}))
 	case "half-line":
 		fmt.Print(reply[:len(reply)/2])
-		os.Exit(4)
+		syscall.Exit(4)
 	case "no-newline":
 		fmt.Print(reply)
-		os.Exit(0)
+		syscall.Exit(0)
 	case "huge":
 		fmt.Println(encode(m.ID, map[string]string{"text": strings.Repeat("x", p.Huge)}))
 	case "crash":
 		fmt.Fprintln(os.Stderr, "fake: boom")
-		os.Exit(7)
+		syscall.Exit(7)
 	case "kill-self":
-		os.Exit(KillSelf())
+		syscall.Exit(KillSelf())
 	case "fork-and-exit":
 		p.fork()
-		os.Exit(5)
+		syscall.Exit(5)
 	case "close-stdout":
 		os.Stdout.Close()
 	case "stderr-flood":
