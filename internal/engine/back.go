@@ -34,9 +34,18 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	b := back{stream: s, filter: filter, first: first, end: end, limit: limit}
 	b.width = end - first + 1
 	if total > uint64(2*limit) {
-		b.width = (state.LastSeq - first + 1) / total * uint64(2*limit)
+		b.width = stretchFor(limit, state.LastSeq-first+1, total)
 	}
 	return b.read(ctx)
+}
+
+// stretchFor is how many sequence numbers should have so many records of a filter, if it has total of all. Where it has nearly all, few
+// numbers more are enough. Else it is twice as many: records of a topic come in bursts.
+func stretchFor(limit int, all, total uint64) uint64 {
+	if all-min(total, all) <= all/8 {
+		return uint64(limit + limit/4)
+	}
+	return all / total * uint64(2*limit)
 }
 
 // total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it is an estimate.
