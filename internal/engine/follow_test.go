@@ -195,3 +195,39 @@ func (r *reading) check(t *testing.T) {
 		t.Errorf("%d came, not %d", len(r.sequences), r.want)
 	}
 }
+
+// TestAMessageThatTheServerLeavesOut: a follower does not take a message behind one that it was not sent, and reads again.
+func TestAMessageThatTheServerLeavesOut(t *testing.T) {
+	var log bytes.Buffer
+	e := open(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := openStream(t, e, "left").(*stream)
+	fillStream(t, s, 10)
+	var taken []uint64
+	follower := &tail{backing: s.backing, filter: s.root + ">", beat: heartbeatEmbedded, f: func(m stored) error { taken = append(taken, m.sequence); return nil }}
+	follower.after = 6 // the server begins with 7, as if it had left out 6
+	consumer, err := follower.place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer follower.leave(t.Context(), consumer)
+	p, err := s.pull(consumer.CachedInfo().Name, heartbeatEmbedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	follower.after = 5
+	follower.read(t.Context(), p)
+	if len(taken) != 0 || !strings.Contains(log.String(), "missing=6") {
+		t.Errorf("took %v\n%s", taken, log.String())
+	}
+	if err := s.Purge(t.Context(), "t"); err != nil { // numbers of messages that are deleted are no hole
+		t.Fatal(err)
+	}
+	appendTo(t, s, "t", "last")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	follower.f = func(m stored) error { taken = append(taken, m.sequence); cancel(); return nil }
+	if err := follower.follow(ctx); !errors.Is(err, context.Canceled) || len(taken) != 1 || taken[0] != 11 {
+		t.Errorf("took %v, %v", taken, err)
+	}
+}
