@@ -27,9 +27,11 @@ func (s *stream) ReadBack(ctx context.Context, topic string, before uint64, limi
 	if limit <= 0 || end < first {
 		return nil, nil
 	}
-	total, err := s.total(ctx, filter)
-	if err != nil {
-		return nil, err
+	total := state.Msgs
+	if filter != s.root+">" {
+		if total, err = s.total(ctx, filter); err != nil {
+			return nil, err
+		}
 	}
 	b := back{stream: s, filter: filter, first: first, end: end, limit: limit}
 	b.width = end - first + 1
