@@ -319,8 +319,8 @@ type Limits struct {
 	Output int // bytes of one answer; 0: as much as its dialect allows
 }
 
-// FindingKey marks a record of the log that is also a finding: whoever lists the
-// findings need not print it twice.
+// FindingKey marks a log record that is also a finding. A command that lists the
+// findings leaves such records out, so that nothing is printed twice.
 const FindingKey = "finding"
 
 // Odd reports something that works otherwise than the plugin's author thinks,

@@ -7,5 +7,5 @@
 //	└─ Daemon.Stop     SIGTERM, and the exit code
 //	Left               the processes that still use a home
 //
-// It knows nothing of what is measured or checked: that is the business of the benchmarks and of the soak, which share it.
+// It measures and checks nothing. The benchmarks and the soak, which share it, do that.
 package drive

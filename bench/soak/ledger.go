@@ -99,7 +99,7 @@ func (l *ledger) excuse(id uint64) bool {
 	return at.id == id && l.deleted[at.session]
 }
 
-// endOf is the id of the end of a session's last turn, 0 where nobody has seen that it is over.
+// endOf returns the id of the event that ended a session's last turn. It returns 0 if no follower has seen that event.
 func (l *ledger) endOf(session, turn string) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

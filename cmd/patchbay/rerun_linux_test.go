@@ -6,7 +6,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
 )
 
-// TestSignalsAgain: one SIGTERM ends a command, whoever the user is and wherever the home lies.
+// TestSignalsAgain runs the test of SIGTERM again as another user, and with a home outside of /tmp.
 func TestSignalsAgain(t *testing.T) {
 	rerun.Tests(t, "TestOneSIGTERMEndsIt")
 }

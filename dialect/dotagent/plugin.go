@@ -119,8 +119,8 @@ func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error 
 func (p *plugin) Info() dialect.Info { return p.manifest.Info }
 
 // Hooks are the plugin's kinds at the points of a job. A plugin that names no
-// kind is whatever the list of a manifest that names it is for, and is asked by
-// nobody else.
+// kind gets it from the manifest list that names the plugin. It is not asked
+// otherwise.
 func (p *plugin) Hooks() []hook.Hook {
 	var hooks []hook.Hook
 	for i := range native {

@@ -12,7 +12,7 @@ type gate struct {
 	mu    sync.Mutex    // protects the fields below
 	calls int           // under way
 	shut  chan struct{} // closed when the gate opens again; nil: it is open
-	quiet chan struct{} // closed when the last call under way ends; nil: nobody waits for that
+	quiet chan struct{} // closed when the last call under way ends; nil if no restart is waiting
 }
 
 // enter waits until the gate is open.

@@ -14,7 +14,7 @@ import (
 // the wait before a restart may have grown, if the plugin has died before.
 const renewTime = 40 * time.Second
 
-// A renewal tells whoever waits for it that a process was opened again, or why not.
+// A renewal is one restart of the process. Its waiters learn whether it worked, or why not.
 type renewal struct {
 	mu     sync.Mutex // protects waiter
 	waiter chan error // nil: nobody waits
