@@ -57,8 +57,11 @@ var leaves = map[string]struct {
 	"internal/session":        {[]string{"internal/engine", "internal/lease", "internal/model"}, "a transcript knows not what runs its turns"},
 	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
 	"internal/journal":        {[]string{"internal/engine", "internal/rawjson"}, "it keeps events, and knows not what they say"},
-	"internal/storage":        {[]string{"internal/rawjson", "internal/engine"}, "it knows keys and values, not who has them"},
+	"internal/storage":        {[]string{"internal/config", "internal/rawjson", "internal/engine"}, "it knows keys and values, not who has them"},
 }
+
+// dialects is the folder of the plugin protocols.
+const dialects = "internal/dialect"
 
 // A bar keeps the folders that match from importing those that are barred. Folders are relative to the module; the root is ".".
 type bar struct {
@@ -68,21 +71,25 @@ type bar struct {
 }
 
 var bars = []bar{
-	{under("dialect"), func(from, to string) bool { return under("dialect")(to) && spoke(from) != spoke(to) && to != "dialect" },
-		"a dialect never knows another: what two share belongs in package dialect"},
-	{under("dialect"), anyOf(".", "adapter", "internal/cli", "internal/daemon", "cmd"),
+	{under(dialects), func(from, to string) bool {
+		return under(dialects)(to) && spoke(dialects, from) != spoke(dialects, to) && to != dialects
+	}, "a dialect never knows another: what two share belongs in package dialect"},
+	{under(dialects), anyOf(".", "adapter", "internal/pluginhost", "internal/cli", "internal/daemon", "cmd"),
 		"a dialect is below the host, and knows not who fires its hooks"},
-	{under("adapter"), func(from, to string) bool { return under("adapter")(to) && spoke(from) != spoke(to) && to != "adapter" },
-		"an adapter never knows another: what two share belongs in package adapter"},
-	{under("adapter"), anyOf(".", "dialect", "internal/cli", "cmd"),
+	{under("adapter"), func(from, to string) bool {
+		return under("adapter")(to) && spoke("adapter", from) != spoke("adapter", to) && to != "adapter"
+	}, "an adapter never knows another: what two share belongs in package adapter"},
+	{under("adapter"), anyOf(".", dialects, "internal/pluginhost", "internal/cli", "cmd"),
 		"an adapter declares the small interface it needs, and the host satisfies it"},
-	{not(anyDir(".", "dialect", "internal/demo", "internal/plugtest")), func(_, to string) bool { return under("dialect")(to) && to != "dialect" },
-		"only the root lists the dialects, by hand"},
-	{anyDir("."), anyOf("adapter", "internal/cli", "internal/daemon", "cmd"),
+	{not(anyDir("internal/pluginhost", dialects, "internal/demo", "internal/plugtest")), func(_, to string) bool { return under(dialects)(to) && to != dialects },
+		"only the host lists the dialects, by hand"},
+	{anyDir(".", "internal/pluginhost"), anyOf("adapter", "internal/cli", "internal/daemon", "cmd"),
 		"the library is below the daemon and the command"},
+	{not(anyDir("examples")), anyOf("."),
+		"the root is for programs that embed Patchbay; inside, everything uses what is behind it"},
 	{under("internal/daemon"), anyOf("internal/cli", "cmd"),
 		"the daemon is below the command"},
-	{under("internal/tui"), anyOf(".", "dialect", "internal/daemon", "internal/cli", "cmd"),
+	{under("internal/tui"), anyOf(".", dialects, "internal/pluginhost", "internal/daemon", "internal/cli", "cmd"),
 		"a screen is given its conversation, and knows not who runs it"},
 	{not(anyDir("cmd")), anyOf("internal/cli", "cmd"),
 		"nothing but main needs the command line"},
@@ -127,7 +134,7 @@ func TestArchitecture(t *testing.T) {
 
 // TestArchitectureNamesRealFolders keeps the rules from outliving what they guard.
 func TestArchitectureNamesRealFolders(t *testing.T) {
-	names := []string{"dialect", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest"}
+	names := []string{dialects, "internal/pluginhost", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest"}
 	for dir := range leaves {
 		names = append(names, dir)
 	}
@@ -151,17 +158,20 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"internal/wire/a.go", `import "` + module + `"`, "internal/wire must not import ."},
 		{"internal/guard/a.go", `import "` + module + `/internal/rawjson"`, "internal/guard must not import internal/rawjson"},
 		{"internal/proc/a.go", `import "` + module + `/internal/guard"`, ""},
-		{"dialect/mine/a.go", `import "` + module + `/dialect/kaged"`, "dialect/mine must not import dialect/kaged"},
-		{"dialect/mine/a.go", `import "` + module + `/dialect"`, ""},
-		{"dialect/mine/a.go", `import "` + module + `/dialect/mine/inner"`, ""},
-		{"dialect/a.go", `import "` + module + `/dialect/mine"`, "dialect must not import dialect/mine"},
-		{"dialect/mine/a.go", `import "` + module + `"`, "dialect/mine must not import ."},
-		{"dialect/mine/a.go", `import "` + module + `/adapter/chat"`, "dialect/mine must not import adapter/chat"},
+		{"internal/dialect/mine/a.go", `import "` + module + `/internal/dialect/kaged"`, "internal/dialect/mine must not import internal/dialect/kaged"},
+		{"internal/dialect/mine/a.go", `import "` + module + `/internal/dialect"`, ""},
+		{"internal/dialect/mine/a.go", `import "` + module + `/internal/dialect/mine/inner"`, ""},
+		{"internal/dialect/a.go", `import "` + module + `/internal/dialect/mine"`, "dialect must not import internal/dialect/mine"},
+		{"internal/dialect/mine/a.go", `import "` + module + `"`, "internal/dialect/mine must not import ."},
+		{"internal/dialect/mine/a.go", `import "` + module + `/adapter/chat"`, "internal/dialect/mine must not import adapter/chat"},
 		{"adapter/chat/a.go", `import "` + module + `/adapter/job"`, "adapter/chat must not import adapter/job"},
 		{"adapter/chat/a.go", `import "` + module + `/hook"`, ""},
 		{"adapter/chat/a.go", `import "` + module + `"`, "adapter/chat must not import ."},
-		{"internal/engine/a.go", `import "` + module + `/dialect/mine"`, "internal/engine must not import dialect/mine"},
-		{"a.go", `import "` + module + `/dialect/mine"`, ""},
+		{"internal/engine/a.go", `import "` + module + `/internal/dialect/mine"`, "internal/engine must not import internal/dialect/mine"},
+		{"a.go", `import "` + module + `/internal/dialect/mine"`, ". must not import internal/dialect/mine"},
+		{"internal/pluginhost/a.go", `import "` + module + `/internal/dialect/mine"`, ""},
+		{"internal/cli/a.go", `import "` + module + `"`, "internal/cli must not import ."},
+		{"examples/embed/a.go", `import "` + module + `"`, ""},
 		{"a.go", `import "` + module + `/internal/daemon"`, ". must not import internal/daemon"},
 		{"internal/daemon/a.go", `import "` + module + `/internal/cli"`, "internal/daemon must not import internal/cli"},
 		{"internal/model/a.go", `import "` + module + `/internal/plugtest"`, "internal/model must not import internal/plugtest"},
@@ -368,8 +378,71 @@ func not(match func(string) bool) func(string) bool {
 	return func(dir string) bool { return !match(dir) }
 }
 
-// spoke is the first two elements of a folder: dialect/mine of dialect/mine/inner.
-func spoke(dir string) string {
-	parts := strings.SplitN(dir, "/", 3)
-	return path.Join(parts[:min(2, len(parts))]...)
+// spoke is the folder below a hub that another lies in: adapter/job of adapter/job/inner.
+func spoke(hub, dir string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(dir, hub+"/"), "/")
+	return path.Join(hub, name)
+}
+
+// heavy are packages of others that a program which embeds Patchbay must not get.
+var heavy = map[string]string{
+	"github.com/nats-io/":       "the engine is a server: 20 MB and half of the build; plugin storage is an interface",
+	"github.com/openai/":        "a model is the agent's affair, not the library's",
+	"github.com/anthropics/":    "a model is the agent's affair, not the library's",
+	"charm.land/":               "a terminal is the command's affair, not the library's",
+	"github.com/charmbracelet/": "a terminal is the command's affair, not the library's",
+	"github.com/spf13/":         "a command line is the program's own",
+	"google.golang.org/grpc":    "nothing here speaks gRPC, and it weighs 10 MB",
+}
+
+// TestTheLibraryIsLight follows the imports of the root through the module: none of them may lead to what is heavy.
+func TestTheLibraryIsLight(t *testing.T) {
+	for _, fault := range tooHeavy(moduleFiles(t)) {
+		t.Error(fault)
+	}
+}
+
+// TestTheLibraryIsLightCanFail plants an import far down.
+func TestTheLibraryIsLightCanFail(t *testing.T) {
+	files := []source{
+		parseSource(t, "a.go", `package p; import "`+module+`/internal/x"`),
+		parseSource(t, "internal/x/a.go", `package x; import "`+module+`/internal/y"`),
+		parseSource(t, "internal/y/a.go", `package y; import "github.com/nats-io/nats.go"`),
+		parseSource(t, "internal/z/a.go", `package z; import "github.com/openai/openai-go"`),
+	}
+	got := tooHeavy(files)
+	if len(got) != 1 || !strings.Contains(got[0], ". → internal/x → internal/y → github.com/nats-io/nats.go") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// tooHeavy lists the ways from the root to a heavy package, as chains of imports.
+func tooHeavy(files []source) []string {
+	imports := make(map[string][]string) // by folder
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			imports[f.dir] = append(imports[f.dir], importPath(spec))
+		}
+	}
+	var out []string
+	seen := map[string]bool{".": true}
+	var walk func(dir, way string)
+	walk = func(dir, way string) {
+		for _, to := range imports[dir] {
+			for prefix, why := range heavy {
+				if strings.HasPrefix(to, prefix) {
+					out = append(out, fmt.Sprintf("%s → %s: %s", way, to, why))
+				}
+			}
+			if next, ok := strings.CutPrefix(to, module+"/"); ok && !seen[next] {
+				seen[next] = true
+				walk(next, way+" → "+next)
+			}
+		}
+	}
+	walk(".", ".")
+	return out
 }

@@ -1,296 +1,79 @@
 package patchbay
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
+	"encoding/json"
+	"time"
 
-	"github.com/patchbay-dev/patchbay/dialect"
-	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
-	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // PluginInfo is one plugin, as `patchbay plugin list --json` prints it.
 type PluginInfo struct {
-	Name        string        `json:"name"`
-	Dialect     string        `json:"dialect"`
-	Version     string        `json:"version"`
-	Description string        `json:"description"`
-	Path        string        `json:"path"`
-	State       dialect.State `json:"state"`
-	Hooks       []string      `json:"hooks"` // the dialect's own names
-	Tools       []string      `json:"tools"` // full names
-	Commands    []string      `json:"commands"`
-	Methods     []string      `json:"methods"`
-	Kinds       []string      `json:"kinds"`
-	Priority    int           `json:"priority"`
-	Pid         *int          `json:"pid"`   // nil: no process
-	Error       *string       `json:"error"` // why it is not ready
+	Name        string   `json:"name"`
+	Dialect     string   `json:"dialect"` // the protocol it speaks
+	Version     string   `json:"version"`
+	Description string   `json:"description"`
+	Path        string   `json:"path"`
+	State       State    `json:"state"`
+	Hooks       []string `json:"hooks"` // the dialect's own names
+	Tools       []string `json:"tools"` // full names, as CallTool takes them
+	Commands    []string `json:"commands"`
+	Methods     []string `json:"methods"`
+	Kinds       []string `json:"kinds"`
+	Priority    int      `json:"priority"` // lower is asked first
+	Pid         *int     `json:"pid"`      // nil: no process
+	Error       *string  `json:"error"`    // why it is not ready
 }
 
-// PluginDetail is all there is to know about one plugin.
-type PluginDetail struct {
-	PluginInfo
-	Author       string       `json:"author"`
-	License      string       `json:"license"`
-	Homepage     string       `json:"homepage"`
-	Protocol     string       `json:"protocol_version"` // of its dialect's protocol; "": it does not say
-	Wiring       []Wire       `json:"wiring"`
-	Knobs        []Knob       `json:"knobs"`
-	ConfigFiles  []string     `json:"config_files"` // where its config comes from; of two values the later file's counts
-	Capabilities []Capability `json:"capabilities"`
-	Mounts       []Mount      `json:"mounts"` // empty where it is not confined, or was not started yet
-	Health       string       `json:"health"`
-	Counters     Counters     `json:"counters"`
+// A State is what became of a plugin.
+type State string
 
-	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
-	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
+// The states.
+const (
+	Ready       State = "ready"
+	Broken      State = "broken"      // it cannot work; Error says why
+	Disabled    State = "disabled"    // by the configuration
+	Skipped     State = "skipped"     // left out by a rule of its dialect
+	Unsupported State = "unsupported" // not for this system
+)
 
-	Problems []dialect.Problem `json:"problems"`
-	Warnings []dialect.Problem `json:"warnings"`
+// A Tool is a function that a plugin offers.
+type Tool struct {
+	Name        string          `json:"name"` // its full name, with the plugin's in it
+	Plugin      string          `json:"plugin"`
+	Dialect     string          `json:"dialect"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
 }
 
-// A Wire is one hook on one point.
-type Wire struct {
-	Hook      string     `json:"hook"`
-	Point     hook.Point `json:"point"`
-	Mode      hook.Mode  `json:"mode"`
-	Priority  int        `json:"priority"`
-	Connected bool       `json:"connected"` // by the configuration, not natively
-	For       string     `json:"for"`       // what it is for, such as a pattern of commands; "": everything
-	OwnMode   string     `json:"own_mode"`  // how its protocol calls what it does; "": it has no word for it
-	TimeoutMS int64      `json:"timeout_ms"`
+// A ToolResult is what a tool call came to.
+type ToolResult struct {
+	Tool    string `json:"tool"`
+	Success bool   `json:"success"`
+	Result  string `json:"result"`
+	Error   string `json:"error"` // set where Success is false
 }
 
-// A Capability is something a plugin declares it needs, and whether the system holds it to that.
-type Capability struct {
-	Capability string `json:"capability"`
-	Status     string `json:"status"` // enforced | partial | not_enforced
-	Reason     string `json:"reason"`
+// A Finding is one thing that is wrong, and how to fix it.
+type Finding struct {
+	Severity string `json:"severity"` // error | warning | info
+	Plugin   string `json:"plugin"`
+	Dialect  string `json:"dialect"`
+	Where    string `json:"where"` // a file, with line and column where they are known
+	Problem  string `json:"problem"`
+	Fix      string `json:"fix"`
 }
 
-// A Mount is a file or directory that a confined plugin sees, with all below it. It sees nothing else.
-type Mount struct {
-	Path    string `json:"path"`
-	Access  string `json:"access"`  // read | execute | write; the last two include the first
-	Because string `json:"because"` // why it is there: a capability, or what it is
+// A Notification is something that a plugin said unasked.
+type Notification struct {
+	Plugin  string          `json:"plugin"`
+	Dialect string          `json:"dialect"`
+	Time    time.Time       `json:"time"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
 }
 
-// System reports whether the mount is one that every confined plugin has.
-func (m Mount) System() bool {
-	return m.Because == sandbox.BecauseSystem || m.Because == sandbox.BecauseDevice
-}
-
-// Counters count what happened to a plugin since the host was opened.
-type Counters struct {
-	Calls                int64 `json:"calls"`
-	Errors               int64 `json:"errors"`
-	Timeouts             int64 `json:"timeouts"`
-	Restarts             int   `json:"restarts"`
-	Notifications        int64 `json:"notifications"`
-	NotificationsDropped int64 `json:"notifications_dropped"`
-}
-
-// Plugins lists every plugin that was found, also those that are not running. It
-// is answered from memory, as [Host.Plugin] and [Host.Counters] are: no plugin is
-// asked for anything.
-func (h *Host) Plugins() []PluginInfo {
-	entries := h.roster().entries
-	out := make([]PluginInfo, 0, len(entries))
-	for _, e := range entries {
-		out = append(out, h.info(e))
-	}
-	return out
-}
-
-// Plugin tells all about one plugin, by its name, or by DIALECT:NAME where two
-// dialects have one of that name.
-func (h *Host) Plugin(name string) (*PluginDetail, error) {
-	e, err := h.find(name)
-	if err != nil {
-		return nil, err
-	}
-	problems, warnings := e.problems()
-	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
-		Health: string(e.state), Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
-	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
-	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
-	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), []dialect.Notification{}
-	if speaker, ok := e.plugin.(dialect.Notifier); ok {
-		d.Notifications = orEmpty(speaker.Notifications())
-	}
-	d.Counters = e.tally.count()
-	if e.plugin != nil {
-		d.Health = e.plugin.Status().Health
-	}
-	return d, nil
-}
-
-// configFiles are the files that have config for a plugin.
-func (h *Host) configFiles(e *entry) []string {
-	files := []string{}
-	user, project := h.setup().given.Load().layers(e.names)
-	for _, l := range []layer{user, project} {
-		if l.table != nil {
-			files = append(files, l.file)
-		}
-	}
-	return files
-}
-
-// Tools lists every tool of the plugins that are ready, by name.
-func (h *Host) Tools() []Tool {
-	byName := h.roster().tools
-	out := make([]Tool, 0, len(byName))
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		tools := byName[name].info.Tools
-		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
-		out = append(out, tools[i])
-	}
-	return out
-}
-
-func (h *Host) info(e *entry) PluginInfo {
-	hooks := e.info.Hooks
-	if e.plugin != nil {
-		hooks = e.plugin.Info().Hooks // as they are now: a plugin may have been reloaded
-	}
-	p := PluginInfo{
-		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
-		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
-		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
-		Priority: e.priority(),
-	}
-	for _, t := range e.info.Tools {
-		p.Tools = append(p.Tools, t.Name)
-	}
-	err := e.err
-	if e.plugin != nil {
-		status := e.plugin.Status()
-		if status.Pid != 0 {
-			p.Pid = &status.Pid
-		}
-		err = cmp.Or(err, status.Err)
-	}
-	if err != nil {
-		text := err.Error()
-		p.Error = &text
-	}
-	return p
-}
-
-// wiring lists where a plugin's hooks are, in the order of the points.
-func (h *Host) wiring(e *entry) []Wire {
-	wires := []Wire{}
-	for _, spec := range hook.Points() {
-		for _, hk := range h.bus.Hooks(spec.Point) {
-			if hk.Counters == &e.tally.Counters {
-				wires = append(wires, Wire{Hook: hk.Name, Point: hk.Point, Mode: spec.Mode, Priority: hk.Priority, Connected: hk.Connected,
-					For: hk.For, OwnMode: hk.OwnMode, TimeoutMS: hk.Timeout.Milliseconds()})
-			}
-		}
-	}
-	return wires
-}
-
-// HookedBy lists the plugins that hook a point, in the order in which they are asked.
-func (h *Host) HookedBy(point hook.Point) []string {
-	var names []string
-	for _, hk := range h.bus.Hooks(point) {
-		if !slices.Contains(names, hk.Plugin) {
-			names = append(names, hk.Plugin)
-		}
-	}
-	return names
-}
-
-// find is the entry of a name; a ready plugin goes before one that is not.
-func (h *Host) find(name string) (*entry, error) {
-	found := h.roster().meant(name)
-	if ready := slices.DeleteFunc(slices.Clone(found), func(e *entry) bool { return e.plugin == nil }); len(ready) > 0 {
-		found = ready
-	}
-	switch {
-	case len(found) == 0:
-		return nil, fmt.Errorf("plugin %s: %w%s", name, ErrNotFound, didYouMean(name, h.names()))
-	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
-		return nil, fmt.Errorf("plugin %s: %s and %s both have one: say %s:%s", name,
-			found[0].found.Dialect, found[1].found.Dialect, found[0].found.Dialect, name)
-	}
-	return found[0], nil
-}
-
-// meant are the plugins that a name means, alone or behind their dialect's. The
-// name of a plugin's place goes before what another calls itself. A name that no
-// plugin has may be that of a file, with its extension.
-func (r *roster) meant(name string) []*entry {
-	owners := r.those(func(e *entry) bool { return e.names.placed(name) })
-	if owners != nil || !r.closed && len(r.names.placed(name)) > 0 {
-		return owners
-	}
-	if found := r.those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
-		return found
-	}
-	return r.those(func(e *entry) bool {
-		file := filepath.Base(e.found.Path)
-		return file == name || e.found.Dialect+":"+file == name
-	})
-}
-
-func (r *roster) those(match func(*entry) bool) []*entry {
-	var found []*entry
-	for _, e := range r.entries {
-		if match(e) {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-func (h *Host) names() []string {
-	var names []string
-	for _, e := range h.roster().entries {
-		names = append(names, e.info.Name, e.names.place)
-	}
-	return names
-}
-
-func (h *Host) noTool(name string) error {
-	return fmt.Errorf("tool %s: %w%s", name, ErrNotFound, didYouMean(name, slices.Sorted(maps.Keys(h.roster().tools))))
-}
-
-// didYouMean ends a "not found" with the name that was probably meant.
-func didYouMean(name string, known []string) string {
-	if near := nearest.Word(name, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// A PluginCount is what happened to one plugin since the host was opened.
-type PluginCount struct {
-	Plugin  string
-	Dialect string
-	Counters
-}
-
-// Counters are the counters of every plugin that is running.
-func (h *Host) Counters() []PluginCount {
-	var counts []PluginCount
-	for _, e := range h.roster().entries {
-		if e.plugin != nil {
-			counts = append(counts, PluginCount{e.info.Name, e.found.Dialect, e.tally.count()})
-		}
-	}
-	return counts
+func pluginInfo(p pluginhost.PluginInfo) PluginInfo {
+	return PluginInfo{Name: p.Name, Dialect: p.Dialect, Version: p.Version, Description: p.Description, Path: p.Path, State: State(p.State),
+		Hooks: p.Hooks, Tools: p.Tools, Commands: p.Commands, Methods: p.Methods, Kinds: p.Kinds, Priority: p.Priority, Pid: p.Pid, Error: p.Error}
 }

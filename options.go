@@ -1,210 +1,71 @@
 package patchbay
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
-	"sync/atomic"
-	"time"
 
-	"github.com/patchbay-dev/patchbay/dialect"
-	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/sandbox"
-	"github.com/patchbay-dev/patchbay/internal/storage"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// Version is what Patchbay tells plugins and users it is.
-const Version = "0.1.0"
-
-// Options say how a host is opened. The zero value, and nil, read the
-// configuration file and search the default places.
+// Options say how a host is opened. The zero value, and nil, read the user's
+// configuration file and search the places where plugins live.
 type Options struct {
 	// Logger gets what plugins write to stderr and what is odd about them. Nil discards it.
 	Logger *slog.Logger
-	// ConfigFile replaces the default configuration file. It must exist.
-	ConfigFile string
+	// Dir is the working directory of the host's work, and of its plugins. Empty: the process's own.
+	Dir string
 	// Environ replaces os.Environ: where to search, and what plugins may see of it.
 	Environ []string
-	// Dir is the working directory of the host's work. Empty: the process's own.
-	Dir string
+	// ConfigFile replaces the user's configuration file. It must exist.
+	ConfigFile string
 	// Paths are plugins to open beside those that are found.
 	Paths []string
-	// NoSearch opens Paths alone.
-	NoSearch bool
-	// NoStart finds plugins and starts none: for those who want to know what there is, or to configure it.
-	NoStart bool
-	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May be nil.
-	OnNotification func(Notification)
-	// Dialects limits the protocols by name. Nil: all.
+	// Dialects limits the protocols, by name: see [Dialects]. Nil: all.
 	Dialects []string
-	// Storage is where plugins keep what they store, by a name that no two of them
-	// have, each within its quota. Nil: in the engine that the configuration means.
-	Storage func(plugin string, quota StorageQuota) dialect.Storage
-	// Needs, where it is not nil, is asked before a plugin is started. One that
-	// is not needed is not opened and not listed.
-	Needs func(Candidate) bool
-
-	system *sandbox.System // what can be enforced here; nil: found out. For tests
+	// Storage is where plugins keep what they store: for each a place of its own,
+	// within a quota. The name is one that no two plugins have. Nil: plugins are told
+	// that there is no storage.
+	Storage func(plugin string, quota StorageQuota) Storage
+	// OnNotification is told what plugins say unasked. It must return at once. May be nil.
+	OnNotification func(Notification)
 }
 
-// A Notification is something that a plugin said unasked.
-type Notification struct {
-	Plugin  string `json:"plugin"`
-	Dialect string `json:"dialect"`
-	dialect.Notification
+// Storage keeps the values of one plugin. When Put and Delete return nil, the
+// change is kept. All methods are safe for concurrent use.
+type Storage interface {
+	Get(ctx context.Context, key string) (value json.RawMessage, ok bool, err error)
+	Put(ctx context.Context, key string, value json.RawMessage) error
+	Delete(ctx context.Context, key string) error
+	// List returns the keys that begin with prefix, in order.
+	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// A StorageQuota bounds what one plugin stores. Zero values stand for the defaults.
-type StorageQuota = storage.Quota
-
-// A Candidate is a plugin that was found and not yet started.
-type Candidate struct {
-	Name     string // as far as it is known: a scaffold plugin's file name
-	Place    string // the name of its directory or file
-	Dialect  string
-	Path     string
-	Points   []hook.Point // where it may be asked: natively, and by connections
-	Known    bool         // whether the lists below are known before the plugin runs
-	Hooks    []string     // the dialect's own names
-	Tools    []string
-	Methods  []string
-	Commands []string
+// A StorageQuota bounds what one plugin stores.
+type StorageQuota struct {
+	Bytes int64 // of all keys and values together; 0: 64 MiB
+	Keys  int   // 0: 10,000
 }
 
-// setup is what Open works with: the options, made whole.
-type setup struct {
-	Options
-	env         dialect.Env
-	dirs        config.Dirs
-	config      *config.Config
-	secrets     *config.Secrets
-	given       atomic.Pointer[given] // the config of plugins
-	projectRoot string
-	dialects    []dialect.Dialect // all of them: one value each for the life of the host
-}
-
-func (o *Options) setup() (*setup, error) {
-	s := &setup{dialects: dialects()}
-	if o != nil {
-		s.Options = *o
+// inner are the options in the words of the host's inside.
+func (o *Options) inner() *pluginhost.Options {
+	if o == nil {
+		return nil
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
-	if s.Environ == nil {
-		s.Environ = os.Environ()
-	}
-	s.env = dialect.Env{Vars: s.Environ}
-	if err := s.place(); err != nil {
-		return nil, err
-	}
-	return s, s.load()
-}
-
-// place finds the working directory and the project around it.
-func (s *setup) place() (err error) {
-	if s.Dir == "" {
-		if s.Dir, err = os.Getwd(); err != nil {
-			return fmt.Errorf("working directory: %w", err)
+	inner := &pluginhost.Options{Logger: o.Logger, Dir: o.Dir, Environ: o.Environ, ConfigFile: o.ConfigFile, Paths: o.Paths, Dialects: o.Dialects}
+	if o.Storage != nil {
+		inner.Storage = func(plugin string, quota dialect.StorageQuota) dialect.Storage {
+			return o.Storage(plugin, StorageQuota(quota))
 		}
 	}
-	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
-		return fmt.Errorf("working directory: %w", err)
-	}
-	s.projectRoot = ProjectRoot(s.Dir)
-	return nil
-}
-
-// load reads the configuration and the secrets.
-func (s *setup) load() (err error) {
-	if s.dirs, err = config.Locate(s.env.Get, runtime.GOOS); err != nil {
-		return err
-	}
-	if s.ConfigFile != "" {
-		if _, err := os.Stat(s.ConfigFile); err != nil {
-			return fmt.Errorf("config file: %w", err)
-		}
-		s.dirs.ConfigFile = s.ConfigFile
-	}
-	if s.config, err = config.Load(s.dirs.ConfigFile); err != nil {
-		return err
-	}
-	if s.secrets, err = config.LoadSecrets(s.dirs.SecretsFile); err != nil {
-		return err
-	}
-	g, err := s.loadGiven(s.config)
-	s.given.Store(g)
-	return err
-}
-
-// settings are the configuration's words on one plugin, as a dialect wants them.
-func (s *setup) settings(b bearer, all census) (dialect.Settings, error) {
-	own := s.sections(b, all)
-	out := dialect.Settings{
-		Timeout:     first(own, func(p config.Plugin) time.Duration { return p.Timeout }),
-		ToolTimeout: first(own, func(p config.Plugin) time.Duration { return p.ToolTimeout }),
-		Standby:     first(own, func(p config.Plugin) int { return p.Standby }),
-		Env:         own.env(),
-	}
-	var err error
-	if out.Config, err = s.given.Load().config(b); err != nil {
-		return out, err
-	}
-	if table := s.systemConfig(b, all); table != nil {
-		if out.SystemConfig, err = json.Marshal(table); err != nil {
-			return out, fmt.Errorf("secrets of plugin %s: %w", b.place, err)
+	if o.OnNotification != nil {
+		inner.OnNotification = func(n pluginhost.Notification) {
+			o.OnNotification(Notification{Plugin: n.Plugin, Dialect: n.Dialect, Time: n.Time, Method: n.Method, Params: n.Params})
 		}
 	}
-	return out, nil
+	return inner
 }
 
-// ErrNoDialect is returned for a dialect that Patchbay does not speak.
-var ErrNoDialect = errors.New("no such dialect")
-
-// names are the dialects of a whole search.
-func (s *setup) names() []string {
-	if s.Dialects != nil {
-		return s.Dialects
-	}
-	return Dialects()
-}
-
-// Dialects lists the protocols that Patchbay speaks.
-func Dialects() []string {
-	var names []string
-	for _, d := range dialects() {
-		names = append(names, d.Name())
-	}
-	return names
-}
-
-// Places lists where plugins are looked for in this environment.
-func Places(environ []string) []dialect.Place {
-	var places []dialect.Place
-	for _, d := range dialects() {
-		places = append(places, d.Places(dialect.Env{Vars: environ})...)
-	}
-	return places
-}
-
-// chosen are the dialects the options ask for.
-func (s *setup) chosen() ([]dialect.Dialect, error) {
-	if s.Dialects == nil {
-		return s.dialects, nil
-	}
-	for _, name := range s.Dialects {
-		if !slices.Contains(Dialects(), name) {
-			return nil, fmt.Errorf("%w: %q; there are %s", ErrNoDialect, name, strings.Join(Dialects(), ", "))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(s.dialects), func(d dialect.Dialect) bool {
-		return !slices.Contains(s.Dialects, d.Name())
-	}), nil
-}
+// Dialects lists the plugin protocols that Patchbay speaks.
+func Dialects() []string { return pluginhost.Dialects() }

@@ -1,369 +1,112 @@
 package patchbay
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
-	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// ErrClosed is returned by calls to a host that was closed.
-var ErrClosed = errors.New("the host is closed")
+// Version is what Patchbay tells plugins and users it is.
+const Version = pluginhost.Version
 
-// ErrNotFound is returned for a plugin, tool or method that is not there.
-var ErrNotFound = errors.New("not found")
-
-// A ToolResult is what a tool call came to.
-type ToolResult = dialect.ToolResult
-
-// A Tool is a function that a plugin offers.
-type Tool = dialect.Tool
+// Errors to look for with [errors.Is].
+var (
+	ErrClosed    = pluginhost.ErrClosed    // the host was closed
+	ErrNotFound  = pluginhost.ErrNotFound  // there is no such plugin, tool or method
+	ErrNoDialect = pluginhost.ErrNoDialect // Patchbay does not speak that protocol
+)
 
 // A Host is a set of running plugins. It is safe for concurrent use.
 type Host struct {
-	current atomic.Pointer[setup] // what the host works with; [Host.Reload] replaces it
-	procs   *proc.Group
-	keeper  *keeper
-	tallies *tallies
-	guest   bool // processes and storage are another host's, which ends them
-	bus     hook.Bus
-	plugins atomic.Pointer[roster]   // nil until the hooks are on the bus
-	found   atomic.Pointer[[]string] // where the plugins are that were found last
-	turning sync.Mutex               // held while the roster is replaced, by Refresh and Close
-	wireMu  sync.Mutex               // held while its hooks are put on the bus
-	warned  map[string]bool          // what was logged about names; protected by turning
-	retired chan struct{}            // closed when the plugins of the last roster that was replaced are; protected by turning
-
-	retiring sync.WaitGroup // rosters that wait for their last event
-
-	renewals renewals
-
-	system func() *sandbox.System // what can be enforced here; found out when it is first asked
-
-	closing sync.Once
-	closed  chan struct{} // closed when Close begins
-}
-
-// A roster is the plugins of a host at one moment. Once in use it is not
-// changed: [Host.Refresh] puts another in its place.
-type roster struct {
-	entries []*entry          // every plugin that was found and is needed, in order
-	names   census            // of all that were found
-	closed  bool              // nobody but the entries is meant by a name: the caller named each of them
-	tools   map[string]*entry // by the tool's full name
-	kept    []keptEntry       // those of the entries that go on as they were, because their new files do not work
-
-	uses    atomic.Int64  // events and calls under way that began with it
-	retired atomic.Bool   // another one has taken its place
-	idle    chan struct{} // has room for one: told when uses has come to zero, once it is retired
-}
-
-// An entry is one plugin that was found, and what became of it.
-type entry struct {
-	found    dialect.Found
-	names    bearer
-	own      sections // what the configuration says about it
-	dialect  dialect.Dialect
-	settings dialect.Settings
-	plugin   dialect.Plugin // nil unless ready
-	absent   dialect.Wiring // its hooks, all of which fail, where it is broken and they are known all the same
-	info     dialect.Info   // as declared, then as opened
-	state    dialect.State
-	err      error // why it is not ready
-	leftOut  bool  // the log says so
-	named    bool  // by the caller, with a path: a search does not find it
-	stamp    stamp // of its files, when it was opened
-	tally    *tally
-	policy   *policy       // what it is held to; nil: nothing
-	limits   config.Limits // what it was started with
-	alone    bool          // no other plugin's place has the same name
-	denials  denials       // what its sandbox refused it
-	odd      oddities      // what was found odd about it once it ran
-	mounts   mounts        // what it sees of the file system
+	host *pluginhost.Host
 }
 
 // Open finds plugins, starts them and returns when all are ready or have
 // failed. A plugin that fails is no error: [Host.Plugins] has it, with the
-// reason. The context bounds the opening, not the host's life.
+// reason. The context bounds the opening, not the host's life. Nil options read
+// the user's configuration file and search the places where plugins live.
 func Open(ctx context.Context, opts *Options) (*Host, error) {
-	s, err := opts.setup()
+	h, err := pluginhost.Open(ctx, opts.inner())
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{procs: proc.NewGroup(s.Logger), keeper: newKeeper(s), tallies: &tallies{},
-		closed: make(chan struct{}), warned: make(map[string]bool)}
-	h.current.Store(s)
-	h.system = sync.OnceValue(func() *sandbox.System {
-		found := s.system
-		if found == nil {
-			found = sandbox.Probe(context.Background(), h.procs)
-		}
-		here := *found
-		here.Token = !s.config.Server.Token.Empty()
-		return &here
-	})
-	if err := h.refresh(ctx, s.names()); err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
-	return h, nil
+	return &Host{host: h}, nil
 }
 
-// setup is what the host works with now.
-func (h *Host) setup() *setup { return h.current.Load() }
-
-// roster is who is there now; nobody, before the host is open.
-func (h *Host) roster() *roster {
-	if r := h.plugins.Load(); r != nil {
-		return r
-	}
-	return &roster{}
-}
+// Close ends every plugin in its protocol's way, all at once, and returns when
+// no process of the host is left. It may be called more than once.
+func (h *Host) Close() error { return h.host.Close() }
 
 // Fire takes one event through the plugins that hook its point. The payload is
-// anything that encodes to a JSON object; a json.RawMessage passes through, and is
-// not to be changed afterwards; nil is an empty object.
+// anything that encodes to a JSON object. A json.RawMessage passes through, and
+// is not to be changed afterwards. Nil is an empty object.
 //
 // A refusal is data, not an error: look at the outcome's Verdict. The error is
 // not nil where the point does not exist, the payload is no object, the context
-// ended, or a plugin failed whose failure aborts the event; the verdict is then
+// ended, or a plugin failed whose failure aborts the event. The verdict is then
 // [hook.Deny], so that a caller who only looks at the verdict stays safe.
 func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error) {
-	if h.isClosed() {
-		return nil, ErrClosed
-	}
-	raw, err := encode(payload)
-	if err != nil {
-		return nil, fmt.Errorf("%s: payload: %w", point, err)
-	}
-	if point == hook.TurnBegin {
-		h.lookAgain(ctx)
-	}
-	defer h.enter().leave()
-	out, err := h.bus.Fire(ctx, point, raw)
-	if out != nil && ctx.Err() == nil { // the failures of a caller who gave up are its own doing
-		h.tell(out)
-	}
-	return out, err
+	return h.host.Fire(ctx, point, payload)
 }
 
-// lookAgain lets plugins look at their files before a turn begins.
-func (h *Host) lookAgain(ctx context.Context) {
-	for _, e := range h.roster().entries {
-		if p, ok := e.plugin.(dialect.Refresher); ok {
-			p.Refresh(ctx)
-		}
-	}
-}
+// Wants tells whether any plugin would be asked at point with this payload.
+func (h *Host) Wants(point hook.Point, payload any) bool { return h.host.Wants(point, payload) }
 
-// Wants tells whether any plugin would be asked at point with this payload. A
-// host need not gather what nobody looks at.
-func (h *Host) Wants(point hook.Point, payload any) bool {
-	raw, err := encode(payload)
-	return err == nil && h.bus.Wants(point, raw)
-}
-
-// Alters tells whether a plugin takes part at point, by what ctx says (see
-// [hook.WithChoice]), that can change what becomes of the event. Plugins that are
-// only told of it, such as a connected dotagent sink, do not count. A host that
-// shows things as they come must hold back what such a plugin is still to see.
-func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus.Alters(ctx, point) }
-
-// Listens tells whether any plugin is asked at point at all, whatever the payload. It costs nothing where the payload is a long
-// one.
-func (h *Host) Listens(ctx context.Context, point hook.Point) bool { return h.bus.Listens(ctx, point) }
+// Alters tells whether a plugin takes part at point that can change what becomes
+// of the event. A program that shows things as they come must hold back what
+// such a plugin is still to see.
+func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.host.Alters(ctx, point) }
 
 // CallTool calls a plugin's tool by its full name. The arguments are anything
 // that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
 // is a result with Success false; the error is for calls that had no answer.
 func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult, error) {
-	if h.isClosed() {
-		return nil, ErrClosed
-	}
-	r := h.enter()
-	defer r.leave()
-	e := r.tools[name]
-	if e == nil {
-		return nil, h.noTool(name)
-	}
-	raw, err := encodeObject(args)
-	if err != nil {
-		return nil, fmt.Errorf("tool %s: arguments: %w", name, err)
-	}
-	caller := e.plugin.(dialect.ToolCaller) // wire saw to that
-	result, err := hook.Do(ctx, e.call(name), func(ctx context.Context) (ToolResult, error) {
-		return caller.CallTool(ctx, name, raw)
-	})
+	result, err := h.host.CallTool(ctx, name, args)
 	if err != nil {
 		return nil, err
 	}
-	return &result, nil
+	return (*ToolResult)(result), nil
 }
 
 // CallMethod calls one of a plugin's own JSON-RPC methods.
 func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any) (json.RawMessage, error) {
-	if h.isClosed() {
-		return nil, ErrClosed
-	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
-	if err != nil {
-		return nil, err
-	}
-	if e.plugin == nil {
-		return nil, e.unavailable()
-	}
-	caller, ok := e.plugin.(dialect.MethodCaller)
-	if !ok {
-		return nil, fmt.Errorf("plugin %s: method %s: %w: %s plugins have no methods of their own", e.info.Name, method, ErrNotFound, e.found.Dialect)
-	}
-	raw, err := encodeObject(params)
-	if err != nil {
-		return nil, fmt.Errorf("plugin %s: %s: params: %w", plugin, method, err)
-	}
-	return hook.Do(ctx, e.call(method), func(ctx context.Context) (json.RawMessage, error) {
-		return caller.CallMethod(ctx, method, raw)
-	})
+	return h.host.CallMethod(ctx, plugin, method, params)
 }
 
-// CheckConfig tells what is wrong with a configuration for a plugin, without
-// using it. A plugin that cannot tell takes anything.
-func (h *Host) CheckConfig(ctx context.Context, plugin string, config json.RawMessage) error {
-	if h.isClosed() {
-		return ErrClosed
+// Plugins lists every plugin that was found, also those that do not run. It asks
+// no plugin for anything.
+func (h *Host) Plugins() []PluginInfo {
+	found := h.host.Plugins()
+	list := make([]PluginInfo, len(found))
+	for i, p := range found {
+		list[i] = pluginInfo(p)
 	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
-	if err != nil {
-		return err
-	}
-	if e.plugin == nil {
-		return e.unavailable()
-	}
-	if checker, ok := e.plugin.(dialect.ConfigChecker); ok {
-		return checker.CheckConfig(ctx, config)
-	}
-	return nil
+	return list
 }
 
-// A Command is one run of a plugin's own command.
-type Command = dialect.Command
-
-// RunCommand runs one of a plugin's own commands, its arguments untouched, its
-// output passed on as it comes. It has no deadline but the context's. The code
-// is the plugin's exit code.
-func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code int, err error) {
-	if h.isClosed() {
-		return 0, ErrClosed
+// Tools lists every tool of the plugins that are ready, by name.
+func (h *Host) Tools() []Tool {
+	found := h.host.Tools()
+	list := make([]Tool, len(found))
+	for i, t := range found {
+		list[i] = Tool(t)
 	}
-	defer h.enter().leave()
-	e, err := h.find(plugin)
-	if err != nil {
-		return 0, err
-	}
-	if e.plugin == nil {
-		return 0, e.unavailable()
-	}
-	commander, ok := e.plugin.(dialect.Commander)
-	if !ok || !slices.Contains(e.info.Commands, c.Name) {
-		return 0, fmt.Errorf("plugin %s: command %s: %w%s", plugin, c.Name, ErrNotFound, didYouMean(c.Name, e.info.Commands))
-	}
-	call := e.call(c.Name)
-	call.Timeout = 0
-	return hook.Do(ctx, call, func(ctx context.Context) (int, error) { return commander.RunCommand(ctx, c) })
+	return list
 }
 
-// Close ends every plugin in its protocol's way, all at once, and returns when
-// no process of the host is left. It may be called more than once.
-func (h *Host) Close() error {
-	var err error
-	h.closing.Do(func() {
-		close(h.closed)
-		h.renewals.all.Wait() // each ends when the host is closed
-		h.turning.Lock()      // a refresh under way ends first, so that nobody is left out
-		defer h.turning.Unlock()
-		h.retiring.Wait() // they no longer wait for events
-		err = h.shutdown()
-	})
-	return err
+// Findings lists everything that is known to be wrong with the plugins, and how
+// to fix it. It asks no plugin for anything.
+func (h *Host) Findings() []Finding {
+	found := h.host.Doctor()
+	list := make([]Finding, len(found))
+	for i, f := range found {
+		list[i] = Finding{Severity: string(f.Severity), Plugin: f.Plugin, Dialect: f.Dialect, Where: f.Where, Problem: f.Problem, Fix: f.Fix}
+	}
+	return list
 }
 
-func (h *Host) shutdown() error {
-	entries := h.roster().entries
-	errs := make([]error, len(entries), len(entries)+2) // each goroutine owns one element
-	var farewells sync.WaitGroup
-	for i, e := range entries {
-		if e.plugin != nil {
-			farewells.Go(func() { errs[i] = e.end() })
-		}
-	}
-	farewells.Wait()
-	if !h.guest {
-		errs = append(errs, h.procs.Close(), h.keeper.close())
-	}
-	return errors.Join(errs...)
-}
-
-// end closes a plugin. It has no caller's context: a caller that is cancelled must not cut short a plugin's last write. Each dialect
-// bounds its own farewell.
-func (e *entry) end() error {
-	e.tally.leave(e.plugin)
-	return e.plugin.Close(context.Background())
-}
-
-func (h *Host) isClosed() bool {
-	select {
-	case <-h.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// call names a tool or method call for the one place that makes them.
-func (e *entry) call(name string) *hook.Call {
-	return &hook.Call{Plugin: e.info.Name, Dialect: e.found.Dialect, Name: name,
-		Timeout: cmp.Or(e.settings.ToolTimeout, dialect.DefaultToolTimeout), Counters: &e.tally.Counters}
-}
-
-// encode turns what a caller gave into JSON without escaping what need not be.
-func encode(v any) (json.RawMessage, error) {
-	switch v := v.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		return v, nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(b.Bytes()), nil
-}
-
-// encodeObject is encode for arguments: nothing at all is an empty object, and
-// anything but an object is an error.
-func encodeObject(v any) (json.RawMessage, error) {
-	raw, err := encode(v)
-	if err != nil || len(raw) == 0 {
-		return json.RawMessage("{}"), err
-	}
-	object, err := rawjson.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	return object.JSON(), nil
-}
+// Refresh looks for plugins again: new ones are started, and those that are gone
+// are closed. Events under way come to their end with the plugins they began with.
+func (h *Host) Refresh(ctx context.Context) error { return h.host.Refresh(ctx) }

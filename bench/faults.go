@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // The section "faults" asks what a plugin's neighbour notices of its misbehaviour. One host has two plugins, an echo and a
@@ -158,7 +158,7 @@ func (n *neighbourhood) misbehave(ctx, enough context.Context) error {
 	defer pause.Stop()
 	for enough.Err() == nil {
 		_, err := n.host.CallTool(ctx, "plugin_culprit_misbehave", nil)
-		if errors.Is(err, patchbay.ErrNotFound) {
+		if errors.Is(err, pluginhost.ErrNotFound) {
 			return err
 		}
 		<-pause.C

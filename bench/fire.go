@@ -8,15 +8,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // fire is the whole of Patchbay as an embedding program sees it: an event fired at a point, translated
 // into the scaffold dialect's hook, sent over the wire, the reply translated back, traced.
 type fire struct {
 	dir  string
-	host *patchbay.Host
+	host *pluginhost.Host
 }
 
 func newFire() Contestant { return &fire{} }
@@ -51,8 +51,8 @@ func (f *fire) Close() error {
 }
 
 // openHost opens a host on the n scaffold plugins under dir, and on nothing else of this machine's.
-func openHost(ctx context.Context, dir string, n int) (*patchbay.Host, error) {
-	host, err := patchbay.Open(ctx, &patchbay.Options{Environ: lonely(dir), Dir: dir})
+func openHost(ctx context.Context, dir string, n int) (*pluginhost.Host, error) {
+	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: lonely(dir), Dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func lonely(dir string) []string {
 }
 
 // allReady wants exactly n plugins, all running.
-func allReady(plugins []patchbay.PluginInfo, n int) error {
+func allReady(plugins []pluginhost.PluginInfo, n int) error {
 	for _, p := range plugins {
 		if p.Error != nil {
 			return fmt.Errorf("plugin %s is %s: %.200q", p.Name, p.State, *p.Error)

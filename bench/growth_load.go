@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/bench/drive"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -174,7 +174,7 @@ func measureTurnLoad(ctx context.Context, e effort) ([]Series, error) {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		core, err := daemon.Open(ctx, daemon.Options{Host: patchbay.Options{Environ: lonely(dir), Dir: dir}})
+		core, err := daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: lonely(dir), Dir: dir}})
 		if err != nil {
 			return nil, err
 		}

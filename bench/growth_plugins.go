@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
@@ -109,7 +109,7 @@ func bareTurn(pipes []*bare) turn {
 	}
 }
 
-func kagedHost(ctx context.Context, n int) (*patchbay.Host, func() error, error) {
+func kagedHost(ctx context.Context, n int) (*pluginhost.Host, func() error, error) {
 	dir, err := os.MkdirTemp("", "bench-kaged-")
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func kagedHost(ctx context.Context, n int) (*patchbay.Host, func() error, error)
 }
 
 // kagedTurn fires events, and checks that every plugin was asked.
-func kagedTurn(host *patchbay.Host, n int) turn {
+func kagedTurn(host *pluginhost.Host, n int) turn {
 	payload := json.RawMessage(`{"session_id":"ses_1","working_dir":"/tmp"}`)
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, 20)
@@ -147,7 +147,7 @@ func kagedTurn(host *patchbay.Host, n int) turn {
 // A watched is a host with a plugin that sees every reply of the model, and leaves it as it is.
 type watchedHost struct {
 	dir  string
-	host *patchbay.Host
+	host *pluginhost.Host
 }
 
 func openWatched(ctx context.Context) (*watchedHost, error) {

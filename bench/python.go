@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // namePython is the one series of the python section.
@@ -25,7 +25,7 @@ async def look(ctx, text):
 // plugins share, run there as a coroutine, and back.
 type pythonFire struct {
 	dir  string
-	host *patchbay.Host
+	host *pluginhost.Host
 }
 
 func (p *pythonFire) Name() string { return namePython }

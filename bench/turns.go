@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -48,7 +48,7 @@ func openAgency(ctx context.Context) (*agency, error) {
 	if err := scaffoldHome(filepath.Join(dir, "scaffold"), turnPlugins); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.core, err = daemon.Open(ctx, daemon.Options{Host: patchbay.Options{Environ: lonely(dir), Dir: dir}}); err != nil {
+	if a.core, err = daemon.Open(ctx, daemon.Options{Host: pluginhost.Options{Environ: lonely(dir), Dir: dir}}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if err := allReady(a.core.Host.Plugins(), turnPlugins); err != nil {

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // install copies an example plugin to where its dialect looks, as its header says, and opens a host that finds it.
-func install(t *testing.T, plugin, folder string, needs ...string) *patchbay.Host {
+func install(t *testing.T, plugin, folder string, needs ...string) *pluginhost.Host {
 	t.Helper()
 	for _, tool := range needs {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -34,8 +34,8 @@ func install(t *testing.T, plugin, folder string, needs ...string) *patchbay.Hos
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir()) // plugins of these dialects work where the host does
-	host, err := patchbay.Open(t.Context(), &patchbay.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
-		Needs: func(c patchbay.Candidate) bool { return c.Path == path }})
+	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
+		Needs: func(c pluginhost.Candidate) bool { return c.Path == path }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func install(t *testing.T, plugin, folder string, needs ...string) *patchbay.Hos
 }
 
 // fire takes a payload through the plugin, and decodes what comes back.
-func fire(ctx context.Context, t *testing.T, host *patchbay.Host, point hook.Point, payload map[string]any) map[string]any {
+func fire(ctx context.Context, t *testing.T, host *pluginhost.Host, point hook.Point, payload map[string]any) map[string]any {
 	t.Helper()
 	out, err := host.Fire(ctx, point, payload)
 	if err != nil {

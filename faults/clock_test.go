@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -25,18 +25,18 @@ import (
 // time into a wall's alone. So the code that times plugins is searched for these, and what is found must be known.
 
 // timed are the folders whose code times plugins, and what is below them.
-var timed = []string{"hook", "dialect", "internal/proc", "internal/wire", "internal/guard"}
+var timed = []string{"hook", "internal/dialect", "internal/proc", "internal/wire", "internal/guard"}
 
 // toWall are the methods and functions of package time that leave the monotonic reading behind.
 var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Local", "Round", "Truncate", "ModTime"}
 
 // known are the places that may, by file and name.
 var known = map[string]string{
-	"dialect/kaged/notifications.go UTC":   "a timestamp for people, never compared",
-	"dialect/mine/plugin.go UTC":           "a timestamp for the plugin to read, never compared",
-	"dialect/mine/translate.go UTC":        "the same, out of a payload",
-	"dialect/dotagent/call.go Truncate":    "of a duration, for an error's text",
-	"dialect/python/refresh.go ModTime":    "compared for equality alone: a file of yesterday is another file too",
+	"internal/dialect/kaged/notifications.go UTC":   "a timestamp for people, never compared",
+	"internal/dialect/mine/plugin.go UTC":           "a timestamp for the plugin to read, never compared",
+	"internal/dialect/mine/translate.go UTC":        "the same, out of a payload",
+	"internal/dialect/dotagent/call.go Truncate":    "of a duration, for an error's text",
+	"internal/dialect/python/refresh.go ModTime":    "compared for equality alone: a file of yesterday is another file too",
 	"internal/proc/shim.go ModTime":        "the same",
 	"internal/proc/interpreter.go ModTime": "the same",
 	"internal/proc/content.go ModTime":     "the same",

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -114,7 +114,7 @@ func closeEngine(t *testing.T, e *engine.Engine) {
 func TestAFullDiskKeepsTheOldCode(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	disk := plugtest.SmallDisk(t, "1m")
-	host, err := patchbay.Open(t.Context(), &patchbay.Options{Dir: disk, Dialects: []string{plugtest.Python},
+	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Dir: disk, Dialects: []string{plugtest.Python},
 		Environ: []string{"HOME=" + disk, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -49,7 +49,7 @@ type play struct {
 	plugin  string // the culprit's name
 	home    string
 	log     *plugtest.Log
-	host    *patchbay.Host
+	host    *pluginhost.Host
 }
 
 // start opens a host with the culprit, a fellow and the neighbour.
@@ -84,7 +84,7 @@ func (p *play) configure() {
 }
 
 func (p *play) open() {
-	host, err := patchbay.Open(p.Context(), &patchbay.Options{
+	host, err := pluginhost.Open(p.Context(), &pluginhost.Options{
 		Dir: p.home, Logger: slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		Environ: []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}})
 	if err != nil {
@@ -220,7 +220,7 @@ func stepErr(s *hook.Step) error {
 }
 
 // info is what the host tells of the culprit.
-func (p *play) info() patchbay.PluginInfo {
+func (p *play) info() pluginhost.PluginInfo {
 	p.Helper()
 	for _, i := range p.host.Plugins() {
 		if i.Dialect == p.dialect && strings.Contains(i.Name, p.plugin) { // a scaffold plugin's file has a longer name
@@ -228,7 +228,7 @@ func (p *play) info() patchbay.PluginInfo {
 		}
 	}
 	p.Fatalf("the host does not know of %s", p.plugin)
-	return patchbay.PluginInfo{}
+	return pluginhost.PluginInfo{}
 }
 
 // left wants the culprit to be left out, with the reason, and logged so.
@@ -258,7 +258,7 @@ func (p *play) close() {
 	for _, left := range survivors(p, p.home, record.Pids) {
 		p.Errorf("a process is left: %s", left)
 	}
-	if _, err := p.host.Fire(context.Background(), p.point, nil); !errors.Is(err, patchbay.ErrClosed) {
+	if _, err := p.host.Fire(context.Background(), p.point, nil); !errors.Is(err, pluginhost.ErrClosed) {
 		p.Errorf("the closed host fires: %v", err)
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/notify"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -136,7 +136,7 @@ func (r *rig) open() {
 	env := []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "DOTAGENT_PLUGIN_PATH=" + filepath.Join(r.home, "plugins"), "MARK=" + r.home}
 	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(r.home, "engine")})
 	must(t, err)
-	host, err := patchbay.Open(t.Context(), &patchbay.Options{Environ: env, Dir: r.home, Logger: log, Dialects: []string{"dotagent"}})
+	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: env, Dir: r.home, Logger: log, Dialects: []string{"dotagent"}})
 	must(t, err)
 	procs := proc.NewGroup(log)
 	r.loaded = job.LoadDirs([]string{filepath.Join(r.home, "agents")})

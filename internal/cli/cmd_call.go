@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -53,7 +53,7 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 	if err != nil {
 		return err
 	}
-	return a.withPlugin(ctx, plugin, func(host *patchbay.Host) error {
+	return a.withPlugin(ctx, plugin, func(host *pluginhost.Host) error {
 		if err := checkMethod(host, plugin, method); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (a *app) runCall(ctx context.Context, plugin, method string, opts *callOpti
 
 // checkMethod refuses a method the plugin does not declare: most answer such a
 // call with an error that says less.
-func checkMethod(host *patchbay.Host, plugin, method string) error {
+func checkMethod(host *pluginhost.Host, plugin, method string) error {
 	p, err := host.Plugin(plugin)
 	if err != nil {
 		return err
@@ -79,10 +79,10 @@ func checkMethod(host *patchbay.Host, plugin, method string) error {
 		return nil // of one that is not ready, the host says why
 	}
 	if len(p.Methods) == 0 {
-		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, patchbay.ErrNotFound),
+		return withFix(fmt.Errorf("plugin %s: method %s: %w: it has no methods of its own", p.Name, method, pluginhost.ErrNotFound),
 			fmt.Sprintf("`patchbay plugin info %s` lists what it has", p.Name))
 	}
-	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, patchbay.ErrNotFound),
+	return withFix(fmt.Errorf("plugin %s: method %s: %w", p.Name, method, pluginhost.ErrNotFound),
 		meant(method, p.Methods, fmt.Sprintf("`patchbay plugin info %s` lists its methods", p.Name)))
 }
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -35,8 +35,8 @@ side, for at most five seconds in all. Nothing is changed.`,
 
 // diagnosis is the result, as other programs see it.
 type diagnosis struct {
-	OK       bool               `json:"ok"`
-	Findings []patchbay.Finding `json:"findings"`
+	OK       bool                 `json:"ok"`
+	Findings []pluginhost.Finding `json:"findings"`
 
 	plugins, ready int
 }
@@ -44,7 +44,7 @@ type diagnosis struct {
 func (a *app) runDoctor(ctx context.Context) error {
 	a.reportsPlugins = true
 	var d diagnosis
-	err := a.withHost(ctx, nil, func(host *patchbay.Host) error {
+	err := a.withHost(ctx, nil, func(host *pluginhost.Host) error {
 		if err := host.CheckHealth(ctx); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := len(findingsOf(d.Findings, patchbay.SeverityError))
+	failed := len(findingsOf(d.Findings, pluginhost.SeverityError))
 	d.OK = failed == 0
 	if err := a.printDiagnosis(&d); err != nil || d.OK {
 		return err
@@ -72,14 +72,14 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return told(kindFailed, "", "%s found", render.Count(failed, "error"))
 }
 
-func configFindings(e *config.Error) []patchbay.Finding {
-	var out []patchbay.Finding
+func configFindings(e *config.Error) []pluginhost.Finding {
+	var out []pluginhost.Finding
 	for _, p := range e.Problems {
 		where := p.File
 		if p.Line > 0 {
 			where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 		}
-		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: where, Problem: p.Message, Fix: p.Fix})
+		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: where, Problem: p.Message, Fix: p.Fix})
 	}
 	return out
 }
@@ -95,7 +95,7 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 		return nil
 	}
 	var counts []string
-	for _, s := range []patchbay.Severity{patchbay.SeverityError, patchbay.SeverityWarning, patchbay.SeverityInfo} {
+	for _, s := range []pluginhost.Severity{pluginhost.SeverityError, pluginhost.SeverityWarning, pluginhost.SeverityInfo} {
 		if n := len(findingsOf(d.Findings, s)); n > 0 {
 			counts = append(counts, o.Paint(severityStyle(s), countFindings(n, s)))
 		}
@@ -105,8 +105,8 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	return nil
 }
 
-func countFindings(n int, s patchbay.Severity) string {
-	if s == patchbay.SeverityInfo {
+func countFindings(n int, s pluginhost.Severity) string {
+	if s == pluginhost.SeverityInfo {
 		return render.Count(n, "remark")
 	}
 	return render.Count(n, string(s))
@@ -114,7 +114,7 @@ func countFindings(n int, s patchbay.Severity) string {
 
 // examineEngine tells of damage to an embedded engine's store, and of a disk that cannot be written. Blocks are read only where
 // the engine does not run and their files have changed since it last stopped.
-func (a *app) examineEngine() []patchbay.Finding {
+func (a *app) examineEngine() []pluginhost.Finding {
 	dir, err := a.engineDir("")
 	if err != nil {
 		return nil // it is elsewhere, or the configuration is at fault, which is told already

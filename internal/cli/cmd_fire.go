@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -85,7 +85,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 	if err != nil {
 		return err
 	}
-	return a.withHost(ctx, needPoints(point), func(host *patchbay.Host) error {
+	return a.withHost(ctx, needPoints(point), func(host *pluginhost.Host) error {
 		out, err := host.Fire(ctx, point, data)
 		if out == nil {
 			return err

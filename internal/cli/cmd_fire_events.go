@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/wire"
@@ -27,14 +27,14 @@ func (a *app) runFireEvents(ctx context.Context, opts *fireOptions) error {
 		defer file.Close()
 		in = file
 	}
-	return a.withHost(ctx, needHooks, func(host *patchbay.Host) error {
+	return a.withHost(ctx, needHooks, func(host *pluginhost.Host) error {
 		return a.fireEvents(ctx, host, in, opts.trace)
 	})
 }
 
 // fireEvents writes one line for each line it reads, in order, as soon as it has
 // it. A bad line is an answer too: the events after it are none the worse.
-func (a *app) fireEvents(ctx context.Context, host *patchbay.Host, in io.Reader, trace bool) error {
+func (a *app) fireEvents(ctx context.Context, host *pluginhost.Host, in io.Reader, trace bool) error {
 	lines := readLines(ctx, in)
 	failed := 0
 	for number := 1; ; number++ {
@@ -64,7 +64,7 @@ func (a *app) fireEvents(ctx context.Context, host *patchbay.Host, in io.Reader,
 
 // fireLine answers one line. ok is false where the event had an error; the error
 // is not nil where there is no going on.
-func (a *app) fireLine(ctx context.Context, host *patchbay.Host, line inputLine, number int, trace bool) (ok bool, err error) {
+func (a *app) fireLine(ctx context.Context, host *pluginhost.Host, line inputLine, number int, trace bool) (ok bool, err error) {
 	point, data, err := parseEvent(line, number)
 	var out *hook.Outcome
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -52,14 +52,14 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	}
 	name, rest := args[at], args[at+1:]
 	known := false
-	need := func(c patchbay.Candidate) bool {
+	need := func(c pluginhost.Candidate) bool {
 		if c.Name != name && c.Dialect+":"+c.Name != name || len(c.Commands) == 0 {
 			return false
 		}
 		known = true
 		return true
 	}
-	err := a.withHost(ctx, need, func(host *patchbay.Host) error {
+	err := a.withHost(ctx, need, func(host *pluginhost.Host) error {
 		if !known {
 			return knownCommand(root, []string{name})
 		}
@@ -68,7 +68,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	return err
 }
 
-func (a *app) runPluginCommand(ctx context.Context, host *patchbay.Host, name string, rest []string) error {
+func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name string, rest []string) error {
 	p, err := host.Plugin(name)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *patchbay.Host, name st
 	if len(rest) == 0 || rest[0] == "--help" || rest[0] == "-h" {
 		return a.printPluginCommands(p)
 	}
-	c := patchbay.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err}
+	c := pluginhost.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err}
 	var said string
 	if a.flags.json {
 		c.Failed = func(message string) { said = message }
@@ -112,7 +112,7 @@ func (a *app) terminal() (t *dialect.Terminal, end func()) {
 }
 
 // printPluginCommands lists what a plugin can be told to do.
-func (a *app) printPluginCommands(p *patchbay.PluginDetail) error {
+func (a *app) printPluginCommands(p *pluginhost.PluginDetail) error {
 	if a.flags.json {
 		return a.printJSON(p.CommandDocs)
 	}

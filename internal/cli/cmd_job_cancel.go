@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -99,7 +99,7 @@ func activeRuns(ctx context.Context, j *daemon.Jobs, agent string) ([]string, er
 func (a *app) completeRuns(ctx context.Context) []cobra.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	o := daemon.Options{Host: *a.options(func(patchbay.Candidate) bool { return false }), NoModel: true}
+	o := daemon.Options{Host: *a.options(func(pluginhost.Candidate) bool { return false }), NoModel: true}
 	o.Host.Logger = slog.New(slog.DiscardHandler)
 	var out []cobra.Completion
 	_ = a.withCoreOf(ctx, o, func(core *daemon.Core) error { // a press of the tab key has nobody to complain to

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -38,9 +38,9 @@ run but the plugins' own checks, and nothing is sent to anybody.`,
 }
 
 func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
-	d := diagnosis{Findings: []patchbay.Finding{}}
+	d := diagnosis{Findings: []pluginhost.Finding{}}
 	agents := 0
-	err := a.withHost(ctx, needPoints(jobPoints...), func(host *patchbay.Host) error {
+	err := a.withHost(ctx, needPoints(jobPoints...), func(host *pluginhost.Host) error {
 		findings, n, err := a.examineJobs(ctx, host, reach)
 		d.Findings, agents = append(d.Findings, findings...), n
 		return err
@@ -48,7 +48,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 	if err != nil {
 		return err
 	}
-	failed := len(findingsOf(d.Findings, patchbay.SeverityError))
+	failed := len(findingsOf(d.Findings, pluginhost.SeverityError))
 	d.OK = failed == 0
 	if a.flags.json {
 		if err := a.printJSON(d); err != nil {
@@ -65,7 +65,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 }
 
 // verdict is a diagnosis in a few words.
-func (a *app) verdict(findings []patchbay.Finding) string {
+func (a *app) verdict(findings []pluginhost.Finding) string {
 	if len(findings) == 0 {
 		return a.screen().Paint(render.StyleGreen, "all is well")
 	}
@@ -73,7 +73,7 @@ func (a *app) verdict(findings []patchbay.Finding) string {
 }
 
 // examineJobs looks at the agents there are, and counts them.
-func (a *app) examineJobs(ctx context.Context, host *patchbay.Host, reach bool) ([]patchbay.Finding, int, error) {
+func (a *app) examineJobs(ctx context.Context, host *pluginhost.Host, reach bool) ([]pluginhost.Finding, int, error) {
 	dirs, err := a.jobDirs()
 	if err != nil {
 		return nil, 0, err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -29,14 +29,14 @@ two dialects have a plugin of one name, write DIALECT:NAME.`,
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.reportsPlugins = true
-			return a.withPlugin(cmd.Context(), args[0], func(host *patchbay.Host) error {
+			return a.withPlugin(cmd.Context(), args[0], func(host *pluginhost.Host) error {
 				return a.runPluginInfo(cmd.Context(), host, args[0])
 			})
 		},
 	}
 }
 
-func (a *app) runPluginInfo(ctx context.Context, host *patchbay.Host, name string) error {
+func (a *app) runPluginInfo(ctx context.Context, host *pluginhost.Host, name string) error {
 	if err := host.CheckHealth(ctx, name); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) runPluginInfo(ctx context.Context, host *patchbay.Host, name strin
 	return nil
 }
 
-func (a *app) printPluginHead(p *patchbay.PluginDetail) {
+func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
 	o := a.screen()
 	a.printf("%s %s  %s  %s\n", o.Paint(render.StyleBold, p.Name), o.Paint(render.StylePlain, p.Version),
 		o.Paint(render.StyleDim, p.Dialect), o.Paint(stateStyle(p.State), string(p.State)))
@@ -82,7 +82,7 @@ func (a *app) printPluginHead(p *patchbay.PluginDetail) {
 }
 
 // authorRows are who made the plugin and on what terms, as far as it says so.
-func (a *app) authorRows(p *patchbay.PluginDetail) [][]render.Cell {
+func (a *app) authorRows(p *pluginhost.PluginDetail) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, r := range [][2]string{{"author", p.Author}, {"license", p.License}, {"homepage", p.Homepage}, {"protocol", p.Protocol}} {
 		if r[1] != "" {
@@ -96,14 +96,14 @@ func (a *app) labelled(label, text string) []render.Cell {
 	return []render.Cell{{}, {Text: label, Style: render.StyleDim}, {Text: text}}
 }
 
-func processText(p *patchbay.PluginDetail) string {
+func processText(p *pluginhost.PluginDetail) string {
 	if p.Pid == nil {
 		return "none"
 	}
 	return fmt.Sprintf("%d, %s", *p.Pid, render.Count(p.Counters.Restarts, "restart"))
 }
 
-func counterText(c patchbay.Counters) string {
+func counterText(c pluginhost.Counters) string {
 	parts := []string{fmt.Sprint(c.Calls), render.Count(int(c.Errors), "error"), render.Count(int(c.Timeouts), "timeout")}
 	if c.Notifications > 0 {
 		parts = append(parts, render.Count(int(c.Notifications), "notification"))
@@ -115,7 +115,7 @@ func counterText(c patchbay.Counters) string {
 }
 
 // printWiring lists the native wires, or those that the configuration adds.
-func (a *app) printWiring(title string, wires []patchbay.Wire, connected bool) {
+func (a *app) printWiring(title string, wires []pluginhost.Wire, connected bool) {
 	var rows [][]render.Cell
 	for _, w := range wires {
 		if w.Connected == connected {
@@ -127,7 +127,7 @@ func (a *app) printWiring(title string, wires []patchbay.Wire, connected bool) {
 }
 
 // wireText says how a hook is asked: "transform (chain), within 5s, priority 500".
-func wireText(w patchbay.Wire) string {
+func wireText(w pluginhost.Wire) string {
 	parts := []string{string(w.Mode)}
 	if w.OwnMode != "" && w.OwnMode != string(w.Mode) {
 		parts[0] = w.OwnMode + " (" + parts[0] + ")"
@@ -139,7 +139,7 @@ func wireText(w patchbay.Wire) string {
 }
 
 // commandDocRows lists a plugin's commands, with what it says of them where it does.
-func commandDocRows(p *patchbay.PluginDetail) [][]render.Cell {
+func commandDocRows(p *pluginhost.PluginDetail) [][]render.Cell {
 	if len(p.CommandDocs) == 0 {
 		return cellRows(p.Commands)
 	}
@@ -161,7 +161,7 @@ func (a *app) printSection(title string, rows [][]render.Cell) {
 }
 
 // toolRows lists a plugin's tools; of one that is not ready only the names are known.
-func toolRows(host *patchbay.Host, p *patchbay.PluginDetail) [][]render.Cell {
+func toolRows(host *pluginhost.Host, p *pluginhost.PluginDetail) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, t := range host.Tools() {
 		if t.Plugin == p.Name && t.Dialect == p.Dialect {
@@ -195,7 +195,7 @@ func cellRows(names []string) [][]render.Cell {
 }
 
 // mountRows lists what a confined plugin sees. Parts of the system, which every plugin sees, are one row; --json has them all.
-func mountRows(mounts []patchbay.Mount) [][]render.Cell {
+func mountRows(mounts []pluginhost.Mount) [][]render.Cell {
 	var rows [][]render.Cell
 	system := 0
 	for _, m := range mounts {
@@ -212,7 +212,7 @@ func mountRows(mounts []patchbay.Mount) [][]render.Cell {
 	return rows
 }
 
-func (a *app) capabilityRows(caps []patchbay.Capability) [][]render.Cell {
+func (a *app) capabilityRows(caps []pluginhost.Capability) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, c := range caps {
 		style := render.StyleGreen
@@ -226,10 +226,10 @@ func (a *app) capabilityRows(caps []patchbay.Capability) [][]render.Cell {
 }
 
 // pluginFindings are those about one plugin.
-func pluginFindings(all []patchbay.Finding, p *patchbay.PluginDetail) []patchbay.Finding {
-	var out []patchbay.Finding
+func pluginFindings(all []pluginhost.Finding, p *pluginhost.PluginDetail) []pluginhost.Finding {
+	var out []pluginhost.Finding
 	for _, f := range all {
-		shown := f.Severity == patchbay.SeverityInfo && p.State == "ready" // among the capabilities
+		shown := f.Severity == pluginhost.SeverityInfo && p.State == "ready" // among the capabilities
 		if f.Plugin == p.Name && f.Dialect == p.Dialect && !shown {
 			out = append(out, f)
 		}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -43,7 +43,7 @@ that runs restarts the plugin between two calls.`,
 		Args:              knobArguments,
 		ValidArgsFunction: completeOnce(a.completePlugins),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKnobs(cmd.Context(), args[0], func(host *patchbay.Host) error {
+			return a.withKnobs(cmd.Context(), args[0], func(host *pluginhost.Host) error {
 				return a.runPluginKnob(cmd.Context(), host, args, opts)
 			})
 		},
@@ -65,14 +65,14 @@ func knobArguments(cmd *cobra.Command, args []string) error {
 }
 
 // withKnobs finds the plugin without starting it.
-func (a *app) withKnobs(ctx context.Context, name string, use func(*patchbay.Host) error) error {
+func (a *app) withKnobs(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
-	o := a.options(func(c patchbay.Candidate) bool {
+	o := a.options(func(c pluginhost.Candidate) bool {
 		known = append(known, c.Name)
 		return true
 	})
 	o.NoStart = true
-	return a.withOptions(ctx, o, func(host *patchbay.Host) error {
+	return a.withOptions(ctx, o, func(host *pluginhost.Host) error {
 		if !hasPlugin(host, name) {
 			return noPlugin(name, known)
 		}
@@ -80,7 +80,7 @@ func (a *app) withKnobs(ctx context.Context, name string, use func(*patchbay.Hos
 	})
 }
 
-func (a *app) runPluginKnob(ctx context.Context, host *patchbay.Host, args []string, opts knobOptions) error {
+func (a *app) runPluginKnob(ctx context.Context, host *pluginhost.Host, args []string, opts knobOptions) error {
 	p, err := host.Plugin(args[0])
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *app) runPluginKnob(ctx context.Context, host *patchbay.Host, args []str
 		}
 		return a.showKnobs(p, p.Knobs)
 	}
-	i := slices.IndexFunc(p.Knobs, func(k patchbay.Knob) bool { return k.Key == args[1] })
+	i := slices.IndexFunc(p.Knobs, func(k pluginhost.Knob) bool { return k.Key == args[1] })
 	if i < 0 {
 		return noKnob(p, args[1])
 	}
@@ -103,7 +103,7 @@ func (a *app) runPluginKnob(ctx context.Context, host *patchbay.Host, args []str
 	case len(args) == 2 && !opts.unset:
 		return a.showKnobs(p, p.Knobs[i:i+1])
 	}
-	setting := patchbay.KnobSetting{Key: args[1], Project: opts.project}
+	setting := pluginhost.KnobSetting{Key: args[1], Project: opts.project}
 	if !opts.unset {
 		if setting.Value, err = knobValue(p.Knobs[i].Knob, args[2]); err != nil {
 			return &problem{kind: kindFailed, err: fmt.Errorf("plugin %s: knob %s: %w", p.Name, args[1], err)}
@@ -112,7 +112,7 @@ func (a *app) runPluginKnob(ctx context.Context, host *patchbay.Host, args []str
 	return a.setKnob(ctx, host, args[0], setting)
 }
 
-func noKnob(p *patchbay.PluginDetail, key string) error {
+func noKnob(p *pluginhost.PluginDetail, key string) error {
 	var keys []string
 	for _, k := range p.Knobs {
 		keys = append(keys, k.Key)
@@ -121,7 +121,7 @@ func noKnob(p *patchbay.PluginDetail, key string) error {
 	if len(keys) > 0 {
 		fix = meant(key, keys, "it has "+strings.Join(keys, ", "))
 	}
-	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, patchbay.ErrNotFound), fix)
+	return withFix(fmt.Errorf("plugin %s: knob %s: %w", p.Name, key, pluginhost.ErrNotFound), fix)
 }
 
 // knobValue reads a value as it is typed: a text needs no quotes, and one of an enum may be named by its label.
@@ -147,9 +147,9 @@ func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 	return rawjson.String(text), nil
 }
 
-func (a *app) setKnob(ctx context.Context, host *patchbay.Host, name string, s patchbay.KnobSetting) error {
+func (a *app) setKnob(ctx context.Context, host *pluginhost.Host, name string, s pluginhost.KnobSetting) error {
 	change, err := host.SetKnob(ctx, name, s)
-	if errors.Is(err, patchbay.ErrBadValue) {
+	if errors.Is(err, pluginhost.ErrBadValue) {
 		return &problem{kind: kindFailed, err: err}
 	}
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *app) reloadInDaemon(ctx context.Context, name string) (bool, error) {
 	return daemon.ReloadPlugin(ctx, dirs, name)
 }
 
-func (a *app) printKnobChange(c *patchbay.KnobChange, running bool) {
+func (a *app) printKnobChange(c *pluginhost.KnobChange, running bool) {
 	a.printf("%s.%s = %s\n", c.Plugin, c.Knob.Key, knobText(c.Knob))
 	switch {
 	case !c.Changed:
@@ -199,7 +199,7 @@ func (a *app) printKnobChange(c *patchbay.KnobChange, running bool) {
 }
 
 // knobText is a knob's value and where it comes from.
-func knobText(k patchbay.Knob) string {
+func knobText(k pluginhost.Knob) string {
 	if k.Source == "" {
 		return "(not set)"
 	}
@@ -210,7 +210,7 @@ func knobText(k patchbay.Knob) string {
 	return text
 }
 
-func (a *app) showKnobs(p *patchbay.PluginDetail, knobs []patchbay.Knob) error {
+func (a *app) showKnobs(p *pluginhost.PluginDetail, knobs []pluginhost.Knob) error {
 	if a.flags.json {
 		return a.printJSON(knobs)
 	}
@@ -222,7 +222,7 @@ func (a *app) showKnobs(p *patchbay.PluginDetail, knobs []patchbay.Knob) error {
 	return render.Table(a.out, rows, a.screen())
 }
 
-func knobRows(knobs []patchbay.Knob) [][]render.Cell {
+func knobRows(knobs []pluginhost.Knob) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, k := range knobs {
 		rows = append(rows, []render.Cell{{}, {Text: k.Key, Style: render.StyleBold}, {Text: knobText(k)}, {Text: orDash(k.Source)},

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -29,7 +29,7 @@ and asked what it offers; those that do not work are listed too, with the reason
 	}
 }
 
-func (a *app) runPluginList(host *patchbay.Host) error {
+func (a *app) runPluginList(host *pluginhost.Host) error {
 	plugins := host.Plugins()
 	switch {
 	case a.flags.json:
@@ -45,7 +45,7 @@ func (a *app) runPluginList(host *patchbay.Host) error {
 	}
 	all := host.Doctor()
 	a.printFindings(listed(all))
-	if n := len(findingsOf(all, patchbay.SeverityWarning)) - len(findingsOf(listed(all), patchbay.SeverityWarning)); n > 0 {
+	if n := len(findingsOf(all, pluginhost.SeverityWarning)) - len(findingsOf(listed(all), pluginhost.SeverityWarning)); n > 0 {
 		a.printf("\n%s: patchbay doctor\n", render.Count(n, "warning"))
 	}
 	return nil
@@ -54,14 +54,14 @@ func (a *app) runPluginList(host *patchbay.Host) error {
 // listed are the findings that belong to a list of plugins: why some do not
 // work, and which files would be plugins and are none, such as one that is not
 // executable.
-func listed(all []patchbay.Finding) []patchbay.Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f patchbay.Finding) bool {
+func listed(all []pluginhost.Finding) []pluginhost.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""
-		return f.Severity != patchbay.SeverityError && !noPlugin
+		return f.Severity != pluginhost.SeverityError && !noPlugin
 	})
 }
 
-func pluginRows(plugins []patchbay.PluginInfo) [][]render.Cell {
+func pluginRows(plugins []pluginhost.PluginInfo) [][]render.Cell {
 	rows := [][]render.Cell{render.Head("NAME", "DIALECT", "STATE", "VERSION", "OFFERS", "DESCRIPTION")}
 	for _, p := range plugins {
 		rows = append(rows, []render.Cell{
@@ -77,7 +77,7 @@ func pluginRows(plugins []patchbay.PluginInfo) [][]render.Cell {
 }
 
 // offers counts what a plugin has: "2 hooks, 1 tool".
-func offers(p patchbay.PluginInfo) string {
+func offers(p pluginhost.PluginInfo) string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

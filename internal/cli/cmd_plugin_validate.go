@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -47,14 +47,14 @@ type validation struct {
 func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	a.reportsPlugins = true
 	if !a.isPath(target) {
-		return a.withPlugin(ctx, target, func(host *patchbay.Host) error { return a.validate(host, target) })
+		return a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
 	}
 	if _, err := os.Stat(a.path(target)); err != nil {
-		return withFix(fmt.Errorf("%s: %w", target, patchbay.ErrNotFound), "name a plugin's file or directory, or a plugin by its name")
+		return withFix(fmt.Errorf("%s: %w", target, pluginhost.ErrNotFound), "name a plugin's file or directory, or a plugin by its name")
 	}
 	opts := a.options(nil)
 	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
-	return a.withOptions(ctx, opts, func(host *patchbay.Host) error {
+	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
 		return a.validate(host, host.Plugins()[0].Name) // a path that is no plugin is an error of Open
 	})
 }
@@ -68,7 +68,7 @@ func (a *app) isPath(target string) bool {
 	return err == nil
 }
 
-func (a *app) validate(host *patchbay.Host, name string) error {
+func (a *app) validate(host *pluginhost.Host, name string) error {
 	p, err := host.Plugin(name)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (a *app) validate(host *patchbay.Host, name string) error {
 	return told(kindFailed, "", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
 }
 
-func newValidation(p *patchbay.PluginDetail, findings []patchbay.Finding) *validation {
+func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *validation {
 	v := &validation{Plugin: p.Name, Dialect: p.Dialect, Errors: pluginProblems(p.Problems), Warnings: pluginProblems(p.Warnings)}
 	if p.Error != nil && len(p.Problems) == 0 {
 		why := problemJSON{Path: p.Path, Message: *p.Error}
@@ -107,7 +107,7 @@ func pluginProblems(list []dialect.Problem) []problemJSON {
 	return out
 }
 
-func (a *app) printValidation(v *validation, p *patchbay.PluginDetail) error {
+func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	if a.flags.json {
 		return a.printJSON(v)
 	}

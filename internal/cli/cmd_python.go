@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 func newPythonCommand(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ func (a *app) runPythonPath() error {
 	if err != nil {
 		return err
 	}
-	path, err := patchbay.ExportPython(dirs.Data)
+	path, err := pluginhost.ExportPython(dirs.Data)
 	if err != nil {
 		return err
 	}

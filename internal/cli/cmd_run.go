@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -56,7 +56,7 @@ shown as it comes, unless a plugin wants to transform it.`,
 
 func (a *app) runRun(ctx context.Context, args []string) error {
 	need := needPoints(hook.CommandValidate, hook.CommandBefore, hook.CommandAfter, hook.CommandDone)
-	return a.withHost(ctx, need, func(host *patchbay.Host) error {
+	return a.withHost(ctx, need, func(host *pluginhost.Host) error {
 		group := proc.NewGroup(a.logger())
 		defer group.Close()
 		p := &wrapped{app: a, path: args[0], group: group}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 type toolCallOptions struct {
@@ -69,7 +69,7 @@ func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts
 	if err != nil {
 		return err
 	}
-	return a.withTool(ctx, name, func(host *patchbay.Host, t patchbay.Tool) error {
+	return a.withTool(ctx, name, func(host *pluginhost.Host, t pluginhost.Tool) error {
 		args, err := toolArguments(t, given, pairs)
 		if err == nil {
 			err = checkArguments(t, args)
@@ -83,7 +83,7 @@ func (a *app) runToolCall(ctx context.Context, name string, pairs []string, opts
 
 // callTool prints what the call came to. A call that had no answer is a failed
 // one to other programs, and an error to a person.
-func (a *app) callTool(ctx context.Context, host *patchbay.Host, name string, args json.RawMessage) error {
+func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, args json.RawMessage) error {
 	result, err := host.CallTool(ctx, name, args)
 	if err != nil {
 		if a.flags.json && ctx.Err() == nil {
@@ -110,7 +110,7 @@ func (a *app) callTool(ctx context.Context, host *patchbay.Host, name string, ar
 }
 
 // noTool says that a tool is not there, and who might have had it.
-func noTool(host *patchbay.Host, name string, known []string) error {
+func noTool(host *pluginhost.Host, name string, known []string) error {
 	var broken []string
 	for _, p := range host.Plugins() {
 		if p.State == dialect.Broken {
@@ -124,7 +124,7 @@ func noTool(host *patchbay.Host, name string, known []string) error {
 	if len(broken) > 0 {
 		fix += fmt.Sprintf("; these plugins are broken and may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
 	}
-	return withFix(fmt.Errorf("tool %s: %w", name, patchbay.ErrNotFound), fix)
+	return withFix(fmt.Errorf("tool %s: %w", name, pluginhost.ErrNotFound), fix)
 }
 
 // firstError is the first that is not nil.

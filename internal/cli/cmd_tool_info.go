@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -25,12 +25,12 @@ whether it must be given. The end of the name will do where only one tool has it
 		Args:              arguments("NAME"),
 		ValidArgsFunction: completeOnce(a.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withTool(cmd.Context(), args[0], func(_ *patchbay.Host, t patchbay.Tool) error { return a.printTool(t) })
+			return a.withTool(cmd.Context(), args[0], func(_ *pluginhost.Host, t pluginhost.Tool) error { return a.printTool(t) })
 		},
 	}
 }
 
-func (a *app) printTool(t patchbay.Tool) error {
+func (a *app) printTool(t pluginhost.Tool) error {
 	if a.flags.json {
 		return a.printJSON(t)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -27,9 +27,9 @@ Arguments with a question mark may be left out; --json has their full schemas.`,
 }
 
 // needTools: the plugins with tools, and those that do not say before they run.
-func needTools(c patchbay.Candidate) bool { return !c.Known || len(c.Tools) > 0 }
+func needTools(c pluginhost.Candidate) bool { return !c.Known || len(c.Tools) > 0 }
 
-func (a *app) runToolList(host *patchbay.Host) error {
+func (a *app) runToolList(host *pluginhost.Host) error {
 	tools := host.Tools()
 	if a.flags.json {
 		return a.printJSON(tools)

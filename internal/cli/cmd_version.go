@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 func newVersionCommand(a *app) *cobra.Command {
@@ -32,7 +32,7 @@ type versionJSON struct {
 }
 
 func (a *app) runVersion() error {
-	v := versionJSON{Version: patchbay.Version, Commit: commit(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionJSON{Version: pluginhost.Version, Commit: commit(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if a.flags.json {
 		return a.printJSON(v)
 	}

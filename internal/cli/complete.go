@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // completionTime bounds what a press of the tab key may cost.
@@ -36,7 +36,7 @@ func completePoints(context.Context) []cobra.Completion {
 // one of them its commands. It starts nothing.
 func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
-	a.peek(cmd.Context(), func(c patchbay.Candidate) bool {
+	a.peek(cmd.Context(), func(c pluginhost.Candidate) bool {
 		switch {
 		case len(args) == 0 && len(c.Commands) > 0:
 			out = append(out, cobra.CompletionWithDesc(c.Name, "commands of a "+c.Dialect+" plugin"))
@@ -52,14 +52,14 @@ func (a *app) completeForeign(cmd *cobra.Command, args []string, _ string) ([]co
 }
 
 func (a *app) completeDialects(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return patchbay.Dialects(), cobra.ShellCompDirectiveNoFileComp
+	return pluginhost.Dialects(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completePlugins starts nothing: the names that are known before plugins run
 // are good enough to press tab for.
 func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
 	var out []cobra.Completion
-	a.peek(ctx, func(c patchbay.Candidate) bool {
+	a.peek(ctx, func(c pluginhost.Candidate) bool {
 		out = append(out, cobra.CompletionWithDesc(c.Name, c.Dialect))
 		return false
 	})
@@ -69,7 +69,7 @@ func (a *app) completePlugins(ctx context.Context) []cobra.Completion {
 // completeTools starts only the plugins that do not say what they have before they run.
 func (a *app) completeTools(ctx context.Context) []cobra.Completion {
 	var out []cobra.Completion
-	tools := a.peek(ctx, func(c patchbay.Candidate) bool {
+	tools := a.peek(ctx, func(c pluginhost.Candidate) bool {
 		for _, t := range c.Tools {
 			out = append(out, cobra.CompletionWithDesc(t, c.Name))
 		}
@@ -83,15 +83,17 @@ func (a *app) completeTools(ctx context.Context) []cobra.Completion {
 
 // peek opens a host for a moment, silently: nobody reads an error while they
 // are typing, so one just offers nothing.
-func (a *app) peek(ctx context.Context, n needs) []patchbay.Tool {
+func (a *app) peek(ctx context.Context, n needs) (tools []pluginhost.Tool) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	opts := a.options(n)
 	opts.Logger = slog.New(slog.DiscardHandler)
-	host, err := patchbay.Open(ctx, opts)
+	err := a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+		tools = host.Tools()
+		return nil
+	})
 	if err != nil {
 		return nil
 	}
-	defer host.Close()
-	return host.Tools()
+	return tools
 }

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
@@ -54,8 +54,8 @@ func (c *conversation) Plugins() []tui.PluginRow {
 	return rows
 }
 
-func (c *conversation) takesPart(p patchbay.PluginInfo) bool {
-	return c.plugins == nil || p.Dialect != patchbay.SourceDialect || slices.Contains(c.plugins, p.Name) ||
+func (c *conversation) takesPart(p pluginhost.PluginInfo) bool {
+	return c.plugins == nil || p.Dialect != pluginhost.SourceDialect || slices.Contains(c.plugins, p.Name) ||
 		slices.Contains(c.plugins, trimExt(filepath.Base(p.Path)))
 }
 
@@ -74,7 +74,7 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 	}
 	for _, name := range c.plugins {
 		if !slices.Contains(names, name) {
-			return withFix(fmt.Errorf("--plugins: python plugin %s: %w", name, patchbay.ErrNotFound),
+			return withFix(fmt.Errorf("--plugins: python plugin %s: %w", name, pluginhost.ErrNotFound),
 				meant(name, names, "`patchbay plugin list --dialect python` lists them"))
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
@@ -55,7 +55,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
 		return kindInterrupted, exitInterrupted
-	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, patchbay.ErrNoDialect):
+	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, pluginhost.ErrNoDialect):
 		return kindUsage, exitUsage
 	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome):
 		return kindConfig, exitConfig
@@ -63,7 +63,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindRefused, exitRefused
 	case k == kindFailed:
 		return kindFailed, exitFailed
-	case k == kindNotFound, errors.Is(err, patchbay.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
+	case k == kindNotFound, errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
 		return kindNotFound, exitNotFound
 	case is[*hook.Error](err), is[*proc.StartError](err):
 		return kindPlugin, exitFailed

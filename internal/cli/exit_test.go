@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -21,8 +21,8 @@ func TestClassify(t *testing.T) {
 	}{
 		"a bad command line is usage":             {usage("", "bad"), kindUsage, exitUsage},
 		"a payload that is no object is usage":    {fmt.Errorf("x: %w", hook.ErrBadPayload), kindUsage, exitUsage},
-		"a plugin that is not there":              {fmt.Errorf("x: %w", patchbay.ErrNotFound), kindNotFound, exitNotFound},
-		"with a fix it is still not there":        {withFix(patchbay.ErrNotFound, "look"), kindNotFound, exitNotFound},
+		"a plugin that is not there":              {fmt.Errorf("x: %w", pluginhost.ErrNotFound), kindNotFound, exitNotFound},
+		"with a fix it is still not there":        {withFix(pluginhost.ErrNotFound, "look"), kindNotFound, exitNotFound},
 		"a point that is not there":               {hook.ErrUnknownPoint, kindNotFound, exitNotFound},
 		"a bad configuration":                     {fmt.Errorf("x: %w", &config.Error{}), kindConfig, exitConfig},
 		"no home":                                 {config.ErrNoHome, kindConfig, exitConfig},

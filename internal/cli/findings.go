@@ -1,14 +1,14 @@
 package cli
 
 import (
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // findingsOf picks the findings of one severity.
-func findingsOf(all []patchbay.Finding, s patchbay.Severity) []patchbay.Finding {
-	var out []patchbay.Finding
+func findingsOf(all []pluginhost.Finding, s pluginhost.Severity) []pluginhost.Finding {
+	var out []pluginhost.Finding
 	for _, f := range all {
 		if f.Severity == s {
 			out = append(out, f)
@@ -18,7 +18,7 @@ func findingsOf(all []patchbay.Finding, s patchbay.Severity) []patchbay.Finding 
 }
 
 // printFindings writes each finding with how to mend it, a blank line before each.
-func (a *app) printFindings(findings []patchbay.Finding) {
+func (a *app) printFindings(findings []pluginhost.Finding) {
 	o := a.screen()
 	for _, f := range findings {
 		head := o.Paint(severityStyle(f.Severity), string(f.Severity))
@@ -39,11 +39,11 @@ func (a *app) printFindings(findings []patchbay.Finding) {
 	}
 }
 
-func severityStyle(s patchbay.Severity) render.Style {
+func severityStyle(s pluginhost.Severity) render.Style {
 	switch s {
-	case patchbay.SeverityError:
+	case pluginhost.SeverityError:
 		return render.StyleRed
-	case patchbay.SeverityWarning:
+	case pluginhost.SeverityWarning:
 		return render.StyleYellow
 	}
 	return render.StyleBlue

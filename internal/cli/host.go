@@ -9,17 +9,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
 // needs tells whether a command has a use for a plugin; nil: for all.
-type needs func(patchbay.Candidate) bool
+type needs func(pluginhost.Candidate) bool
 
 // options is what the global flags say about a host.
-func (a *app) options(n needs) *patchbay.Options {
-	return &patchbay.Options{
+func (a *app) options(n needs) *pluginhost.Options {
+	return &pluginhost.Options{
 		Logger:     a.logger(),
 		ConfigFile: a.path(a.flags.config),
 		Environ:    a.Environ,
@@ -31,12 +33,12 @@ func (a *app) options(n needs) *patchbay.Options {
 
 // open opens a host. What is wrong before any plugin is asked is wrong with the
 // configuration, unless the error says otherwise.
-func (a *app) open(ctx context.Context, opts *patchbay.Options) (*patchbay.Host, error) {
+func (a *app) open(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
 	if err := a.checkPlaces(); err != nil {
 		return nil, err
 	}
-	host, err := patchbay.Open(ctx, opts)
-	if err != nil && !errors.Is(err, patchbay.ErrNotFound) && !errors.Is(err, patchbay.ErrNoDialect) && !is[*config.Error](err) {
+	host, err := pluginhost.Open(ctx, opts)
+	if err != nil && !errors.Is(err, pluginhost.ErrNotFound) && !errors.Is(err, pluginhost.ErrNoDialect) && !is[*config.Error](err) {
 		return nil, &problem{kind: kindConfig, err: err}
 	}
 	return host, err
@@ -59,11 +61,20 @@ func (a *app) checkPlaces() error {
 }
 
 // withHost opens a host, lets use work with it, and stops its plugins again.
-func (a *app) withHost(ctx context.Context, n needs, use func(*patchbay.Host) error) error {
+func (a *app) withHost(ctx context.Context, n needs, use func(*pluginhost.Host) error) error {
 	return a.withOptions(ctx, a.options(n), use)
 }
 
-func (a *app) withOptions(ctx context.Context, opts *patchbay.Options, use func(*patchbay.Host) error) error {
+func (a *app) withOptions(ctx context.Context, opts *pluginhost.Options, use func(*pluginhost.Host) error) error {
+	own := storage.NewOwn(a.getenv, opts.ConfigFile, opts.Logger)
+	opts.Storage = func(plugin string, quota dialect.StorageQuota) dialect.Storage {
+		return own.Plugin(plugin, storage.Quota(quota))
+	}
+	defer func() {
+		if err := own.Close(); err != nil {
+			opts.Logger.Warn("what plugins stored could not be closed", "err", err)
+		}
+	}()
 	host, err := a.open(ctx, opts)
 	if err != nil {
 		return err
@@ -79,15 +90,15 @@ func (a *app) withOptions(ctx context.Context, opts *patchbay.Options, use func(
 // withPlugin is withHost for a command about one plugin, by its name. Those
 // whose names are known, or guessed from their files, come first; only where
 // none of them is the one, the others are started and asked for theirs.
-func (a *app) withPlugin(ctx context.Context, name string, use func(*patchbay.Host) error) error {
+func (a *app) withPlugin(ctx context.Context, name string, use func(*pluginhost.Host) error) error {
 	var known []string
-	guess := func(c patchbay.Candidate) bool {
+	guess := func(c pluginhost.Candidate) bool {
 		known = append(known, c.Name)
 		return slices.ContainsFunc([]string{c.Name, c.Place}, func(own string) bool { return own == name || c.Dialect+":"+own == name }) ||
 			trimExt(filepath.Base(c.Path)) == name
 	}
 	asked := false
-	err := a.withHost(ctx, guess, func(h *patchbay.Host) error {
+	err := a.withHost(ctx, guess, func(h *pluginhost.Host) error {
 		if asked = hasPlugin(h, name); !asked {
 			return nil
 		}
@@ -96,7 +107,7 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*patchbay.Ho
 	if err != nil || asked {
 		return err
 	}
-	return a.withHost(ctx, func(c patchbay.Candidate) bool { return !c.Known }, func(h *patchbay.Host) error {
+	return a.withHost(ctx, func(c pluginhost.Candidate) bool { return !c.Known }, func(h *pluginhost.Host) error {
 		if !hasPlugin(h, name) {
 			return noPlugin(name, known)
 		}
@@ -105,22 +116,22 @@ func (a *app) withPlugin(ctx context.Context, name string, use func(*patchbay.Ho
 }
 
 // hasPlugin: an ambiguous name is there, more than once.
-func hasPlugin(h *patchbay.Host, name string) bool {
+func hasPlugin(h *pluginhost.Host, name string) bool {
 	_, err := h.Plugin(name)
-	return !errors.Is(err, patchbay.ErrNotFound)
+	return !errors.Is(err, pluginhost.ErrNotFound)
 }
 
 func trimExt(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
 func noPlugin(name string, known []string) error {
-	return withFix(fmt.Errorf("plugin %s: %w", name, patchbay.ErrNotFound),
+	return withFix(fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound),
 		meant(name, known, "`patchbay plugin list` lists the plugins there are"))
 }
 
 // needTool is what a command about one tool needs: the plugins that have it, and
 // those that do not say before they run. It notes the tools it passes over.
 func needTool(name string, passed *[]string) needs {
-	return func(c patchbay.Candidate) bool {
+	return func(c pluginhost.Candidate) bool {
 		has := func(full string) bool { return full == name || shortFor(full, name) }
 		if c.Known && !slices.ContainsFunc(c.Tools, has) {
 			*passed = append(*passed, c.Tools...)
@@ -131,11 +142,11 @@ func needTool(name string, passed *[]string) needs {
 }
 
 // needHooks is what firing any event needs: the plugins with hooks.
-func needHooks(c patchbay.Candidate) bool { return len(c.Points) > 0 }
+func needHooks(c pluginhost.Candidate) bool { return len(c.Points) > 0 }
 
 // needPoints is what firing events at these points needs.
 func needPoints(points ...hook.Point) needs {
-	return func(c patchbay.Candidate) bool {
+	return func(c pluginhost.Candidate) bool {
 		return slices.ContainsFunc(points, func(p hook.Point) bool { return slices.Contains(c.Points, p) })
 	}
 }

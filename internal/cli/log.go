@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/render"
 
 	"github.com/patchbay-dev/patchbay/internal/plainfile"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 

@@ -3,13 +3,13 @@ package cli
 import (
 	"slices"
 
-	"github.com/patchbay-dev/patchbay"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // places is where plugins are looked for, for people who have none yet.
 func (a *app) places() []dialect.Place {
-	all := patchbay.Places(a.Environ)
+	all := pluginhost.Places(a.Environ)
 	if len(a.flags.dialects) == 0 {
 		return all
 	}

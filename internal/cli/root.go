@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -26,7 +26,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Use:           "patchbay",
 		Short:         "Plugins of any dialect, in any program",
 		Long:          "Patchbay finds the plugins you already have, whatever protocol they speak, and lets you list, try, test and debug them.",
-		Version:       patchbay.Version,
+		Version:       pluginhost.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -71,7 +71,7 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 // overview is what patchbay alone prints: where to begin.
 func (a *app) overview() error {
 	o := a.screen()
-	a.printf("%s %s: plugins of any dialect, in any program\n\n", o.Paint(render.StyleBold, "patchbay"), patchbay.Version)
+	a.printf("%s %s: plugins of any dialect, in any program\n\n", o.Paint(render.StyleBold, "patchbay"), pluginhost.Version)
 	rows := [][]render.Cell{}
 	for _, line := range [][2]string{
 		{"patchbay demo", "see it work, without installing anything"},

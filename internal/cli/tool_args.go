@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // withTool opens the plugins that may have a tool, and lets use work with it.
-func (a *app) withTool(ctx context.Context, name string, use func(*patchbay.Host, patchbay.Tool) error) error {
+func (a *app) withTool(ctx context.Context, name string, use func(*pluginhost.Host, pluginhost.Tool) error) error {
 	var passed []string
-	return a.withHost(ctx, needTool(name, &passed), func(host *patchbay.Host) error {
+	return a.withHost(ctx, needTool(name, &passed), func(host *pluginhost.Host) error {
 		t, err := findTool(host, name, passed)
 		if err != nil {
 			return err
@@ -25,8 +25,8 @@ func (a *app) withTool(ctx context.Context, name string, use func(*patchbay.Host
 }
 
 // findTool is the tool of that name, or the only one whose name ends with it.
-func findTool(host *patchbay.Host, name string, passed []string) (patchbay.Tool, error) {
-	var near []patchbay.Tool
+func findTool(host *pluginhost.Host, name string, passed []string) (pluginhost.Tool, error) {
+	var near []pluginhost.Tool
 	for _, t := range host.Tools() {
 		if t.Name == name {
 			return t, nil
@@ -37,7 +37,7 @@ func findTool(host *patchbay.Host, name string, passed []string) (patchbay.Tool,
 	}
 	switch len(near) {
 	case 0:
-		return patchbay.Tool{}, noTool(host, name, passed)
+		return pluginhost.Tool{}, noTool(host, name, passed)
 	case 1:
 		return near[0], nil
 	}
@@ -45,7 +45,7 @@ func findTool(host *patchbay.Host, name string, passed []string) (patchbay.Tool,
 	for _, t := range near {
 		names = append(names, t.Name)
 	}
-	return patchbay.Tool{}, withFix(fmt.Errorf("tool %s: %w: %d tools end with it", name, patchbay.ErrNotFound, len(near)), "write one of "+strings.Join(names, ", "))
+	return pluginhost.Tool{}, withFix(fmt.Errorf("tool %s: %w: %d tools end with it", name, pluginhost.ErrNotFound, len(near)), "write one of "+strings.Join(names, ", "))
 }
 
 // shortFor tells whether name is the end of a tool's full name.
@@ -54,7 +54,7 @@ func shortFor(full, name string) bool {
 }
 
 // toolArguments are the arguments of a call: those of --args, and NAME=VALUE over them.
-func toolArguments(t patchbay.Tool, args json.RawMessage, pairs []string) (json.RawMessage, error) {
+func toolArguments(t pluginhost.Tool, args json.RawMessage, pairs []string) (json.RawMessage, error) {
 	object, err := rawjson.Parse(args)
 	if err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
@@ -70,7 +70,7 @@ func toolArguments(t patchbay.Tool, args json.RawMessage, pairs []string) (json.
 }
 
 // valueOf is the value of NAME=VALUE: a string where the tool wants one; else JSON where it is any.
-func valueOf(t patchbay.Tool, name, text string) json.RawMessage {
+func valueOf(t pluginhost.Tool, name, text string) json.RawMessage {
 	for _, p := range parameters(t.Parameters) {
 		if p.name == name && p.kind() == "string" {
 			return rawjson.String(text)
@@ -85,7 +85,7 @@ func valueOf(t patchbay.Tool, name, text string) json.RawMessage {
 // checkArguments holds arguments against the tool's schema, so that a plugin is
 // not sent what it has said it cannot take. A schema that cannot be used checks
 // nothing: the doctor tells of it.
-func checkArguments(t patchbay.Tool, args json.RawMessage) error {
+func checkArguments(t pluginhost.Tool, args json.RawMessage) error {
 	s, faults := schema.Compile(t.Parameters)
 	if len(faults) > 0 {
 		return nil
@@ -104,7 +104,7 @@ func checkArguments(t patchbay.Tool, args json.RawMessage) error {
 }
 
 // unknownArgument names the first argument that the tool does not have and the one that was probably meant.
-func unknownArgument(t patchbay.Tool, args json.RawMessage) string {
+func unknownArgument(t pluginhost.Tool, args json.RawMessage) string {
 	var known []string
 	for _, p := range parameters(t.Parameters) {
 		known = append(known, p.name)

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -72,7 +72,7 @@ func (s sources) Validate(ctx context.Context, name, content string) (httpapi.So
 	return asSource(one), sourceError(err)
 }
 
-func asSource(s patchbay.Source) httpapi.Source {
+func asSource(s pluginhost.Source) httpapi.Source {
 	out := httpapi.Source{Name: s.Name, Path: s.Path, Hooks: s.Hooks, Metadata: s.Metadata, Content: s.Content}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
@@ -82,11 +82,11 @@ func asSource(s patchbay.Source) httpapi.Source {
 
 // sourceError puts an error into the words of the routes.
 func sourceError(err error) error {
-	var code *patchbay.CodeError
+	var code *pluginhost.CodeError
 	switch {
-	case errors.Is(err, patchbay.ErrNotFound):
+	case errors.Is(err, pluginhost.ErrNotFound):
 		return httpapi.ErrNoPlugin
-	case errors.Is(err, patchbay.ErrBadName), errors.Is(err, patchbay.ErrLink):
+	case errors.Is(err, pluginhost.ErrBadName), errors.Is(err, pluginhost.ErrLink):
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	case errors.As(err, &code):
 		return &httpapi.InvalidCodeError{Reason: withPlace(code.Problem)}
@@ -178,7 +178,7 @@ func (s sessions) known(ctx context.Context, names []string) error {
 		return err
 	}
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(list, func(one patchbay.Source) bool { return one.Name == name || one.File == name })
+		return slices.ContainsFunc(list, func(one pluginhost.Source) bool { return one.Name == name || one.File == name })
 	})
 	if len(unknown) > 0 {
 		return &httpapi.UnknownPluginsError{Names: unknown}
@@ -297,7 +297,7 @@ type calls struct{ *Core }
 
 func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (any, error) {
 	r, err := c.Host.CallTool(ctx, name, arguments)
-	if errors.Is(err, patchbay.ErrNotFound) {
+	if errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, httpapi.ErrNoTool
 	}
 	if err != nil {

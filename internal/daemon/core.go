@@ -15,17 +15,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/chat/builtin"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/storage"
@@ -33,9 +33,9 @@ import (
 
 // Options say what is opened. The zero value reads the configuration file of this process's environment.
 type Options struct {
-	Host   patchbay.Options // Storage is filled in
-	Model  string           // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
-	Script string           // replies for the offline model to play; "": the configuration's
+	Host   pluginhost.Options // Storage is filled in
+	Model  string             // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
+	Script string             // replies for the offline model to play; "": the configuration's
 
 	NoModel bool // nobody will be asked anything: the model need not be there
 }
@@ -43,7 +43,7 @@ type Options struct {
 // A Core is a host, an engine, a model and the agent that brings them together.
 type Core struct {
 	Dirs     config.Dirs
-	Host     *patchbay.Host
+	Host     *pluginhost.Host
 	Engine   *engine.Engine
 	Sessions *session.Store
 	Features *feature.Features
@@ -95,7 +95,7 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	o.Host.Storage, o.Host.OnNotification = c.storage(), c.heard
-	if c.Host, err = patchbay.Open(ctx, &o.Host); err != nil {
+	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}
 	c.projects = newProjects(c.Host, c.log)
@@ -112,9 +112,11 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 }
 
 // storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
-func (c *Core) storage() func(plugin string, quota patchbay.StorageQuota) dialect.Storage {
+func (c *Core) storage() func(plugin string, quota dialect.StorageQuota) dialect.Storage {
 	all := storage.New(func(context.Context) (engine.Store, error) { return c.Engine, nil })
-	return func(plugin string, quota patchbay.StorageQuota) dialect.Storage { return all.Plugin(plugin, quota) }
+	return func(plugin string, quota dialect.StorageQuota) dialect.Storage {
+		return all.Plugin(plugin, storage.Quota(quota))
+	}
 }
 
 // configure reads what the operator wrote.
@@ -270,7 +272,7 @@ func (c *Core) closeEngine() error {
 func (c *Core) Tools() []chat.Tool { return c.toolsOf(c.Host) }
 
 // toolsOf are the tools of an agent with these plugins.
-func (c *Core) toolsOf(host *patchbay.Host) []chat.Tool {
+func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	tools := append([]chat.Tool(nil), c.tools...)
 	for _, t := range host.Tools() {
 		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
@@ -286,7 +288,7 @@ func (c *Core) toolsOf(host *patchbay.Host) []chat.Tool {
 }
 
 // agent is an agent with these plugins that asks approve before a tool changes things; nil: everything is allowed.
-func (c *Core) agent(host *patchbay.Host, approve chat.Approver) *chat.Agent {
+func (c *Core) agent(host *pluginhost.Host, approve chat.Approver) *chat.Agent {
 	return &chat.Agent{Host: host, Model: c.Model(), Tools: func() []chat.Tool { return c.toolsOf(host) }, Approve: approve, Logger: c.log,
 		Compact: chat.CompactOptions{Strategy: string(c.Config().Chat.Compact)}}
 }

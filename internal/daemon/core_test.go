@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
-	"github.com/patchbay-dev/patchbay/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/storage"
@@ -53,7 +53,7 @@ func (h house) write(path, text string) string {
 }
 
 func (h house) options() Options {
-	return Options{Host: patchbay.Options{Dir: h.home, Logger: slog.New(slog.DiscardHandler),
+	return Options{Host: pluginhost.Options{Dir: h.home, Logger: slog.New(slog.DiscardHandler),
 		Environ: []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}}}
 }
 
@@ -316,7 +316,7 @@ func TestCodeOf(t *testing.T) {
 func TestStorageHasItsQuota(t *testing.T) {
 	h := newHouse(t)
 	c := h.open("")
-	notes, other := c.storage()("notes", patchbay.StorageQuota{Bytes: 1 << 10, Keys: 1}), c.storage()("other", patchbay.StorageQuota{})
+	notes, other := c.storage()("notes", dialect.StorageQuota{Bytes: 1 << 10, Keys: 1}), c.storage()("other", dialect.StorageQuota{})
 	for _, s := range []dialect.Storage{notes, other} {
 		if err := s.Put(t.Context(), "a", json.RawMessage("1")); err != nil {
 			t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // A health is how the daemon is doing.
@@ -53,7 +53,7 @@ const repairFix = "stop the daemon, then run `patchbay engine repair`"
 // Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
 func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: patchbay.Version, Uptime: int64(time.Since(i.began).Seconds()),
+	h := health{Status: "ok", Version: pluginhost.Version, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
 		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
 	if e.Err != nil {
@@ -91,30 +91,30 @@ func (h *engineHealth) examine(e *engine.Engine) {
 func (h *engineHealth) well() bool { return h.Error == "" && h.Disk == "" && len(h.Damage) == 0 }
 
 // engineFindings are what a doctor says about an engine that runs.
-func engineFindings(e *engine.Engine) []patchbay.Finding {
+func engineFindings(e *engine.Engine) []pluginhost.Finding {
 	reports, err := e.Damage()
 	return EngineFindings(reports, e.Disk(), err)
 }
 
 // EngineFindings are what a doctor says about damaged blocks, a disk that cannot be written, and an error that kept it from
 // looking.
-func EngineFindings(reports []engine.Report, disk, err error) []patchbay.Finding {
-	var out []patchbay.Finding
+func EngineFindings(reports []engine.Report, disk, err error) []pluginhost.Finding {
+	var out []pluginhost.Finding
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: r.Dir,
+			out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: r.Dir,
 				Problem: "the engine's store was damaged: " + f.String(), Fix: repairFix})
 		}
 		if len(r.Findings) == 0 {
-			out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Where: r.Dir,
+			out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: r.Dir,
 				Problem: "blocks of the engine's store were kept aside here, and the report of what was found is missing", Fix: repairFix})
 		}
 	}
 	if disk != nil {
-		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Problem: disk.Error(), Fix: "free some room on that disk"})
+		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Problem: disk.Error(), Fix: "free some room on that disk"})
 	}
 	if err != nil {
-		out = append(out, patchbay.Finding{Severity: patchbay.SeverityError, Problem: fmt.Sprintf("looking for damage of the engine's store: %v", err)})
+		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Problem: fmt.Sprintf("looking for damage of the engine's store: %v", err)})
 	}
 	return out
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // inspect tells how things stand.
@@ -20,11 +20,11 @@ func (i inspect) Plugins(context.Context) (any, error) { return i.Host.Plugins()
 
 // Plugin is `plugin info`: a plugin that is asked for its health only when somebody wants to know it is asked now.
 func (i inspect) Plugin(ctx context.Context, name string) (any, error) {
-	if err := i.Host.CheckHealth(ctx, name); err != nil && !errors.Is(err, patchbay.ErrNotFound) {
+	if err := i.Host.CheckHealth(ctx, name); err != nil && !errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, err
 	}
 	detail, err := i.Host.Plugin(name)
-	if errors.Is(err, patchbay.ErrNotFound) {
+	if errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, httpapi.ErrNoPlugin
 	}
 	return detail, err
@@ -34,8 +34,8 @@ func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), ni
 
 // A Diagnosis is what `doctor --json` prints.
 type Diagnosis struct {
-	OK       bool               `json:"ok"`
-	Findings []patchbay.Finding `json:"findings"`
+	OK       bool                 `json:"ok"`
+	Findings []pluginhost.Finding `json:"findings"`
 }
 
 func (i inspect) Doctor(ctx context.Context) (any, error) {
@@ -46,10 +46,10 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 	if err := i.Host.CheckHealth(ctx); err != nil {
 		return nil, err
 	}
-	d := Diagnosis{OK: true, Findings: []patchbay.Finding{}} // a list, also where it is empty
+	d := Diagnosis{OK: true, Findings: []pluginhost.Finding{}} // a list, also where it is empty
 	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs, engineFindings(i.Engine))...)
 	for _, f := range d.Findings {
-		d.OK = d.OK && f.Severity != patchbay.SeverityError
+		d.OK = d.OK && f.Severity != pluginhost.SeverityError
 	}
 	return d, nil
 }

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/notify"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // Jobs are the scheduled agents of a core: what is on disk about them, and what makes their runs.
@@ -244,7 +244,7 @@ func (e *NoJobError) Error() string {
 }
 
 // Unwrap makes it one of those that are not found.
-func (e *NoJobError) Unwrap() error { return patchbay.ErrNotFound }
+func (e *NoJobError) Unwrap() error { return pluginhost.ErrNotFound }
 
 // A JobInfo is one schedule of an agent, as `job list --json` prints it.
 type JobInfo struct {

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // jobs are the scheduled agents, as the routes see them.
@@ -129,7 +129,7 @@ func encodeLines(each func(json.RawMessage) error) func(job.Line) error {
 
 func jobError(err error) error {
 	switch {
-	case errors.Is(err, patchbay.ErrNotFound), errors.Is(err, job.ErrNoRun):
+	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, job.ErrNoRun):
 		return httpapi.ErrNoJob
 	case errors.Is(err, job.ErrBusy):
 		return httpapi.ErrJobBusy

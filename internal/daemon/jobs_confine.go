@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/places"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
@@ -45,7 +45,7 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 
 // pluginDirs are the directories in which plugins are looked for, and those in which they were found.
 func (c *Core) pluginDirs(environ []string) []string {
-	dirs := patchbay.Searched(environ)
+	dirs := pluginhost.Searched(environ)
 	for _, p := range c.Host.Plugins() {
 		dirs = append(dirs, filepath.Dir(p.Path))
 	}

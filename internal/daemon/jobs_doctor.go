@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/notify"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
@@ -24,7 +24,7 @@ const reachTime = 10 * time.Second
 
 // A JobExam looks at agents: their manifests, programs, plugins and notifiers. It runs nothing but the plugins' own checks.
 type JobExam struct {
-	Host     *patchbay.Host
+	Host     *pluginhost.Host
 	Environ  []string
 	Secrets  *config.Secrets
 	Trouble  []config.Problem // what is wrong with the files that secrets come from
@@ -34,25 +34,25 @@ type JobExam struct {
 }
 
 // Of lists what is wrong with agents.
-func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []patchbay.Finding {
-	var findings []patchbay.Finding
+func (x *JobExam) Of(ctx context.Context, loaded job.Loaded) []pluginhost.Finding {
+	var findings []pluginhost.Finding
 	for _, p := range x.Trouble {
-		findings = append(findings, inFile(patchbay.SeverityError, "", p))
+		findings = append(findings, inFile(pluginhost.SeverityError, "", p))
 	}
 	for _, b := range loaded.Broken {
 		findings = append(findings, brokenManifest(b)...)
 	}
 	for _, h := range loaded.Hidden {
-		findings = append(findings, patchbay.Finding{Severity: patchbay.SeverityInfo, Plugin: "agent " + h.Agent, Where: h.Path,
+		findings = append(findings, pluginhost.Finding{Severity: pluginhost.SeverityInfo, Plugin: "agent " + h.Agent, Where: h.Path,
 			Problem: "it is not used: " + h.By.Path + " has the same name and comes first", Fix: "remove one of them"})
 	}
 	for _, m := range loaded.Manifests {
 		for _, w := range m.Warnings {
-			findings = append(findings, asFinding(patchbay.SeverityWarning, m.Agent.Name, w))
+			findings = append(findings, asFinding(pluginhost.SeverityWarning, m.Agent.Name, w))
 		}
 		findings = append(findings, x.program(m)...)
 		if m.Security.Restricts() && !x.Confined {
-			findings = append(findings, complain(patchbay.SeverityInfo, m, job.Place{Key: "security"},
+			findings = append(findings, complain(pluginhost.SeverityInfo, m, job.Place{Key: "security"},
 				"network and filesystem_writable are not enforced", `write sandbox = "declared" into the configuration`)...)
 		}
 		for _, list := range []struct {
@@ -79,7 +79,7 @@ func (j *Jobs) exam() *JobExam {
 }
 
 // Examine lists what is wrong with the agents that there are now, and with the plugins that they name.
-func (j *Jobs) Examine(ctx context.Context) []patchbay.Finding {
+func (j *Jobs) Examine(ctx context.Context) []pluginhost.Finding {
 	if err := j.core.Host.Refresh(ctx, job.PluginDialect); err != nil && ctx.Err() == nil {
 		j.core.log.Warn("plugins are not looked for again", "err", err)
 	}
@@ -96,45 +96,45 @@ func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 		case <-changed:
 		}
 		for _, f := range j.Examine(ctx) {
-			if f.Severity != patchbay.SeverityInfo && ctx.Err() == nil {
+			if f.Severity != pluginhost.SeverityInfo && ctx.Err() == nil {
 				j.core.log.Warn("a manifest is at fault", "agent", strings.TrimPrefix(f.Plugin, "agent "), "path", f.Where, "err", f.Problem, "fix", f.Fix)
 			}
 		}
 	}
 }
 
-func brokenManifest(b job.Broken) []patchbay.Finding {
+func brokenManifest(b job.Broken) []pluginhost.Finding {
 	bad, ok := errors.AsType[*tomlfile.Error](b.Err)
 	if !ok {
-		return []patchbay.Finding{{Severity: patchbay.SeverityError, Where: b.Path, Problem: b.Err.Error()}}
+		return []pluginhost.Finding{{Severity: pluginhost.SeverityError, Where: b.Path, Problem: b.Err.Error()}}
 	}
-	var findings []patchbay.Finding
+	var findings []pluginhost.Finding
 	for _, p := range bad.Problems {
-		findings = append(findings, asFinding(patchbay.SeverityError, agentOf(b.Path), p))
+		findings = append(findings, asFinding(pluginhost.SeverityError, agentOf(b.Path), p))
 	}
 	return findings
 }
 
-func asFinding(s patchbay.Severity, agent string, p tomlfile.Problem) patchbay.Finding {
+func asFinding(s pluginhost.Severity, agent string, p tomlfile.Problem) pluginhost.Finding {
 	return inFile(s, "agent "+agent, p)
 }
 
 // inFile is a finding about a file.
-func inFile(s patchbay.Severity, plugin string, p tomlfile.Problem) patchbay.Finding {
+func inFile(s pluginhost.Severity, plugin string, p tomlfile.Problem) pluginhost.Finding {
 	where := p.File
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
-	return patchbay.Finding{Severity: s, Plugin: plugin, Where: where, Problem: p.Message, Fix: p.Fix}
+	return pluginhost.Finding{Severity: s, Plugin: plugin, Where: where, Problem: p.Message, Fix: p.Fix}
 }
 
 // complain is a finding about something in a manifest.
-func complain(s patchbay.Severity, m *job.Manifest, at job.Place, problem, fix string) []patchbay.Finding {
-	return []patchbay.Finding{asFinding(s, m.Agent.Name, m.Problem(at, problem, fix))}
+func complain(s pluginhost.Severity, m *job.Manifest, at job.Place, problem, fix string) []pluginhost.Finding {
+	return []pluginhost.Finding{asFinding(s, m.Agent.Name, m.Problem(at, problem, fix))}
 }
 
 // program sees whether the agent's own program is there.
-func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
+func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 	at := m.Run.At
 	command := m.Run.Command
 	if !filepath.IsAbs(command) {
@@ -144,24 +144,24 @@ func (x *JobExam) program(m *job.Manifest) []patchbay.Finding {
 				return nil
 			}
 		}
-		return complain(patchbay.SeverityError, m, at, fmt.Sprintf("no program %s in $PATH", command), "install it, or write its whole path")
+		return complain(pluginhost.SeverityError, m, at, fmt.Sprintf("no program %s in $PATH", command), "install it, or write its whole path")
 	}
 	if _, err := os.Stat(command); err != nil {
-		return complain(patchbay.SeverityError, m, at, err.Error(), "")
+		return complain(pluginhost.SeverityError, m, at, err.Error(), "")
 	}
 	if !dialect.Executable(command) {
-		return complain(patchbay.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)
+		return complain(pluginhost.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)
 	}
 	return nil
 }
 
 // hook sees whether a plugin is there, is of the right kind, and likes its configuration.
-func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []patchbay.Finding {
+func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point hook.Point) []pluginhost.Finding {
 	if o := obstacleTo(x.Host, h.Plugin, point); o != nil {
 		return complain(o.severity, m, h.At, o.Error(), o.fix)
 	}
 	if err := x.Host.CheckConfig(ctx, job.PluginDialect+":"+h.Plugin, h.Config); err != nil {
-		return complain(patchbay.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
+		return complain(pluginhost.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
 	}
 	return nil
 }
@@ -174,27 +174,27 @@ func text(s *string) string {
 }
 
 // notifier sees whether a notifier can be used and, on request, reached.
-func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []patchbay.Finding {
+func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier) []pluginhost.Finding {
 	if n.Driver == job.DriverPlugin {
 		h, err := n.Hook()
 		if err != nil {
-			return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
+			return complain(pluginhost.SeverityError, m, n.At, err.Error(), "")
 		}
 		return x.hook(ctx, m, h, hook.JobNotify)
 	}
 	made, err := notify.New(string(n.Driver), n.Settings, notify.Options{Lookup: lookup(x.Secrets, x.Environ), Procs: x.Procs, Environ: x.Environ})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return complain(patchbay.SeverityInfo, m, n.At, err.Error(), "")
+		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		return complain(patchbay.SeverityError, m, n.At, err.Error(), "")
+		return complain(pluginhost.SeverityError, m, n.At, err.Error(), "")
 	case !x.Reach && n.Driver != job.DriverDesktop: // a desktop is on this machine, or there is none
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	if err := made.Reach(ctx); err != nil {
-		return complain(patchbay.SeverityWarning, m, n.At, err.Error(), "")
+		return complain(pluginhost.SeverityWarning, m, n.At, err.Error(), "")
 	}
 	return nil
 }

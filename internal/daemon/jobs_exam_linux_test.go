@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // TestJobExamWarns: a desktop that cannot show anything is seen without --reach, and what a manifest says in vain is told.
@@ -20,8 +20,8 @@ func TestJobExamWarns(t *testing.T) {
 		{"shows/agent.toml:6:15", "0 counts as 1"},
 		{"shows/agent.toml:7:3", "notifiers[0]: notifier desktop: session bus: neither DBUS_SESSION_BUS_ADDRESS"},
 	} {
-		if !slices.ContainsFunc(findings, func(f patchbay.Finding) bool {
-			return strings.HasSuffix(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == patchbay.SeverityWarning
+		if !slices.ContainsFunc(findings, func(f pluginhost.Finding) bool {
+			return strings.HasSuffix(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == pluginhost.SeverityWarning
 		}) {
 			t.Errorf("no finding %+v in %+v", want, findings)
 		}

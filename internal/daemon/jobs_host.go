@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/job"
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // A jobHost is the core's host as jobs see it. It looks for the plugins that a manifest names before each event that is for
@@ -40,7 +40,7 @@ var jobKinds = map[hook.Point]string{hook.JobPreflight: "preflight", hook.JobSin
 
 // An obstacle is why a plugin that a manifest names cannot be asked.
 type obstacle struct {
-	severity patchbay.Severity // of the finding that it is
+	severity pluginhost.Severity // of the finding that it is
 	err      error
 	fix      string // beyond what the error says itself; may be empty
 }
@@ -50,18 +50,18 @@ func (o *obstacle) Error() string { return o.err.Error() }
 func (o *obstacle) Unwrap() error { return o.err }
 
 // obstacleTo is why a plugin cannot be asked at a point of a job; nil where it can.
-func obstacleTo(host *patchbay.Host, plugin string, point hook.Point) *obstacle {
+func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacle {
 	p, err := host.Plugin(job.PluginDialect + ":" + plugin)
 	switch {
 	case err != nil: // not found: the name is whole, so it is not ambiguous
-		return &obstacle{patchbay.SeverityError, &job.NoPluginError{Plugin: plugin},
+		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
 			"put dotagent-plugin-" + plugin + " into a directory that is searched (patchbay plugin list shows them)"}
 	case p.State == dialect.Unsupported:
-		return &obstacle{patchbay.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
+		return &obstacle{pluginhost.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
 	case p.State != dialect.Ready:
-		return &obstacle{patchbay.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)), ""}
-	case !slices.ContainsFunc(p.Wiring, func(w patchbay.Wire) bool { return w.Point == point }):
-		return &obstacle{patchbay.SeverityError, fmt.Errorf("plugin %s is no %s plugin, but %s", plugin, jobKinds[point], strings.Join(p.Kinds, ", ")), ""}
+		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)), ""}
+	case !slices.ContainsFunc(p.Wiring, func(w pluginhost.Wire) bool { return w.Point == point }):
+		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is no %s plugin, but %s", plugin, jobKinds[point], strings.Join(p.Kinds, ", ")), ""}
 	}
 	return nil
 }

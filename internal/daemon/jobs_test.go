@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 const greeter = `
@@ -132,8 +132,8 @@ func TestJobExam(t *testing.T) {
 		{"greeter/agent.toml:", "TOPIC"},
 		{"lost/agent.toml", "no program no-such-program in $PATH"},
 	} {
-		if !slices.ContainsFunc(findings, func(f patchbay.Finding) bool {
-			return strings.Contains(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == patchbay.SeverityError
+		if !slices.ContainsFunc(findings, func(f pluginhost.Finding) bool {
+			return strings.Contains(f.Where, want.where) && strings.Contains(f.Problem, want.problem) && f.Severity == pluginhost.SeverityError
 		}) {
 			t.Errorf("no finding %+v in %+v", want, findings)
 		}

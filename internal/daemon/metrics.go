@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // metrics count what happens, for Prometheus to read. No label has what a user wrote: names of plugins, dialects and
@@ -104,7 +104,7 @@ func (m *metrics) observe(meter metric.Meter, c *Core) error {
 type kindOfPlugin struct{ dialect, state string }
 
 // census counts plugins by dialect and state.
-func census(list []patchbay.PluginInfo) map[kindOfPlugin]int64 {
+func census(list []pluginhost.PluginInfo) map[kindOfPlugin]int64 {
 	counts := make(map[kindOfPlugin]int64)
 	for _, p := range list {
 		counts[kindOfPlugin{p.Dialect, string(p.State)}]++

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // plugins are what can be done with one plugin.
@@ -20,7 +20,7 @@ type plugins struct{ *Core }
 func (p plugins) CallMethod(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
 	detail, err := p.Host.Plugin(name)
 	switch {
-	case errors.Is(err, patchbay.ErrNotFound):
+	case errors.Is(err, pluginhost.ErrNotFound):
 		return nil, httpapi.ErrNoPlugin
 	case err != nil:
 		return nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have one of that name
@@ -31,10 +31,10 @@ func (p plugins) CallMethod(ctx context.Context, name, method string, params jso
 }
 
 func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting) (any, error) {
-	if _, err := p.Host.Plugin(name); errors.Is(err, patchbay.ErrNotFound) {
+	if _, err := p.Host.Plugin(name); errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, httpapi.ErrNoPlugin
 	}
-	change, err := p.Host.SetKnob(ctx, name, patchbay.KnobSetting{Key: s.Key, Value: s.Value, Project: s.Project})
+	change, err := p.Host.SetKnob(ctx, name, pluginhost.KnobSetting{Key: s.Key, Value: s.Value, Project: s.Project})
 	if change != nil && change.Changed {
 		p.reconfigureElsewhere(ctx, name)
 		p.post("plugin.configured", "", map[string]any{"plugin": change.Plugin, "knob": s.Key, "file": change.File, "restarted": change.Restarted})
@@ -47,7 +47,7 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 
 // reconfigureElsewhere gives a plugin its config again in the other projects where it runs.
 func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
-	p.projects.each("configuration", func(host *patchbay.Host) error {
+	p.projects.each("configuration", func(host *pluginhost.Host) error {
 		_, err := host.Reconfigure(ctx, name)
 		return err
 	})
@@ -56,11 +56,11 @@ func (p plugins) reconfigureElsewhere(ctx context.Context, name string) {
 // knobError puts an error into the words of the routes.
 func knobError(err error) error {
 	switch {
-	case errors.Is(err, patchbay.ErrNotFound):
+	case errors.Is(err, pluginhost.ErrNotFound):
 		return httpapi.ErrNoKnob
 	case errors.Is(err, editfile.ErrChanged):
 		return fmt.Errorf("%w: %w", httpapi.ErrFileChanged, err)
-	case errors.Is(err, patchbay.ErrBadValue), errors.Is(err, editfile.ErrPath):
+	case errors.Is(err, pluginhost.ErrBadValue), errors.Is(err, editfile.ErrPath):
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	return reloadError(err)
@@ -71,7 +71,7 @@ func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 	if err == nil {
 		p.reconfigureElsewhere(ctx, name)
 	}
-	if errors.Is(err, patchbay.ErrNotFound) {
+	if errors.Is(err, pluginhost.ErrNotFound) {
 		return false, httpapi.ErrNoPlugin
 	}
 	return restarted, reloadError(err)
@@ -89,4 +89,4 @@ func reloadError(err error) error {
 }
 
 // heard keeps what plugins say unasked.
-func (c *Core) heard(n patchbay.Notification) { c.post("plugin.notification", "", n) }
+func (c *Core) heard(n pluginhost.Notification) { c.post("plugin.notification", "", n) }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // projects are the sets of plugin processes, one for each project that work is done in. The daemon's own is always open. Another's is
 // opened with the first event there, and closed when nothing has happened there for a while, or when its place is needed.
 type projects struct {
-	own  *patchbay.Host
+	own  *pluginhost.Host
 	log  *slog.Logger
 	idle time.Duration
 	most int
@@ -38,14 +38,14 @@ type projects struct {
 type project struct {
 	root  string
 	ready chan struct{} // closed when host and err are final
-	host  *patchbay.Host
+	host  *pluginhost.Host
 	err   error
 	users int
 	used  time.Time // when the last of them went
 	timer *time.Timer
 }
 
-func newProjects(own *patchbay.Host, log *slog.Logger) *projects {
+func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
 	return &projects{own: own, log: log, idle: projectIdle, most: mostProjects - 1,
 		sets: make(map[string]*project), freed: make(chan struct{})}
 }
@@ -61,14 +61,14 @@ func (e *NoDirectoryError) Error() string {
 }
 
 // in returns the plugins that work in the project of a directory, and a function that says that they are not used any more.
-func (p *projects) in(ctx context.Context, dir string) (host *patchbay.Host, done func(), err error) {
+func (p *projects) in(ctx context.Context, dir string) (host *pluginhost.Host, done func(), err error) {
 	if dir == "" {
 		return p.own, func() {}, nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, nil, &NoDirectoryError{dir}
 	}
-	root := patchbay.ProjectRoot(dir)
+	root := pluginhost.ProjectRoot(dir)
 	if root == p.own.Project() {
 		return p.own, func() {}, nil
 	}
@@ -198,10 +198,10 @@ func (p *projects) end(one *project) {
 }
 
 // hosts are the plugins that are open, the daemon's own first.
-func (p *projects) hosts() []*patchbay.Host {
+func (p *projects) hosts() []*pluginhost.Host {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hosts := []*patchbay.Host{p.own}
+	hosts := []*pluginhost.Host{p.own}
 	for _, one := range p.sets {
 		if one.host != nil {
 			hosts = append(hosts, one.host)
@@ -211,9 +211,9 @@ func (p *projects) hosts() []*patchbay.Host {
 }
 
 // each has something done to the plugins of every project but the daemon's own. What fails there leaves them as they were.
-func (p *projects) each(what string, do func(*patchbay.Host) error) {
+func (p *projects) each(what string, do func(*pluginhost.Host) error) {
 	for _, host := range p.hosts()[1:] {
-		if err := do(host); err != nil && !errors.Is(err, patchbay.ErrClosed) {
+		if err := do(host); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
 			p.log.Warn("the plugins of a project are as they were", "project", host.Project(), "at", what, "err", err)
 		}
 	}
@@ -235,7 +235,7 @@ func (p *projects) close() {
 }
 
 // findings are what is wrong with plugins: with the daemon's own, and with those of other projects as far as that is different.
-func (p *projects) findings() []patchbay.Finding {
+func (p *projects) findings() []pluginhost.Finding {
 	hosts := p.hosts()
 	all := hosts[0].Doctor()
 	own := slices.Clone(all)

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -127,7 +127,7 @@ func TestAProjectsPlugins(t *testing.T) {
 	}
 }
 
-func callsOf(t *testing.T, host *patchbay.Host) int64 {
+func callsOf(t *testing.T, host *pluginhost.Host) int64 {
 	t.Helper()
 	p, err := host.Plugin("where")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // Reload reads everything again: configuration, secrets, plugins and agents. Turns and runs under way lose no event: see
-// [patchbay.Host.Reload]. It is all or nothing: where a file is at fault everything stays as it was, which is logged, a finding of
+// [pluginhost.Host.Reload]. It is all or nothing: where a file is at fault everything stays as it was, which is logged, a finding of
 // the doctor's, and part of the health, until the next reload. What is fixed for the life of the process is a finding as well.
 func (c *Core) Reload(ctx context.Context) error {
 	c.faults.one.Lock()
@@ -49,7 +49,7 @@ func (c *Core) reload(ctx context.Context) error {
 	if err := c.Host.Reload(ctx); err != nil {
 		return err
 	}
-	c.projects.each("reload", func(host *patchbay.Host) error { return host.Reload(ctx) })
+	c.projects.each("reload", func(host *pluginhost.Host) error { return host.Reload(ctx) })
 	c.config.Store(read)
 	c.model.Store(&m)
 	c.Jobs.use(dirs, secrets)
@@ -58,21 +58,21 @@ func (c *Core) reload(ctx context.Context) error {
 }
 
 // reloadFindings are what a reload that failed comes to.
-func reloadFindings(err error) []patchbay.Finding {
+func reloadFindings(err error) []pluginhost.Finding {
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
-		return []patchbay.Finding{{Severity: patchbay.SeverityError, Problem: "nothing was reloaded: " + err.Error()}}
+		return []pluginhost.Finding{{Severity: pluginhost.SeverityError, Problem: "nothing was reloaded: " + err.Error()}}
 	}
-	var findings []patchbay.Finding
+	var findings []pluginhost.Finding
 	for _, p := range bad.Problems {
 		p.Message = "nothing was reloaded: " + p.Message
-		findings = append(findings, inFile(patchbay.SeverityError, "", p))
+		findings = append(findings, inFile(pluginhost.SeverityError, "", p))
 	}
 	return findings
 }
 
 // fixedFindings name the tables that have changed and take effect when the process is started again.
-func fixedFindings(before, now *config.Config) []patchbay.Finding {
+func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 	var changed []string
 	if !reflect.DeepEqual(before.Server, now.Server) {
 		changed = append(changed, "[server]")
@@ -83,7 +83,7 @@ func fixedFindings(before, now *config.Config) []patchbay.Finding {
 	if len(changed) == 0 {
 		return nil
 	}
-	return []patchbay.Finding{{Severity: patchbay.SeverityWarning, Where: now.File(),
+	return []pluginhost.Finding{{Severity: pluginhost.SeverityWarning, Where: now.File(),
 		Problem: strings.Join(changed, " and ") + ": what has changed there takes effect when the daemon is started again", Fix: "restart the daemon"}}
 }
 
@@ -92,11 +92,11 @@ type faults struct {
 	one sync.Mutex // held by a reload: one at a time
 
 	mu       sync.Mutex // protects the fields below
-	findings []patchbay.Finding
+	findings []pluginhost.Finding
 	failed   *reloadHealth // nil: it did not fail
 }
 
-func (f *faults) set(findings []patchbay.Finding, err error) {
+func (f *faults) set(findings []pluginhost.Finding, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.findings, f.failed = findings, nil
@@ -105,7 +105,7 @@ func (f *faults) set(findings []patchbay.Finding, err error) {
 	}
 }
 
-func (f *faults) list() []patchbay.Finding {
+func (f *faults) list() []pluginhost.Finding {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.findings

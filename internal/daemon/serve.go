@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 const (
@@ -79,7 +79,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
-	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: patchbay.Version,
+	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
 		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		return errors.Join(err, tcp.Close(), local.Close())

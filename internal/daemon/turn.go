@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -28,7 +28,7 @@ type TurnRequest struct {
 // where the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *patchbay.Host) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *pluginhost.Host) (session.Status, error) {
 		c.gather(ctx, host, r)
 		var err error
 		result, err = c.agent(host, r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
@@ -40,14 +40,14 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 
 // gather finds out which plugins of code there are now: those that have come, gone or been mended since the last turn act
 // so in this one. Of those that the turn names, one that does not work is left out with a warning.
-func (c *Core) gather(ctx context.Context, host *patchbay.Host, r TurnRequest) {
+func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
 	sources, err := host.Sources(ctx)
 	if err != nil {
 		c.log.Warn("plugins are as they were", "session", r.Session, "err", err)
 		return
 	}
 	for _, name := range r.Plugins {
-		i := slices.IndexFunc(sources, func(s patchbay.Source) bool { return s.File == name || s.Name == name })
+		i := slices.IndexFunc(sources, func(s pluginhost.Source) bool { return s.File == name || s.Name == name })
 		switch {
 		case i < 0:
 			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", r.Session)
@@ -60,7 +60,7 @@ func (c *Core) gather(ctx context.Context, host *patchbay.Host, r TurnRequest) {
 // Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *patchbay.Host) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *pluginhost.Host) (session.Status, error) {
 		var err error
 		compaction, err = c.agent(host, nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
 			Observe: c.observer(nil)}, r.Strategy)
@@ -98,11 +98,11 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 	if plugins == nil {
 		return ctx
 	}
-	return hook.WithChoice(ctx, hook.Choice{Dialect: patchbay.SourceDialect, Plugins: plugins})
+	return hook.WithChoice(ctx, hook.Choice{Dialect: pluginhost.SourceDialect, Plugins: plugins})
 }
 
 // A turnUse is work on a session whose lease is held, with the plugins of its project.
-type turnUse func(context.Context, *session.Turn, *patchbay.Host) (session.Status, error)
+type turnUse func(context.Context, *session.Turn, *pluginhost.Host) (session.Status, error)
 
 // Alters tells whether a plugin takes part in a session's turns that can change what becomes of an event at point.
 func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {

@@ -10,8 +10,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -31,8 +31,8 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer os.RemoveAll(home.root)
-	host, err := patchbay.Open(ctx, &patchbay.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger,
-		Needs: func(c patchbay.Candidate) bool { return home.owns(c.Path) }})
+	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger,
+		Needs: func(c pluginhost.Candidate) bool { return home.owns(c.Path) }})
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) error {
 // A show is a demo under way.
 type show struct {
 	Options
-	host   *patchbay.Host
+	host   *pluginhost.Host
 	dir    string // where the agent works
 	scenes int    // shown so far
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/dialect"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 

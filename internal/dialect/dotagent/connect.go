@@ -1,0 +1,130 @@
+package dotagent
+
+import (
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// elsewhere are the points beyond a job's at which a kind has a meaning: a
+// preflight wherever something is about to happen, a sink wherever there is a
+// text to keep, a notifier wherever something is over. The agent is then the host
+// itself, and the schedule the point.
+var elsewhere = []translation{
+	{kindPreflight, hook.TurnBegin, aboutToHappen},
+	{kindPreflight, hook.ToolBefore, aboutToHappen},
+	{kindPreflight, hook.CommandValidate, aboutToHappen},
+	{kindPreflight, hook.CommandBefore, aboutToHappen},
+
+	{kindSink, hook.TurnFinal, turnText},
+	{kindSink, hook.TurnDone, turnText},
+	{kindSink, hook.ToolAfter, toolResult},
+	{kindSink, hook.CommandAfter, commandOutput},
+	{kindSink, hook.CommandDone, commandOutput},
+	{kindSink, hook.SessionIdle, func(p hook.Object) occasion {
+		return occasion{event: eventSuccess, message: dialect.AsText(p.Get("transcript"))}
+	}},
+	{kindSink, hook.JobNotify, ofJob},
+
+	{kindNotify, hook.TurnDone, turnNews},
+	{kindNotify, hook.ToolAfter, toolNews},
+	{kindNotify, hook.CommandDone, commandNews},
+	{kindNotify, hook.SessionIdle, news("the session has gone quiet")},
+	{kindNotify, hook.SessionEnd, sessionNews},
+	{kindNotify, hook.JobSink, ofJob},
+}
+
+// connection looks a kind up at a point; the error says where it has a meaning.
+func connection(kind string, point hook.Point) (*translation, error) {
+	return dialect.Connection(Name, dialect.Spot{Hook: kind, Point: point}, (*translation).spot, native, elsewhere)
+}
+
+func aboutToHappen(hook.Object) occasion { return occasion{event: eventPreflight} }
+
+// outcome is how something went, as the protocol's events have it.
+func outcome(failed bool) string {
+	if failed {
+		return eventFailed
+	}
+	return eventSuccess
+}
+
+func turnText(p hook.Object) occasion {
+	return occasion{event: outcome(turnError(p) != ""), message: dialect.AsText(p.Get("text"))}
+}
+
+func toolResult(p hook.Object) occasion {
+	return occasion{event: outcome(toolFailed(p)), message: dialect.AsText(p.Get("result"))}
+}
+
+// commandOutput is a program's stdout, as a sink's message natively is the
+// agent's; any other result is serialised.
+func commandOutput(p hook.Object) occasion {
+	o := occasion{event: outcome(exitCode(p) != ""), message: dialect.AsText(p.Get("result"))}
+	if result, err := rawjson.Parse(p.Get("result")); err == nil && result.Get("stdout") != nil {
+		o.message = dialect.AsText(result.Get("stdout"))
+	}
+	return o
+}
+
+// news is a message of the host's own words.
+func news(format string, args ...any) func(hook.Object) occasion {
+	return func(hook.Object) occasion {
+		return occasion{event: eventSuccess, message: rawjson.String(fmt.Sprintf(format, args...))}
+	}
+}
+
+func turnNews(p hook.Object) occasion {
+	if why := turnError(p); why != "" {
+		return failure("the turn failed: " + why)
+	}
+	return turnText(p)
+}
+
+func toolNews(p hook.Object) occasion {
+	tool := dialect.Plain(p.Get("tool"))
+	if !toolFailed(p) {
+		return news("%s has run", tool)(p)
+	}
+	why := dialect.Plain(p.Get("error"))
+	if why == "" {
+		why = dialect.Plain(p.Get("result"))
+	}
+	return failure(tool + " failed: " + why)
+}
+
+func commandNews(p hook.Object) occasion {
+	command := dialect.Plain(p.Get("command"))
+	if code := exitCode(p); code != "" {
+		return failure(command + " failed with exit code " + code)
+	}
+	return news("%s has run", command)(p)
+}
+
+func sessionNews(p hook.Object) occasion {
+	return news("session %s has ended", dialect.Plain(p.Get("session_id")))(p)
+}
+
+func failure(message string) occasion {
+	return occasion{event: eventFailed, message: rawjson.String(message)}
+}
+
+func turnError(p hook.Object) string { return dialect.Plain(p.Get("error")) }
+
+func toolFailed(p hook.Object) bool {
+	return string(p.Get("success")) == "false" || dialect.Plain(p.Get("error")) != ""
+}
+
+// exitCode is that of a program that failed; "" where it did not, or there was none.
+func exitCode(p hook.Object) string {
+	result, err := rawjson.Parse(p.Get("result"))
+	if err != nil {
+		return ""
+	}
+	if code := dialect.Plain(result.Get("exit_code")); code != "0" {
+		return code
+	}
+	return ""
+}

@@ -1,0 +1,180 @@
+package dotagent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+func write(t *testing.T, path string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// searched is a dialect with its four places below one folder, and the environment that names them.
+func searched(t *testing.T) (d *Dialect, env dialect.Env, places []string) {
+	root := t.TempDir()
+	places = []string{
+		filepath.Join(root, "listed-1"), filepath.Join(root, "listed-2"),
+		filepath.Join(root, "home", ".config", "dotagent", "plugins"),
+		filepath.Join(root, "system"),
+		filepath.Join(root, "bin-1"), filepath.Join(root, "bin-2"),
+	}
+	d = New()
+	d.system = places[3]
+	list := func(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }
+	env = dialect.Env{Vars: []string{"HOME=" + filepath.Join(root, "home"),
+		"DOTAGENT_PLUGIN_PATH=" + list(places[0], "", places[1]), "PATH=" + list(places[4], places[5], "")}}
+	return d, env, places
+}
+
+// TestFindOrder: "dotagent searches for the binary in this order, returning the first match".
+func TestFindOrder(t *testing.T) {
+	d, env, places := searched(t)
+	if found := d.Find(env); len(found) != 0 {
+		t.Errorf("places that do not exist: found %v", found)
+	}
+	for i := len(places) - 1; i >= 0; i-- {
+		want := write(t, filepath.Join(places[i], "dotagent-plugin-roam"), 0o755)
+		found := d.Find(env)
+		if len(found) != 1 || found[0].Path != want || found[0].Name != "roam" || found[0].State != "" {
+			t.Errorf("place %d: found %+v, want %s", i, found, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	d, env, places := searched(t)
+	user := places[2]
+
+	t.Run("plugins are listed by name, wherever they are", func(t *testing.T) {
+		write(t, filepath.Join(places[5], "dotagent-plugin-a"), 0o755)
+		write(t, filepath.Join(user, "dotagent-plugin-c"), 0o755)
+		write(t, filepath.Join(places[0], "dotagent-plugin-b"), 0o755)
+		var names []string
+		for _, f := range d.Find(env) {
+			names = append(names, f.Name)
+		}
+		if got := strings.Join(names, " "); got != "a b c" {
+			t.Errorf("found %q", got)
+		}
+	})
+	t.Run("other files and directories are none", func(t *testing.T) {
+		write(t, filepath.Join(user, "README"), 0o755)
+		write(t, filepath.Join(user, "dotagent-plugin-"), 0o755)
+		if err := os.Mkdir(filepath.Join(user, "dotagent-plugin-folder"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if found := d.Find(env); len(found) != 3 {
+			t.Errorf("found %+v", found)
+		}
+	})
+	t.Run("~ in the list is the home directory", func(t *testing.T) {
+		env := dialect.Env{Vars: append([]string{"DOTAGENT_PLUGIN_PATH=~/mine"}, env.Vars[0])}
+		want := write(t, filepath.Join(env.Home(), "mine", "dotagent-plugin-d"), 0o755)
+		if found := d.Find(env); len(found) != 2 || found[1].Path != want {
+			t.Errorf("found %+v", found)
+		}
+	})
+}
+
+// TestNotExecutable: "A file that is found but not executable is reported as such, with the chmod that mends it."
+func TestNotExecutable(t *testing.T) {
+	d, env, places := searched(t)
+	path := write(t, filepath.Join(places[2], "dotagent-plugin-roam"), 0o644)
+	write(t, filepath.Join(places[4], "dotagent-plugin-roam"), 0o755)
+	found := d.Find(env)
+	if len(found) != 1 || found[0].State != dialect.Broken || found[0].Path != path {
+		t.Fatalf("found %+v", found)
+	}
+	err := found[0].Err
+	if !strings.Contains(err.Error(), "is not executable") || !strings.Contains(err.Error(), "chmod +x "+path) {
+		t.Errorf("error %v", err)
+	}
+	if start, ok := errors.AsType[*proc.StartError](err); !ok || start.Fix != "chmod +x "+path {
+		t.Errorf("the doctor cannot tell what mends it: %v", err)
+	}
+	if _, err := d.Open(t.Context(), found[0], dialect.Settings{}, plugtest.Runtime(t, t.TempDir())); err == nil {
+		t.Error("it was opened")
+	}
+}
+
+func TestALinkToNowhereIsBroken(t *testing.T) {
+	d, env, places := searched(t)
+	if err := os.MkdirAll(places[2], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/nowhere", filepath.Join(places[2], "dotagent-plugin-lost")); err != nil {
+		t.Fatal(err)
+	}
+	found := d.Find(env)
+	if len(found) != 1 || found[0].State != dialect.Broken || !strings.Contains(found[0].Err.Error(), "/nowhere") {
+		t.Errorf("found %+v", found)
+	}
+}
+
+func TestAt(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		file string
+		mode os.FileMode
+		name string // "": not a plugin of this dialect
+	}{
+		{"dotagent-plugin-sink-roam", 0o755, "sink-roam"},
+		{"dotagent-plugin-asleep", 0o644, "asleep"},
+		{"my-plugin", 0o755, ""},
+	} {
+		found, ok := New().At(write(t, filepath.Join(dir, c.file), c.mode), dialect.Env{})
+		if ok != (c.name != "") || found.Name != c.name || ok && (found.State == dialect.Broken) != (c.mode == 0o644) {
+			t.Errorf("%s: %v, %+v", c.file, ok, found)
+		}
+	}
+	if _, ok := New().At(filepath.Join(dir, "dotagent-plugin-missing"), dialect.Env{}); ok {
+		t.Error("a file that is not there is a plugin")
+	}
+}
+
+func TestExamineNamesWhatIsHidden(t *testing.T) {
+	d, env, places := searched(t)
+	first := write(t, filepath.Join(places[0], "dotagent-plugin-roam"), 0o755)
+	hidden := write(t, filepath.Join(places[3], "dotagent-plugin-roam"), 0o755)
+	if err := os.Symlink(places[0], places[5]); err != nil { // one folder by two names
+		t.Fatal(err)
+	}
+	problems := d.Examine(env)
+	if len(problems) != 1 || problems[0].Path != hidden || !strings.Contains(problems[0].Message, first) {
+		t.Errorf("problems %+v", problems)
+	}
+}
+
+// TestPlacesAndPoints: what people are told before there is a plugin.
+func TestPlacesAndPoints(t *testing.T) {
+	var d dialect.Dialect = New()
+	places := d.Places(dialect.Env{Vars: []string{"HOME=/h", "DOTAGENT_PLUGIN_PATH=/p", "PATH=/bin"}})
+	var dirs []string
+	for _, p := range places {
+		dirs = append(dirs, p.Dir)
+		if p.Dialect != "dotagent" || p.Form != "dotagent-plugin-NAME" {
+			t.Errorf("%+v", p)
+		}
+	}
+	if got := strings.Join(dirs, " "); got != "/p /h/.config/dotagent/plugins /usr/local/lib/dotagent/plugins" {
+		t.Errorf("places %q", got)
+	}
+	if got := fmt.Sprint(d.Points()); got != "[job.preflight job.sink job.notify]" {
+		t.Errorf("points %s", got)
+	}
+}

@@ -1,0 +1,165 @@
+package dotagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// A manifest is what a plugin says of itself when it is asked for info.
+type manifest struct {
+	dialect.Info
+	platforms []string
+	schema    *schema.Schema // nil where there is none, or none that can be used
+	warnings  []string
+	lost      []string // what it declares and cannot be used
+}
+
+// parseInfo reads the answer to info. The rulings: "only name is required;
+// version, kinds, platforms, schema may be missing. An unknown kind makes the
+// plugin broken." file is the name that the plugin's file has.
+func parseInfo(stdout []byte, file string) (*manifest, error) {
+	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
+	if err != nil {
+		return nil, fmt.Errorf("info %w", unread(stdout, err))
+	}
+	m := &manifest{Info: dialect.Info{Name: file, Priority: hook.DefaultPriority}}
+	if err := m.readName(o.Get("name")); err != nil {
+		if reason := complaint(stdout); reason != "" {
+			err = fmt.Errorf("%w: it says %q", err, cut([]byte(reason)))
+		}
+		return nil, err
+	}
+	m.readVersion(o.Get("version"))
+	if err := errors.Join(m.readKinds(o.Get("kinds")), readList("platforms", o.Get("platforms"), &m.platforms)); err != nil {
+		return nil, err
+	}
+	m.readSchema(o.Get("schema"))
+	return m, nil
+}
+
+// readName: jobs name a plugin by its file, "dotagent searches for the binary",
+// so that name stays its name whatever it calls itself.
+func (m *manifest) readName(raw json.RawMessage) error {
+	name, ok := rawjson.Unquote(raw)
+	switch {
+	case !ok || name == "":
+		return errors.New("info has no name")
+	case name != m.Name:
+		m.Called = name
+		m.warn("it calls itself %q, its file %q: the file's name counts", cut([]byte(name)), m.Name)
+	}
+	return nil
+}
+
+func (m *manifest) readVersion(raw json.RawMessage) {
+	version, ok := rawjson.Unquote(raw)
+	if !ok && !dialect.Missing(raw) {
+		m.warn("the version is passed over: it is not a string")
+	}
+	m.Version = version
+}
+
+func (m *manifest) readKinds(raw json.RawMessage) error {
+	if err := readList("kinds", raw, &m.Kinds); err != nil {
+		return err
+	}
+	for _, k := range m.Kinds {
+		if !slices.Contains(kinds, k) {
+			return fmt.Errorf("info has an unknown kind %q; %s", cut([]byte(k)), nearest.Suggest(k, kinds))
+		}
+	}
+	// In the order of a job, each once.
+	m.Kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !slices.Contains(m.Kinds, k) })
+	m.Hooks = m.Kinds
+	if len(m.Kinds) == 0 {
+		m.warn("it says nothing of its kinds, so it is asked only where a job or a connection names it")
+	}
+	return nil
+}
+
+// readSchema: a schema that cannot be used is the plugin's fault and not worth
+// its loss: validate, which knows more, is asked all the same.
+func (m *manifest) readSchema(raw json.RawMessage) {
+	if dialect.Missing(raw) {
+		return
+	}
+	s, faults := schema.Compile(raw)
+	if len(faults) > 0 {
+		m.lost = append(m.lost, "its schema is passed over: "+inShort(faults, schema.Fault.String))
+	}
+	if unchecked := s.Unchecked(); len(unchecked) > 0 {
+		m.warn("in its schema: %s", inShort(unchecked, schema.Fault.String))
+	}
+	m.schema = s
+}
+
+// mostConfig bounds a config that is held against a schema; people's have a few lines.
+const mostConfig = 256 << 10
+
+// misfit names everything in a config that the schema does not allow.
+func (m *manifest) misfit(config json.RawMessage) error {
+	if m.schema != nil && len(config) > mostConfig {
+		return fmt.Errorf("it has over %d KiB", mostConfig>>10)
+	}
+	if errs := m.schema.Check(config); len(errs) > 0 {
+		return errors.New(inShort(errs, func(e schema.Error) string { return e.In("config") }))
+	}
+	return nil
+}
+
+func (m *manifest) warn(format string, args ...any) {
+	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
+}
+
+// supported: seed 000, "platforms … empty means cross-platform". The rulings:
+// "platforms that exclude this OS: plugin unsupported".
+func (m *manifest) supported(system string) error {
+	names := []string{system}
+	if system == "darwin" {
+		names = append(names, "macos") // what Rust calls it
+	}
+	fits := func(p string) bool { return slices.Contains(names, p) }
+	if len(m.platforms) == 0 || slices.ContainsFunc(m.platforms, fits) {
+		return nil
+	}
+	return fmt.Errorf("%w on %s: it is for %s", dialect.ErrUnsupported, system, cut([]byte(strings.Join(m.platforms, ", "))))
+}
+
+// readList reads a list of strings that may be missing.
+func readList(field string, raw json.RawMessage, into *[]string) error {
+	if dialect.Missing(raw) {
+		return nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("info: %s is not a list of strings: %q", field, cut(raw))
+	}
+	return nil
+}
+
+// inShort puts what is wrong with a schema or a config on one line.
+func inShort[T any](all []T, text func(T) string) string {
+	const most = 20 // nobody reads on
+	var out []string
+	for _, one := range all[:min(len(all), most)] {
+		out = append(out, cut([]byte(text(one))))
+	}
+	if more := len(all) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, "; ")
+}
+
+// cut keeps a foreign text from filling the screen.
+func cut(text []byte) string {
+	return dialect.Cut(bytes.TrimSpace(text), 200) // enough to recognise it by
+}

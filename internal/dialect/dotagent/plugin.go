@@ -1,0 +1,213 @@
+package dotagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// A plugin is a dotagent plugin that said what it is. It has no process but the
+// calls under way and those kept ready.
+type plugin struct {
+	dialect  *Dialect
+	name     string
+	path     string
+	config   json.RawMessage // what the configuration gives it; nil: nothing
+	env      []string
+	rt       *dialect.Runtime
+	noise    *dialect.NoiseLog
+	manifest *manifest
+	standby  *proc.Standby // processes waiting for invoke; nil: none are kept
+	unfit    error         // why it cannot do with an empty config, where it has no other
+}
+
+func newPlugin(d *Dialect, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
+	return &plugin{dialect: d, name: f.Name, path: f.Path, config: rawjson.Clean(s.Config), env: environment(rt.Env, s.Env), rt: rt,
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
+}
+
+// open asks for info, checks the config, and starts what is to be kept ready.
+func (p *plugin) open(ctx context.Context, standby int) error {
+	if err := p.learn(ctx); err != nil {
+		return err
+	}
+	if err := p.configure(ctx); err != nil {
+		return err
+	}
+	if standby > 0 {
+		p.standby = p.rt.Procs.Standby(p.spec(verbInvoke), standby)
+	}
+	return nil
+}
+
+// learn asks the plugin what it is.
+func (p *plugin) learn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.dialect.info)
+	defer cancel()
+	result, err := p.run(ctx, verbInfo, nil) // seed 000: "No stdin"
+	if err != nil {
+		return err
+	}
+	if result.Exit.Code != 0 {
+		return errors.New(p.failed(result, complaint(result.Stdout)))
+	}
+	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
+		return err
+	}
+	for _, w := range p.manifest.lost {
+		p.rt.Unusable("its answer to info: "+w, "mend what the plugin answers to info")
+	}
+	for _, w := range p.manifest.warnings {
+		p.rt.Odd("its answer to info: "+w, "")
+	}
+	return p.manifest.supported(runtime.GOOS)
+}
+
+// configure checks what the configuration gives the plugin. A plugin that is
+// given nothing, and cannot do with nothing, is not broken for it: jobs bring
+// their own config with each call. Its status says so.
+func (p *plugin) configure(ctx context.Context) error {
+	err := p.CheckConfig(ctx, dialect.Or(p.config, emptyConfig))
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if p.config != nil {
+		return err
+	}
+	p.unfit = fmt.Errorf("it has no config of its own, and wants one from each job: %w", err)
+	return nil
+}
+
+// CheckConfig tells what is wrong with a config: the schema of info, then the
+// plugin's own validate. Seed 000: "dotagent calls this when loading manifests so
+// misconfigurations surface in dotagent doctor rather than at firing time".
+func (p *plugin) CheckConfig(ctx context.Context, config json.RawMessage) error {
+	config = rawjson.Clean(config) // "JSON sent to a plugin is compact"
+	if _, err := rawjson.Parse(config); err != nil {
+		return fmt.Errorf("its config is not a JSON object: %q", cut(config))
+	}
+	if err := p.manifest.misfit(config); err != nil {
+		return fmt.Errorf("its config does not fit its schema: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.dialect.validate)
+	defer cancel()
+	result, err := p.run(ctx, verbValidate, line(config))
+	if err != nil {
+		return err
+	}
+	a, err := p.answer(verbValidate, result)
+	if err != nil {
+		return err
+	}
+	if !a.ok {
+		return fmt.Errorf("it refuses its config: %s", a.reason)
+	}
+	return nil
+}
+
+// Info is what the plugin said of itself.
+func (p *plugin) Info() dialect.Info { return p.manifest.Info }
+
+// Hooks are the plugin's kinds at the points of a job. A plugin that names no
+// kind gets it from the manifest list that names the plugin. It is not asked
+// otherwise.
+func (p *plugin) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for i := range native {
+		if len(p.manifest.Kinds) == 0 || slices.Contains(p.manifest.Kinds, native[i].kind) {
+			h := p.wire(&native[i])
+			h.ByName = len(p.manifest.Kinds) == 0
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// Connect is one of the plugin's kinds at another point than its own.
+func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
+	have := p.manifest.Kinds
+	if len(have) == 0 {
+		have = kinds
+	}
+	if !slices.Contains(have, name) {
+		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.name, name, nearest.Suggest(name, have))
+	}
+	t, err := connection(name, point)
+	if err != nil {
+		return hook.Hook{}, err
+	}
+	return p.wire(t), nil
+}
+
+// wire makes a hook. A preflight that fails refuses, wherever it is wired: "A
+// gate never opens by accident", and at a point that is no gate the failure
+// table cannot know that it is one.
+func (p *plugin) wire(t *translation) hook.Hook {
+	h := hook.Hook{Name: t.kind, Point: t.point, Timeout: timeouts[t.kind], Observer: t.kind != kindPreflight,
+		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.invoke(ctx, t, ev) }}
+	if t.kind == kindPreflight {
+		h.OnFailure = hook.ActionDeny
+	}
+	return h
+}
+
+// mostExtra is how much of a reply's other fields is logged, in bytes: a line of a log. The trace has all of them.
+const mostExtra = 1000
+
+// invoke asks the plugin about one event.
+func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
+	payload, err := t.invocation(ev.Payload, p.config)
+	if err != nil {
+		return hook.Reply{}, err
+	}
+	reply := hook.Reply{Sent: payload}
+	result, err := p.run(ctx, verbInvoke, line(payload))
+	if err != nil {
+		return reply, err
+	}
+	reply.Received = received(result.Stdout)
+	a, err := p.answer(verbInvoke, result)
+	if err != nil {
+		return reply, err
+	}
+	if len(a.extra) > 0 {
+		p.rt.Log.Info("reply", "fields", dialect.Cut(a.extra.JSON(), mostExtra))
+	}
+	if a.ok {
+		return reply, nil
+	}
+	return t.refused(reply, a)
+}
+
+// Status: there is no process that could be down.
+func (p *plugin) Status() dialect.Status {
+	if p.unfit != nil { // nothing is wrong with it
+		return dialect.Status{Health: "ok; " + p.unfit.Error()}
+	}
+	return dialect.Status{Health: "ok"}
+}
+
+// Fleeting: there is no process between two calls.
+func (*plugin) Fleeting() {}
+
+// Close ends the processes that are kept ready.
+func (p *plugin) Close(context.Context) error {
+	if p.standby == nil {
+		return nil
+	}
+	return p.standby.Close()
+}
+
+// line ends a payload with a newline, as `echo` in seed 000 does: a shell's read
+// fails on a line without.
+func line(payload []byte) []byte { return append(slices.Clip(payload), '\n') }

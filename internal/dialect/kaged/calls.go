@@ -1,0 +1,143 @@
+package kaged
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// agentPath is the one agent there is, by the name plugins know it: the seed
+// knows agents below it, this host does not.
+const agentPath = "primary"
+
+// CallTool runs one of the plugin's tools. Arguments that do not fit its
+// parameters_schema, and an error the plugin answers with, are results; the
+// model that made the call can read them and do better.
+func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
+	tool, err := p.tool(name)
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	params, fault := p.toolParams(tool, arguments, p.about(ctx))
+	if fault != "" {
+		return unsuccessful(name, fault), nil
+	}
+	result, err := p.do(ctx, name, params)
+	if rpc, ok := errors.AsType[*wire.RPCError](err); ok {
+		return unsuccessful(name, cmp.Or(rpc.Message, rpc.Error())), nil
+	}
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	return dialect.ToolResult{Tool: name, Success: true, Result: asText(result)}, nil
+}
+
+// tool looks up a tool by its full name.
+func (p *plugin) tool(name string) (*Tool, error) {
+	for i := range p.manifest.Tools {
+		if toolName(p.manifest, p.manifest.Tools[i]) == name {
+			return &p.manifest.Tools[i], nil
+		}
+	}
+	var names []string
+	for _, t := range p.manifest.Tools {
+		names = append(names, toolName(p.manifest, t))
+	}
+	return nil, fmt.Errorf("plugin %s has no tool %q, only %s", p.manifest.Name, name, orNone(names))
+}
+
+// toolParams checks the arguments and puts `_context` beside them. Whatever the
+// model calls `_context` itself gives way to the host's.
+func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about *callContext) (params json.RawMessage, fault string) {
+	o, err := object(arguments)
+	if err != nil {
+		return nil, "the arguments are not a JSON object"
+	}
+	if faults := misfits("arguments", t.Parameters.Check(o.JSON())); len(faults) > 0 {
+		return nil, strings.Join(faults, "; ")
+	}
+	return o.With(field("_context", about.json())).JSON(), ""
+}
+
+// about says for whom and where a call is made. A call that is made by hand has no session; it has an id that is the same
+// for every such call in a project, so that a plugin that keeps something by session finds it again.
+func (p *plugin) about(ctx context.Context) *callContext {
+	c := p.callContext(hook.Session(ctx), "")
+	if c.sessionID == "" {
+		c.sessionID = projectSession(c.projectRoot)
+	}
+	return c
+}
+
+// projectSession is the session id of calls by hand in a project.
+func projectSession(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return "project-" + hex.EncodeToString(sum[:8])
+}
+
+// callContext is about a session in a project; "" stands for none, and for the host's own project.
+func (p *plugin) callContext(sessionID, projectRoot string) *callContext {
+	c := &callContext{
+		sessionID:   sessionID,
+		operatorID:  cmp.Or(p.rt.Env.Get("USER"), "local"),
+		projectID:   p.rt.ProjectID,
+		agentPath:   agentPath,
+		requestID:   newRequestID(),
+		projectRoot: p.rt.ProjectRoot,
+	}
+	if projectRoot != "" && projectRoot != c.projectRoot {
+		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
+	}
+	return c
+}
+
+func newRequestID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails, its documentation says
+	return hex.EncodeToString(id[:])
+}
+
+func unsuccessful(tool, why string) dialect.ToolResult {
+	return dialect.ToolResult{Tool: tool, Result: why, Error: why}
+}
+
+// asText is a tool's result as text: a string as it is, anything else serialised.
+func asText(result json.RawMessage) string {
+	if s, ok := rawjson.Unquote(result); ok {
+		return s
+	}
+	return string(result)
+}
+
+// CallMethod calls one of the methods the manifest declares.
+func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if !slices.Contains(p.manifest.Methods, method) {
+		return nil, fmt.Errorf("plugin %s declares no method %q, only %s", p.manifest.Name, method, orNone(p.manifest.Methods))
+	}
+	compact, err := structure(params)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %s: params: %w", p.manifest.Name, method, err)
+	}
+	return p.do(ctx, method, compact)
+}
+
+// do calls a tool or a method, within its time.
+func (p *plugin) do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	timeout := cmp.Or(p.settings.ToolTimeout, callTimeout)
+	return hook.Do(ctx, p.named(method, timeout), func(ctx context.Context) (json.RawMessage, error) {
+		return p.call(ctx, method, params)
+	})
+}

@@ -1,0 +1,185 @@
+package kaged
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// manifestNames are the names a manifest may have, the preferred one first.
+var manifestNames = []string{"manifest.yaml", "kaged-plugin.yaml"}
+
+// maxManifest bounds the manifest file. The seed names no limit; schemas make
+// the longest manifests, and they have kilobytes.
+const maxManifest = 1 << 20
+
+// pluginsDir is where kaged's plugins live; "" where there is no home.
+func pluginsDir(env dialect.Env) string {
+	return env.InDataHome(Name, "plugins")
+}
+
+// Places is the one directory of plugins.
+func (d *Dialect) Places(env dialect.Env) []dialect.Place {
+	return []dialect.Place{{Dialect: Name, Dir: pluginsDir(env), Form: "NAME/" + manifestNames[0]}}
+}
+
+// Points are those of the four hooks.
+func (d *Dialect) Points() []hook.Point {
+	return dialect.Points(natively, (*wiring).spot)
+}
+
+// Find lists the plugins in $XDG_DATA_HOME/kaged/plugins, one directory each,
+// in the order of their names.
+func (d *Dialect) Find(env dialect.Env) []dialect.Found {
+	var all []dialect.Found
+	for _, dir := range dialect.FoldersIn(pluginsDir(env)) {
+		all = append(all, lookIn(dir))
+	}
+	slices.SortStableFunc(all, func(a, b dialect.Found) int { return strings.Compare(a.Name, b.Name) })
+	dialect.RefuseTwins(all)
+	return all
+}
+
+// Examine reports what keeps the place of the plugins itself from being read.
+func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
+	return dialect.ExaminePlace(pluginsDir(env))
+}
+
+// lookIn looks at one folder of that directory, which may be a link to nothing.
+func lookIn(dir string) dialect.Found {
+	if _, err := os.Stat(dir); err != nil {
+		f := newFound(dir)
+		f.broken(fmt.Errorf("%s: %w", dir, dialect.Cause(err)))
+		return f.Found
+	}
+	return look(dir, "")
+}
+
+// At looks at a plugin's directory, or at its manifest.
+func (d *Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return dialect.Found{}, false
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return dialect.Found{}, false
+	case info.IsDir():
+		return look(path, ""), len(manifestsIn(path)) > 0
+	}
+	dir, file := filepath.Split(path)
+	return look(filepath.Clean(dir), file), slices.Contains(manifestNames, file)
+}
+
+// look reads a plugin's manifest; file is its name, "" to search for it.
+func look(dir, file string) dialect.Found {
+	f := newFound(dir)
+	if file == "" {
+		there := manifestsIn(dir)
+		if len(there) == 0 {
+			f.broken(fmt.Errorf("no %s in %s", strings.Join(manifestNames, " or "), dir))
+			return f.Found
+		}
+		file = there[0]
+		if len(there) > 1 {
+			f.warn(dir, fmt.Sprintf("%s is read, %s beside it is not", there[0], there[1]))
+		}
+	}
+	f.readManifest(filepath.Join(dir, file))
+	return f.Found
+}
+
+// manifestsIn lists the manifests of a directory by name, the one that counts first.
+func manifestsIn(dir string) []string {
+	return slices.DeleteFunc(slices.Clone(manifestNames), func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// found is a plugin on disk while it is being looked at.
+type found struct{ dialect.Found }
+
+func newFound(dir string) *found {
+	return &found{dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}}
+}
+
+func (f *found) broken(err error) { f.State, f.Err = dialect.Broken, err }
+
+func (f *found) warn(path, message string) {
+	f.Warnings = append(f.Warnings, dialect.Problem{Path: path, Message: message})
+}
+
+// readManifest fills in what the manifest says, and everything that is wrong with it.
+func (f *found) readManifest(file string) {
+	data, err := dialect.ReadManifest(file, maxManifest)
+	if err != nil {
+		f.broken(err)
+		return
+	}
+	m, problems := ParseManifest(data)
+	f.Problems = inFile(file, problems)
+	f.Manifest, f.Info = m, infoOf(m)
+	if m.Compactor() {
+		f.Sole = "compactor" // seed 002: "At most one compactor per agent"
+	}
+	f.Warnings = append(f.Warnings, inFile(file, m.Warnings)...)
+	f.nameOf(m, file)
+	if len(f.Problems) > 0 {
+		f.broken(dialect.FirstProblem(f.Problems))
+	}
+}
+
+// nameOf: the manifest's name counts; the directory's stands in where that is missing.
+func (f *found) nameOf(m *Manifest, file string) {
+	if m.Name == "" {
+		return
+	}
+	if dir := filepath.Base(f.Path); dir != m.Name {
+		f.warn(file, fmt.Sprintf("the plugin is called %q, its directory %q", m.Name, dir))
+	}
+	f.Name = m.Name
+}
+
+func inFile(file string, problems []Problem) []dialect.Problem {
+	var out []dialect.Problem
+	for _, p := range problems {
+		message := p.Message
+		if p.Field != "" {
+			message = p.Field + ": " + message
+		}
+		out = append(out, dialect.Problem{Path: file, Line: p.Line, Column: p.Column, Message: message})
+	}
+	return out
+}
+
+// infoOf is what the manifest declares.
+func infoOf(m *Manifest) *dialect.Info {
+	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
+		Author: m.Author, License: m.License, Homepage: m.Homepage, Knobs: slices.Clone(m.Knobs),
+		Hooks: slices.Clone(m.Hooks), Methods: slices.Clone(m.Methods),
+		Capabilities: capabilityNames(m.Capabilities), Needs: append([]capability.Capability{}, m.Capabilities...), Priority: hook.DefaultPriority}
+	for _, t := range m.Tools {
+		info.Tools = append(info.Tools, dialect.Tool{Name: toolName(m, t), Plugin: m.Name, Dialect: Name,
+			Description: t.Description, Parameters: t.JSON})
+	}
+	return info
+}
+
+// capabilityNames is capabilities as a manifest would write them.
+func capabilityNames(list []capability.Capability) []string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.String())
+	}
+	return names
+}

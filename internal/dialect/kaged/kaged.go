@@ -1,0 +1,112 @@
+package kaged
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// Name is the dialect's name.
+const Name = "kaged"
+
+// A Dialect is the kaged protocol.
+type Dialect struct {
+	// How long a plugin may take to answer initialize and health.check. Tests of
+	// plugins that never answer have no time for the real values.
+	handshake, health time.Duration
+}
+
+// New returns the dialect.
+func New() *Dialect { return &Dialect{handshake: handshakeTimeout, health: healthTimeout} }
+
+// Name is "kaged".
+func (d *Dialect) Name() string { return Name }
+
+// Open checks the plugin's configuration, starts it and shakes hands with it.
+// From then on it is pinged, and started again whenever it dies.
+func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+	m, ok := f.Manifest.(*Manifest)
+	if !ok || f.State != "" {
+		return nil, unopened(f.Name, fmt.Errorf("it is %s: %w", f.State, f.Err))
+	}
+	s, err := complete(m, s)
+	if err != nil {
+		return nil, unopened(m.Name, err)
+	}
+	p := newPlugin(d, f.Path, m, s, rt)
+	if err := p.open(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// unopened is the error of a plugin that never got as far as a call.
+func unopened(plugin string, err error) error {
+	return &hook.Error{Plugin: plugin, Dialect: Name, Kind: hook.Unavailable, Err: err}
+}
+
+// CheckSettings tells whether settings would do for a plugin, which is not started.
+func (d *Dialect) CheckSettings(f dialect.Found, s dialect.Settings) error {
+	m, ok := f.Manifest.(*Manifest)
+	if !ok {
+		return fmt.Errorf("plugin %s: its manifest was not read", f.Name)
+	}
+	_, err := complete(m, s)
+	return err
+}
+
+// complete adds the defaults of the knobs, and holds the whole against the schemas and the knobs. Everything that does not
+// fit is reported at once.
+func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
+	config, err := withDefaults(m.Knobs, orEmpty(s.Config))
+	if err != nil {
+		return s, fmt.Errorf("its config: %w", err)
+	}
+	s.Config = config
+	faults := &dialect.ConfigError{Others: misfits("system_config", m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))}
+	for _, e := range m.ConfigSchema.Check(config) {
+		faults.Faults = append(faults.Faults, dialect.ConfigFault{Path: e.At, Message: e.Message})
+	}
+	faults.Faults = append(faults.Faults, outsideKnobs(m.Knobs, config, faults.Faults)...)
+	if len(faults.Faults)+len(faults.Others) > 0 {
+		return s, faults
+	}
+	return s, nil
+}
+
+// outsideKnobs lists the values that their knobs cannot have, but for those that are known to be faulty already.
+func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.ConfigFault) []dialect.ConfigFault {
+	var out []dialect.ConfigFault
+	for i := range knobs {
+		k := &knobs[i]
+		value := valueAt(config, k.Path)
+		if k.Path == nil || value == nil {
+			continue
+		}
+		var path []any
+		for _, name := range k.Path {
+			path = append(path, name)
+		}
+		same := func(f dialect.ConfigFault) bool { return slices.Equal(f.Path, path) }
+		if why := outside(k, value); why != "" && !slices.ContainsFunc(known, same) {
+			out = append(out, dialect.ConfigFault{Path: path, Message: fmt.Sprintf("%s (knob %s)", why, schema.Cite(k.Key))})
+		}
+	}
+	return out
+}
+
+// misfits names each place: config.servers[0].port: … A schema.Error names the field and the rule, never the value, which
+// in system_config is a secret.
+func misfits(where string, errs []schema.Error) []string {
+	var out []string
+	for _, e := range errs {
+		out = append(out, e.In(where))
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package kaged
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// outside tells why a knob cannot have a value; "" where it can. Step is how far a control moves at once: a value between
+// two steps is not outside.
+func outside(k *dialect.Knob, value json.RawMessage) string {
+	switch k.Type {
+	case knobRange, knobIntRange:
+		return outsideRange(k, value)
+	case knobEnum:
+		return outsideEnum(k, value)
+	case knobBoolean:
+		if string(value) != "true" && string(value) != "false" {
+			return "must be true or false, got " + kindOf(value)
+		}
+	case knobText, knobMultiline, knobModelAlias, knobPath:
+		return outsideText(k, value)
+	}
+	return ""
+}
+
+func outsideRange(k *dialect.Knob, value json.RawMessage) string {
+	n, err := strconv.ParseFloat(string(value), 64)
+	switch {
+	case err != nil && k.Type == knobIntRange:
+		return "must be a whole number, got " + kindOf(value)
+	case err != nil:
+		return "must be a number, got " + kindOf(value)
+	case k.Type == knobIntRange && n != float64(int64(n)):
+		return "must be a whole number"
+	case k.Min != nil && n < *k.Min, k.Max != nil && n > *k.Max:
+		return "must be " + rangeText(k)
+	}
+	return ""
+}
+
+// rangeText says which numbers a range has: "from 0 to 50", "at least 0", "at most 50".
+func rangeText(k *dialect.Knob) string {
+	switch {
+	case k.Min != nil && k.Max != nil:
+		return fmt.Sprintf("from %v to %v", *k.Min, *k.Max)
+	case k.Min != nil:
+		return fmt.Sprintf("at least %v", *k.Min)
+	}
+	return fmt.Sprintf("at most %v", *k.Max)
+}
+
+func outsideEnum(k *dialect.Knob, value json.RawMessage) string {
+	same := func(v json.RawMessage) bool { return sameValue(v, value) }
+	if len(k.Values) == 0 || slices.ContainsFunc(k.Values, same) {
+		return ""
+	}
+	words := make([]string, len(k.Values))
+	for i, v := range k.Values {
+		words[i] = string(v)
+	}
+	return "must be one of " + strings.Join(words, ", ")
+}
+
+// sameValue compares what two pieces of JSON mean: 1 and 1.0 are one number.
+func sameValue(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+func outsideText(k *dialect.Knob, value json.RawMessage) string {
+	s, ok := rawjson.Unquote(value)
+	switch {
+	case !ok:
+		return "must be a string, got " + kindOf(value)
+	case k.MaxLength != nil && utf8.RuneCountInString(s) > *k.MaxLength:
+		return fmt.Sprintf("must have at most %d characters", *k.MaxLength)
+	}
+	return ""
+}
+
+// kindOf names what a JSON value is.
+func kindOf(value json.RawMessage) string {
+	switch {
+	case len(value) == 0, string(value) == "null":
+		return "nothing"
+	case value[0] == '"':
+		return "a string"
+	case value[0] == '{':
+		return "an object"
+	case value[0] == '[':
+		return "a list"
+	case value[0] == 't', value[0] == 'f':
+		return "true or false"
+	}
+	return "a number"
+}
+
+// withDefaults adds the defaults of knobs where config has no value. A value that stands where a field of objects would be
+// is left alone: the check of the schema tells of it.
+func withDefaults(knobs []dialect.Knob, config json.RawMessage) (json.RawMessage, error) {
+	top, err := object(config)
+	if err != nil {
+		return config, err
+	}
+	for i := range knobs {
+		if k := &knobs[i]; k.Default != nil && k.Path != nil {
+			top = withDefault(top, k.Path, k.Default)
+		}
+	}
+	return top.JSON(), nil
+}
+
+func withDefault(o rawjson.Object, path []string, value json.RawMessage) rawjson.Object {
+	if len(path) > 1 {
+		inner, err := object(o.Get(path[0]))
+		if err != nil {
+			return o
+		}
+		value = withDefault(inner, path[1:], value).JSON()
+	} else if o.Get(path[0]) != nil {
+		return o
+	}
+	return o.With(field(path[0], value))
+}
+
+// valueAt is the value at a path of names; nil where there is none.
+func valueAt(config json.RawMessage, path []string) json.RawMessage {
+	for _, name := range path {
+		o, err := rawjson.Parse(config)
+		if err != nil {
+			return nil
+		}
+		config = o.Get(name)
+	}
+	return config
+}

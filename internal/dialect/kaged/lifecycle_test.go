@@ -1,0 +1,268 @@
+package kaged
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// TestACrashDuringACall: the error says how it ended; then it is restarted and shakes hands again.
+func TestACrashDuringACall(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	_, err := p.CallMethod(t.Context(), "fake.crash", nil)
+	if !errors.Is(err, hook.Crash) {
+		t.Fatalf("error %v", err)
+	}
+	for _, says := range []string{"plugin echo (kaged) fake.crash", "exit code 7", "out of cheese"} {
+		if !strings.Contains(err.Error(), says) {
+			t.Errorf("error %q does not say %q", err, says)
+		}
+	}
+	eventually(t, "it works again", func() bool {
+		_, err := p.CallMethod(t.Context(), "fake.echo", nil)
+		return err == nil
+	})
+	if st := p.Status(); st.Restarts != 1 || st.Health != "ok" || st.Pid == 0 {
+		t.Errorf("status %+v", st)
+	}
+	if n, m := r.count("initialize"), r.count("initialized"); n != 2 || m != 2 {
+		t.Errorf("initialize %d times, initialized %d times", n, m)
+	}
+	if log := r.log.String(); !strings.Contains(log, "plugin ended") || !strings.Contains(log, "plugin restarted") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestAPluginThatIsDownIsUnavailable: between a crash and the restart calls say so, and the status why.
+func TestAPluginThatIsDownIsUnavailable(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	r.manifest().Env[fakeVariable] = "crash-at-initialize" // from now on
+	if _, err := p.CallMethod(t.Context(), "fake.crash", nil); !errors.Is(err, hook.Crash) {
+		t.Fatalf("error %v", err)
+	}
+	eventually(t, "a restart has not worked", func() bool { return p.Status().Health == "failing" })
+	_, err := p.CallMethod(t.Context(), "fake.echo", nil)
+	if !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "no database") {
+		t.Errorf("error %v", err)
+	}
+	if st := p.Status(); st.Err == nil || st.Pid != 0 {
+		t.Errorf("status %+v", st)
+	}
+}
+
+// TestHealthCheck: "no reply within 5 s" (here less) restarts the plugin.
+func TestHealthCheck(t *testing.T) {
+	r := newRig(t, "no-health", "")
+	r.manifest().HealthInterval = 20 * time.Millisecond
+	r.dialect.health = 500 * time.Millisecond
+	p := r.open()
+	eventually(t, "it is restarted", func() bool { return p.Status().Restarts > 0 })
+	eventually(t, "it is asked again", func() bool { return r.count(methodHealth) >= 3 })
+	for _, m := range r.received() {
+		if m.Method == methodHealth && (string(m.Params) != `{}` || m.ID == nil) {
+			t.Errorf("health.check was sent as %+v", m)
+		}
+	}
+	if !strings.Contains(r.log.String(), "no answer to health.check within 500ms") {
+		t.Errorf("log:\n%s", r.log)
+	}
+}
+
+// TestAnErrorIsASignOfLife: "any reply to health.check, an error included, is a sign of life".
+func TestAnErrorIsASignOfLife(t *testing.T) {
+	r := newRig(t, "health-error", "")
+	r.manifest().HealthInterval = 10 * time.Millisecond
+	p := r.open()
+	eventually(t, "it was asked often", func() bool { return r.count(methodHealth) >= 5 })
+	if st := p.Status(); st.Restarts != 0 || st.Health != "ok" {
+		t.Errorf("status %+v", st)
+	}
+}
+
+// TestNotificationFlood: "Over 100 notifications a second: the surplus is dropped, counted and reported, and the host
+// stays responsive".
+func TestNotificationFlood(t *testing.T) {
+	r := newRig(t, "notify-flood", "")
+	p := r.open()
+	for i := range 50 {
+		if _, err := p.CallMethod(t.Context(), "fake.echo", nil); err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	eventually(t, "the surplus is counted", func() bool { return p.Status().NotificationsDropped > 9000 })
+	if n := len(p.Notifications()); n == 0 || n > keptNotifications {
+		t.Errorf("%d kept", n)
+	}
+	if !strings.Contains(r.log.String(), "notifications dropped") {
+		t.Errorf("not reported:\n%s", r.log)
+	}
+}
+
+func TestNotifications(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	if _, err := p.CallMethod(t.Context(), "fake.notify", nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both are there", func() bool { return len(p.Notifications()) == 2 })
+	all := p.Notifications()
+	if all[0].Method != "fake.tick" || string(all[0].Params) != `{"n":1}` || !all[0].Declared || all[1].Method != "fake.rumour" || all[1].Declared {
+		t.Errorf("notifications %+v", all)
+	}
+	eventually(t, "the undeclared one is warned of", func() bool { return strings.Contains(r.log.String(), "fake.rumour") }) // it is kept first
+}
+
+// TestShutdown: "On shutdown, the daemon sends a shutdown request"; then stdin is closed.
+func TestShutdown(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p, err := r.dialect.Open(t.Context(), r.found, r.settings, r.runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	all := r.received()
+	if last := all[len(all)-1]; last.Method != "shutdown" || string(last.Params) != `{}` || last.ID == nil {
+		t.Errorf("last it was sent %+v", last)
+	}
+	if st := p.Status(); st.Pid != 0 || st.Health != "stopped" {
+		t.Errorf("status %+v", st)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("a second close: %v", err)
+	}
+	if _, err := p.(dialect.MethodCaller).CallMethod(t.Context(), "fake.echo", nil); !errors.Is(err, hook.Unavailable) {
+		t.Errorf("a call after the close: %v", err)
+	}
+	if strings.Contains(r.log.String(), "WARN") {
+		t.Errorf("log:\n%s", r.log)
+	}
+}
+
+// TestARefusalOfShutdownIsAnAnswer: the end of stdin follows at once, and with it the end of the plugin.
+func TestARefusalOfShutdownIsAnAnswer(t *testing.T) {
+	r := newRig(t, "refuses-shutdown", "")
+	r.manifest().ShutdownTimeout = time.Hour
+	p := r.open()
+	process := must(p.kept.Get()).process
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if exit := process.Exit(); exit != (proc.Exit{}) || strings.Contains(r.log.String(), "WARN") {
+		t.Errorf("exit %s, log:\n%s", exit, r.log)
+	}
+}
+
+// TestAPluginThatWillNotGo: after shutdown_timeout_sec comes the stop ladder, whether it answered or not.
+func TestAPluginThatWillNotGo(t *testing.T) {
+	for _, behaviour := range []string{"ignores-shutdown", "answers-shutdown-and-stays"} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, behaviour, "")
+			p, err := r.dialect.Open(t.Context(), r.found, r.settings, r.runtime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			process := must(p.(*plugin).kept.Get()).process
+			if err := p.Close(t.Context()); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			if exit := process.Exit(); exit.Signal == "" {
+				t.Errorf("it ended with %s, not by a signal", exit)
+			}
+			warned := strings.Contains(r.log.String(), "did not answer shutdown")
+			if warned != (behaviour == "ignores-shutdown") {
+				t.Errorf("log:\n%s", r.log)
+			}
+		})
+	}
+}
+
+// TestCloseEndsCallsUnderWay: they get an error of kind unavailable, not a crash.
+func TestCloseEndsCallsUnderWay(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.CallMethod(t.Context(), "fake.hang", nil)
+		failed <- err
+	}()
+	eventually(t, "the call is under way", func() bool { return r.count("fake.hang") == 1 })
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := <-failed; !errors.Is(err, hook.Unavailable) || !strings.Contains(err.Error(), "shut down") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestAnImpatientCloseIsQuick: an ended context skips the waits, and the process is gone all the same.
+func TestAnImpatientCloseIsQuick(t *testing.T) {
+	r := newRig(t, "ignores-shutdown", "")
+	r.manifest().ShutdownTimeout = time.Hour
+	p := r.open()
+	process := must(p.kept.Get()).process
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if exit := process.Exit(); exit == (proc.Exit{Code: -1}) {
+		t.Error("the process is still running")
+	}
+}
+
+// TestCloseWhileItIsDown does not wait for a restart.
+func TestCloseWhileItIsDown(t *testing.T) {
+	r := newRig(t, "echo", "")
+	p := r.open()
+	r.manifest().Env[fakeVariable] = "hang-at-initialize" // from now on
+	if _, err := p.CallMethod(t.Context(), "fake.crash", nil); !errors.Is(err, hook.Crash) {
+		t.Fatalf("error %v", err)
+	}
+	eventually(t, "it is being restarted", func() bool { return r.count("initialize") == 2 })
+	if err := p.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// TestTimeoutLeavesThePluginAlive: a late reply belongs to nobody and disturbs nobody.
+func TestTimeoutLeavesThePluginAlive(t *testing.T) {
+	r := newRig(t, "echo", "")
+	r.settings.ToolTimeout = 50 * time.Millisecond
+	p := r.open()
+	if _, err := p.CallMethod(t.Context(), "fake.hang", nil); !errors.Is(err, hook.Timeout) {
+		t.Errorf("error %v", err)
+	}
+	p.settings.ToolTimeout = 0
+	if result, err := p.CallMethod(t.Context(), "fake.echo", json.RawMessage(`{"n":1}`)); err != nil || string(result) != `{"n":1}` {
+		t.Errorf("result %s, %v", result, err)
+	}
+	if st := p.Status(); st.Restarts != 0 {
+		t.Errorf("status %+v", st)
+	}
+}
+
+// TestStderrIsLogged under its plugin, and a flood of it costs nothing (see also the suite's stderr-flood).
+func TestStderrIsLogged(t *testing.T) {
+	r := newRig(t, "crash-at-initialize", "")
+	_ = r.refused()
+	if !strings.Contains(r.log.String(), "no database") {
+		t.Errorf("log:\n%s", r.log)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, receivedFile)); err != nil {
+		t.Error(err)
+	}
+}

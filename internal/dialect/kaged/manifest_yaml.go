@@ -1,0 +1,301 @@
+package kaged
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// This file and manifest_limits.go, which guards it, are the only ones that know
+// the YAML library. They turn bytes into yamlNodes:
+//
+//	readYAML
+//	  misshapen     is it safe to give to the lexer?
+//	  usableTokens  are there only tokens a manifest may have, not nested too deep?
+//	  yamlReader    the library's tree to ours: duplicate keys, scalars, positions
+
+// maxForeign bounds what a message repeats of the library's words, which repeat
+// the manifest's.
+const maxForeign = 200
+
+// readYAML reads the one mapping a manifest is. It returns nil where there is
+// none to look at; c then knows why.
+func readYAML(data []byte, c *checker) *yamlNode {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
+	if len(data) > maxManifest {
+		c.problemAt(position{1, 1}, "", "the manifest has more than %d bytes", maxManifest)
+		return nil
+	}
+	if why, at := misshapen(data); why != "" {
+		c.problemAt(at, "", "the manifest %s", why)
+		return nil
+	}
+	r := &yamlReader{checker: c, lines: bytes.Split(data, []byte("\n"))}
+	body := r.parse(data)
+	if body == nil {
+		return nil
+	}
+	root := r.node(body, position{1, 1}, "")
+	if root.kind != kindMap {
+		c.problemAt(root.at, "", "the manifest must be a mapping of fields, got %s", root.kind)
+		return nil
+	}
+	return root
+}
+
+// A yamlReader turns the library's tree into yamlNodes.
+type yamlReader struct {
+	*checker
+	lines [][]byte // of the manifest, for positions
+	depth int
+}
+
+// parse returns the body of the manifest's one document.
+func (r *yamlReader) parse(data []byte) ast.Node {
+	tokens := r.usableTokens(lexer.Tokenize(string(data)))
+	if tokens == nil {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // node reports duplicates, all of them
+	if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var body ast.Node
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case body == nil:
+			body = doc.Body
+		default:
+			r.problemAt(r.at(doc.Body), "", "a manifest is one document, this is a second")
+			return nil
+		}
+	}
+	if body == nil {
+		r.problemAt(position{1, 1}, "", "the manifest is empty")
+	}
+	return body
+}
+
+// syntax reports an error of the library's parser.
+func (r *yamlReader) syntax(err error) {
+	at, message := position{1, 1}, err.Error()
+	var located interface { // all errors of the library have these
+		GetToken() *token.Token
+		GetMessage() string
+	}
+	if errors.As(err, &located) {
+		message = located.GetMessage()
+		if tk := located.GetToken(); tk != nil {
+			at = r.position(tk)
+		}
+	}
+	r.problemAt(at, "", "not valid YAML: %s", dialect.Cut(message, maxForeign))
+}
+
+// usableTokens leaves out comments and reports what a manifest may not have. It
+// returns nil where the rest must not be parsed.
+func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
+	before := len(r.problems)
+	var tokens token.Tokens
+	for _, tk := range all {
+		if tk.Type == token.CommentType {
+			continue
+		}
+		if why := forbidden(tk, len(tokens) > 0); why != "" {
+			r.problemAt(r.position(tk), "", "%s", why)
+		}
+		tokens = append(tokens, tk)
+		if len(tokens) > maxTokens {
+			r.problemAt(r.position(tk), "", "the manifest is too long: more than %d words and signs", maxTokens)
+			return nil
+		}
+	}
+	if tk := tooDeep(tokens); tk != nil {
+		r.problemAt(r.position(tk), "", "nested too deep: more than %d levels", maxDepth)
+	}
+	if tk := tooLong(tokens); tk != nil {
+		r.problemAt(r.position(tk), "", "a key of more than %d characters", maxKeyLength)
+	}
+	r.emptyEntries(tokens)
+	switch {
+	case len(r.problems) > before:
+		return nil
+	case len(tokens) == 0:
+		r.problemAt(position{1, 1}, "", "the manifest is empty")
+		return nil
+	}
+	return tokens
+}
+
+// forbidden says what is wrong with a token by itself. Aliases are the way to a
+// manifest that unfolds to gigabytes; the rest has no use in one and would have
+// to be understood.
+func forbidden(tk *token.Token, content bool) string {
+	switch tk.Type {
+	case token.InvalidType:
+		return "not valid YAML: " + dialect.Cut(tk.Error, maxForeign)
+	case token.AnchorType:
+		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
+	case token.AliasType:
+		return `aliases are not allowed in a manifest; quote a text that begins with "*"`
+	case token.MergeKeyType:
+		return "merge keys are not allowed in a manifest"
+	case token.TagType:
+		return `tags are not allowed in a manifest; quote a text that begins with "!"`
+	case token.DirectiveType:
+		return "YAML directives are not allowed in a manifest"
+	case token.DocumentHeaderType:
+		if content {
+			return "a manifest is one document, this begins a second"
+		}
+	}
+	return ""
+}
+
+// emptyEntries reports a list entry without a value that is followed by a key in
+// its own column. The parser takes that key for the entry's value, so that such
+// lines nest without end.
+func (r *yamlReader) emptyEntries(tokens token.Tokens) {
+	for i := 1; i < len(tokens); i++ {
+		entry, next := tokens[i-1], tokens[i]
+		if entry.Type != token.SequenceEntryType || next.Type == token.SequenceEntryType {
+			continue
+		}
+		if next.Position.Line > entry.Position.Line && next.Position.Column == entry.Position.Column {
+			r.problemAt(r.position(entry), "", "a list entry without a value")
+		}
+	}
+}
+
+// node converts a value. at is where its key stands, for a value left out.
+func (r *yamlReader) node(n ast.Node, at position, field string) *yamlNode {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth {
+		r.problemAt(r.at(n), field, "nested too deep: more than %d levels", maxDepth)
+		return &yamlNode{at: at}
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return r.mapping(n, field)
+	case *ast.SequenceNode:
+		return r.list(n, field)
+	case *ast.LiteralNode:
+		return &yamlNode{kind: kindString, at: r.at(n), text: n.Value.Value}
+	default:
+		return r.scalar(n, at, field)
+	}
+}
+
+func (r *yamlReader) mapping(n *ast.MappingNode, field string) *yamlNode {
+	m := &yamlNode{kind: kindMap, at: r.at(n)}
+	seen := make(map[string]position, len(n.Values))
+	for _, v := range n.Values {
+		name, ok := keyText(v.Key)
+		at, path := r.at(v.Key), schema.FieldPath(field, name)
+		if !ok {
+			r.problemAt(at, field, "a key must be a word or a quoted text")
+			continue
+		}
+		if first, twice := seen[name]; twice {
+			r.problemAt(at, path, "the key is there twice, first in line %d", first.line)
+			continue
+		}
+		seen[name] = at
+		m.fields = append(m.fields, yamlField{name, at, r.node(v.Value, at, path)})
+	}
+	return m
+}
+
+// keyText returns a key as JSON would have it; false for null and for what is no
+// scalar.
+func keyText(key ast.Node) (string, bool) {
+	switch key := key.(type) {
+	case *ast.MappingKeyNode: // "? key"
+		return keyText(key.Value)
+	case *ast.StringNode:
+		return key.Value, true
+	case *ast.LiteralNode:
+		return key.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return key.GetToken().Value, true
+	}
+	return "", false
+}
+
+func (r *yamlReader) list(n *ast.SequenceNode, field string) *yamlNode {
+	l := &yamlNode{kind: kindList, at: r.at(n)}
+	for i, v := range n.Values {
+		at := l.at
+		if i < len(n.Entries) && n.Entries[i].Start != nil {
+			at = r.position(n.Entries[i].Start) // its dash, or the comma before it
+		}
+		l.items = append(l.items, r.node(v, at, itemPath(field, i)))
+	}
+	return l
+}
+
+func (r *yamlReader) scalar(n ast.Node, at position, field string) *yamlNode {
+	tk := n.GetToken()
+	if tk == nil || tk.Type == token.ImplicitNullType {
+		return &yamlNode{at: at}
+	}
+	s := &yamlNode{at: r.at(n)}
+	switch tk.Type {
+	case token.SingleQuoteType, token.DoubleQuoteType:
+		s.kind, s.text = kindString, tk.Value
+	default:
+		s.kind, s.text = plainScalar(tk.Value)
+	}
+	if s.kind == kindNumber {
+		if why := badNumber(s.text); why != "" {
+			r.problemAt(s.at, field, "%s", why)
+			s.text = "0"
+		}
+	}
+	return s
+}
+
+func (r *yamlReader) at(n ast.Node) position {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key // the library has it at the first colon
+	}
+	if tk := n.GetToken(); tk != nil {
+		return r.position(tk)
+	}
+	return position{1, 1}
+}
+
+// maxTabLine bounds the lines that are searched for a token.
+const maxTabLine = 400
+
+// position is where a token begins. The library leaves some tabs out when it
+// counts columns, so in a line with tabs the token's own text is looked for.
+func (r *yamlReader) position(tk *token.Token) position {
+	at := position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+	if at.line > len(r.lines) {
+		return at
+	}
+	text := r.lines[at.line-1]
+	if len(text) > maxTabLine || bytes.IndexByte(text, '\t') < 0 {
+		return at
+	}
+	line := []rune(string(text))
+	begin, _, _ := strings.Cut(strings.TrimSpace(tk.Origin), "\n")
+	for column := at.column; begin != "" && column <= len(line); column++ {
+		if strings.HasPrefix(string(line[column-1:]), begin) {
+			return position{at.line, column}
+		}
+	}
+	return at
+}

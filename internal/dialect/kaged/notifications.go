@@ -1,0 +1,104 @@
+package kaged
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+const (
+	keptNotifications = 100  // how many are kept for those who ask
+	keptName          = 200  // bytes of each one's name
+	keptParams        = 2048 // bytes of each one's params; a plugin must not fill the host's memory
+	loggedParams      = 200  // bytes of them in the log
+	warnedNames       = 100  // undeclared names that are warned of; beyond them a plugin is only noisy
+)
+
+// notifications keeps the last ones of a plugin, logs them, and passes on those that the manifest declares. The wire has
+// already dropped what exceeds the rate.
+type notifications struct {
+	log      *slog.Logger
+	declared []string
+	pass     func(dialect.Notification) // may be nil
+	passed   atomic.Int64               // how many were taken
+	dropped  atomic.Int64
+
+	mu     sync.Mutex             // protects the fields below
+	last   []dialect.Notification // oldest first
+	warned map[string]bool        // undeclared names seen
+}
+
+// take is called for each notification, in order.
+func (n *notifications) take(method string, params json.RawMessage) {
+	declared := slices.Contains(n.declared, method)
+	method = head(method, keptName)
+	one := dialect.Notification{Time: time.Now().UTC(), Method: method, Params: shown(params), Declared: declared}
+	n.passed.Add(1)
+	n.keep(one)
+	if declared {
+		n.log.Info("plugin notification", "method", method, "params", head(string(params), loggedParams))
+		if n.pass != nil {
+			n.pass(one)
+		}
+		return
+	}
+	if n.first(method) {
+		n.log.Warn("plugin notification the manifest does not declare", "method", method,
+			"params", head(string(params), loggedParams))
+	}
+}
+
+// shown is a notification's params, and in the place of long ones their beginning, as a text.
+func shown(params json.RawMessage) json.RawMessage {
+	switch {
+	case len(params) == 0:
+		return json.RawMessage("null")
+	case len(params) > keptParams:
+		return rawjson.String(head(string(params), keptParams/2)) // quotes in it take twice the room
+	}
+	return params
+}
+
+func (n *notifications) keep(one dialect.Notification) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.last) == keptNotifications {
+		n.last = slices.Delete(n.last, 0, 1)
+	}
+	n.last = append(n.last, one)
+}
+
+// first reports whether this undeclared name is new and worth a warning.
+func (n *notifications) first(method string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.warned[method] || len(n.warned) >= warnedNames {
+		return false
+	}
+	if n.warned == nil {
+		n.warned = make(map[string]bool)
+	}
+	n.warned[method] = true
+	return true
+}
+
+// drop counts what the rate limit dropped. The wire calls it once a second at most.
+func (n *notifications) drop(count int) {
+	total := n.dropped.Add(int64(count))
+	n.log.Warn("plugin notifications dropped: over the rate limit", "dropped", count, "total", total, "limit", notifyRate)
+}
+
+func (n *notifications) all() []dialect.Notification {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.last)
+}
+
+// head is the start of a foreign text.
+func head(s string, most int) string { return dialect.Cut(s, most) }

@@ -1,0 +1,233 @@
+package kaged
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// What the host asks of a plugin by interface, so that a change there is noticed here.
+var (
+	_ dialect.Plugin       = (*plugin)(nil)
+	_ dialect.ToolCaller   = (*plugin)(nil)
+	_ dialect.MethodCaller = (*plugin)(nil)
+	_ dialect.Connector    = (*plugin)(nil)
+	_ dialect.Examiner     = (*Dialect)(nil)
+
+	_ dialect.SettingsChecker = (*Dialect)(nil)
+	_ dialect.Reconfigurer    = (*plugin)(nil)
+	_ dialect.Notifier        = (*plugin)(nil)
+)
+
+// A plugin is an opened kaged plugin.
+type plugin struct {
+	dialect  *Dialect
+	dir      string // its own directory, where it runs
+	manifest *Manifest
+	settings dialect.Settings
+	rt       *dialect.Runtime
+	log      *slog.Logger
+	noise    *dialect.NoiseLog
+
+	kept          *proc.Kept[*link] // the process there is now
+	storage       *storage
+	notifications *notifications
+
+	given    atomic.Pointer[dialect.Settings] // the configuration for the next process
+	gate     gate                             // before calls, while a process is exchanged
+	renewing sync.Mutex                       // held by the one that exchanges it
+	renewal  renewal
+
+	closing atomic.Bool        // Close has begun
+	ended   chan struct{}      // closed when Close has begun
+	closed  sync.Once          // for ended
+	calm    context.CancelFunc // ends the health checks
+	beating sync.WaitGroup     // the goroutine of the health checks
+}
+
+func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
+	granted := s.Grants
+	if granted == nil {
+		granted = m.Capabilities
+	}
+	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log, ended: make(chan struct{}),
+		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
+		notifications: &notifications{log: rt.Log, declared: m.Notifications, pass: rt.Notify},
+		storage: &storage{
+			log:   rt.Log,
+			store: rt.Storage,
+			read:  slices.Contains(granted, capability.Capability{Kind: capability.StorageRead}),
+			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
+		},
+	}
+	p.given.Store(&s)
+	return p
+}
+
+// open starts the plugin for the first time, and sees that it stays up.
+func (p *plugin) open(ctx context.Context) error {
+	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
+		Open:  p.connect,
+		Close: (*link).close,
+		OnExit: func(exit proc.Exit, stderr string) {
+			if !p.renewal.waiting() {
+				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", lastLine(stderr))
+			}
+		},
+		OnRetry: func(err error) {
+			p.log.Warn("plugin cannot be restarted yet", "err", err)
+			p.renewal.tell(err)
+		},
+		OnRestart: func(n int) {
+			p.log.Info("plugin restarted", "restarts", n)
+			p.renewal.tell(nil)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	p.kept = kept
+	p.watch(context.WithoutCancel(ctx))
+	return nil
+}
+
+// watch pings the plugin until it is closed.
+func (p *plugin) watch(ctx context.Context) {
+	ctx, p.calm = context.WithCancel(ctx)
+	h := &heart{every: p.manifest.HealthInterval, within: p.dialect.health, ping: p.ping, lost: p.lost}
+	p.beating.Go(func() { h.beat(ctx) })
+}
+
+func (p *plugin) ping(ctx context.Context) error {
+	_, err := p.call(ctx, methodHealth, emptyObject)
+	return err
+}
+
+// lost restarts a plugin that lives but does not answer.
+func (p *plugin) lost(err error) {
+	reason := fmt.Sprintf("no answer to %s within %s", methodHealth, p.dialect.health)
+	p.log.Warn("plugin is restarted", "reason", reason, "err", err)
+	p.kept.Restart(reason)
+}
+
+// Info is what the manifest declares.
+func (p *plugin) Info() dialect.Info { return *infoOf(p.manifest) }
+
+// Hooks are the hooks the manifest subscribes to, at their own points.
+func (p *plugin) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for i := range natively {
+		if slices.Contains(p.manifest.Hooks, natively[i].hook) {
+			hooks = append(hooks, p.hook(&natively[i]))
+		}
+	}
+	return hooks
+}
+
+// Connect wires one of the plugin's hooks to another point.
+func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
+	if !slices.Contains(p.manifest.Hooks, name) {
+		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q, only %s", p.manifest.Name, name, orNone(p.manifest.Hooks))
+	}
+	w, err := findWiring(name, point)
+	if err != nil {
+		return hook.Hook{}, err
+	}
+	return p.hook(w), nil
+}
+
+func (p *plugin) hook(w *wiring) hook.Hook {
+	h := hook.Hook{Plugin: p.manifest.Name, Dialect: Name, Name: w.hook, Point: w.point,
+		Priority: hook.DefaultPriority, Timeout: cmp.Or(p.settings.Timeout, p.manifest.HookTimeout),
+		Observer: w.hook == "on_session_idle" && w.point == hook.TurnFinal} // its answer is null
+	if w.point == hook.CompactBefore && !p.manifest.Compactor() {
+		observer := *w
+		observer.answer = observed
+		w, h.Observer = &observer, true
+	}
+	h.Call = func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, w, ev) }
+	return h
+}
+
+// ask takes one event to the plugin and its answer back.
+func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply, error) {
+	sessionID, _ := ev.Payload.String("session_id")
+	sessionID = cmp.Or(sessionID, hook.Session(ctx))
+	root, _ := ev.Payload.String("project_root")
+	about := p.callContext(sessionID, root)
+	params := w.ask(ev.Payload).With(field("_context", about.json())).JSON()
+	result, err := p.call(ctx, hookPrefix+w.hook, params)
+	if err != nil {
+		return hook.Reply{Sent: params}, err
+	}
+	reply, err := w.read(result, ev.Payload)
+	reply.Sent, reply.Received = params, result
+	return reply, err
+}
+
+// Status is how the plugin is doing.
+func (p *plugin) Status() dialect.Status {
+	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok",
+		Notifications: p.notifications.passed.Load(), NotificationsDropped: p.notifications.dropped.Load()}
+	_, err := p.kept.Get()
+	if err == nil {
+		return st
+	}
+	st.Err, st.Health = err, "restarting"
+	if down, ok := errors.AsType[*proc.DownError](err); ok && down.Err != nil {
+		st.Health = "failing" // it was tried, and it did not come up
+	}
+	if errors.Is(err, proc.ErrStopped) {
+		st.Health = "stopped"
+	}
+	return st
+}
+
+// Notifications are the last ones the plugin sent, oldest first.
+func (p *plugin) Notifications() []dialect.Notification { return p.notifications.all() }
+
+// Close says farewell and ends the process. It takes shutdown_timeout_sec and a
+// little at most. Calls under way end with an error.
+func (p *plugin) Close(ctx context.Context) error {
+	p.closing.Store(true)
+	p.closed.Do(func() { close(p.ended) })
+	p.calm()
+	p.beating.Wait()
+	p.kept.Stop(func(l *link, _ *proc.Process) {
+		began := time.Now()
+		exit, answer := l.farewell(ctx, p.manifest.ShutdownTimeout)
+		if answer != nil {
+			p.log.Warn("plugin did not answer shutdown", "err", answer, "exit", exit.String(), "dur", time.Since(began))
+		}
+	})
+	return nil
+}
+
+// named is a call for errors to speak of.
+func (p *plugin) named(what string, timeout time.Duration) *hook.Call {
+	return &hook.Call{Plugin: p.manifest.Name, Dialect: Name, Name: what, Timeout: timeout}
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return head(s[strings.LastIndexByte(s, '\n')+1:], loggedParams)
+}

@@ -1,0 +1,78 @@
+package kaged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// renewTime bounds the start of a process with another configuration, beside the handshake and the shutdown of the old one:
+// the wait before a restart may have grown, if the plugin has died before.
+const renewTime = 40 * time.Second
+
+// A renewal is one restart of the process. Its waiters learn whether it worked, or why not.
+type renewal struct {
+	mu     sync.Mutex // protects waiter
+	waiter chan error // nil: nobody waits
+}
+
+// expect returns where the outcome of the next start will be.
+func (r *renewal) expect() <-chan error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiter = make(chan error, 1)
+	return r.waiter
+}
+
+func (r *renewal) tell(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiter != nil {
+		r.waiter <- err
+		r.waiter = nil
+	}
+}
+
+// waiting tells whether the end of a process was asked for.
+func (r *renewal) waiting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiter != nil
+}
+
+// Reconfigure gives the plugin another configuration. The protocol has no message for that: the process is asked to shut
+// down between two calls, and another is started. Calls wait meanwhile.
+func (p *plugin) Reconfigure(ctx context.Context, s dialect.Settings) error {
+	p.renewing.Lock()
+	defer p.renewing.Unlock()
+	s, err := complete(p.manifest, s)
+	if err != nil {
+		return unopened(p.manifest.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience+p.manifest.ShutdownTimeout+p.dialect.handshake+renewTime)
+	defer cancel()
+	if err := p.gate.close(ctx); err != nil {
+		return fmt.Errorf("plugin %s has calls under way and was not restarted: %w", p.manifest.Name, err)
+	}
+	defer p.gate.open()
+	if p.closing.Load() {
+		return unopened(p.manifest.Name, errShutdown)
+	}
+	p.given.Store(&s)
+	outcome := p.renewal.expect()
+	if l, err := p.kept.Get(); err == nil { // else it is down, and will be started with the new configuration
+		l.farewell(ctx, p.manifest.ShutdownTimeout)
+	}
+	select {
+	case err := <-outcome:
+		return err
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), p.Status().Err)
+	case <-p.ended:
+		return unopened(p.manifest.Name, errShutdown)
+	}
+}

@@ -1,0 +1,111 @@
+package kaged
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+const levelled = `
+config_schema: {type: object, properties: {level: {type: integer}}}
+knobs: {level: {type: int_range, label: Level, min: 0, max: 9, default: 1, binds_to: config.level}}
+`
+
+// TestReconfigure: the process is exchanged for one with the new configuration, after a farewell; no call is lost.
+func TestReconfigure(t *testing.T) {
+	r := newRig(t, "echo", levelled)
+	p := r.open()
+	before := p.Status().Pid
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for range 50 {
+				if _, err := p.CallMethod(t.Context(), "fake.echo", nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if err := p.Reconfigure(t.Context(), dialect.Settings{Config: json.RawMessage(`{"level":7}`)}); err != nil {
+		t.Fatal(err)
+	}
+	callers.Wait()
+	if now := p.Status(); now.Pid == before || now.Pid == 0 || now.Restarts != 1 {
+		t.Errorf("pid %d, %d before, %d restarts", now.Pid, before, now.Restarts)
+	}
+	var told []string
+	for _, m := range r.received() {
+		if m.Method == "initialize" {
+			told = append(told, string(m.Params))
+		}
+		if m.Method == "shutdown" {
+			told = append(told, "shutdown")
+		}
+	}
+	if len(told) != 3 || !strings.Contains(told[0], `"config":{"level":1}`) || told[1] != "shutdown" || !strings.Contains(told[2], `"config":{"level":7}`) {
+		t.Errorf("the plugin was told %q", told)
+	}
+	if strings.Contains(r.log.String(), "plugin ended") {
+		t.Errorf("a restart that was asked for is logged as an accident:\n%s", r.log)
+	}
+}
+
+func TestReconfigureRefusesWhatDoesNotFit(t *testing.T) {
+	r := newRig(t, "echo", levelled)
+	p := r.open()
+	err := p.Reconfigure(t.Context(), dialect.Settings{Config: json.RawMessage(`{"level":10}`)})
+	if err == nil || !strings.Contains(err.Error(), "config.level: must be from 0 to 9") || p.Status().Restarts != 0 {
+		t.Errorf("%v, %d restarts", err, p.Status().Restarts)
+	}
+}
+
+func TestGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		if err := g.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- g.close(t.Context()) }()
+		synctest.Wait()
+		if err := g.enter(t.Context()); err != nil { // it waits for a quiet moment, and holds up nobody
+			t.Fatal(err)
+		}
+		g.leave()
+		g.leave()
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		gaveUp, entered := make(chan error, 1), make(chan error, 1)
+		go func() { gaveUp <- g.enter(ctx) }()
+		go func() { entered <- g.enter(t.Context()) }()
+		synctest.Wait()
+		cancel()
+		if err := <-gaveUp; err == nil {
+			t.Error("a call went through a gate that is shut")
+		}
+		g.open()
+		if err := <-entered; err != nil {
+			t.Error(err)
+		}
+		// A call that does not end keeps others waiting only after a while.
+		go func() { closed <- g.close(t.Context()) }()
+		synctest.Wait()
+		if err := g.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g.leave()
+		synctest.Wait()
+		g.leave()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		g.open()
+	})
+}

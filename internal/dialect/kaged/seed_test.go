@@ -1,0 +1,102 @@
+package kaged
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// TestSeedMessages: every message in the seed's table is really sent, and
+// initialize has the params, and reads the answer, that the row names.
+func TestSeedMessages(t *testing.T) {
+	rows := plugtest.Seed(t, "002").Rows("JSON-RPC Protocol")
+	r := newRig(t, "echo", "")
+	r.manifest().HealthInterval = 10 * time.Millisecond
+	p, err := r.dialect.Open(t.Context(), r.found, dialect.Settings{}, r.runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "health was checked", func() bool { return r.count("health.check") > 0 })
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if r.count(row.Name) == 0 {
+			t.Errorf("%s was never sent", row.Name)
+		}
+	}
+	sent, answered, ok := strings.Cut(rows[0].Text, "Plugin responds with ")
+	if !ok || rows[0].Name != "initialize" {
+		t.Fatalf("the first row is %+v", rows[0])
+	}
+	_, sent, _ = strings.Cut(sent, "initialize request with ")
+	params := string(r.received()[0].Params)
+	for _, name := range names(sent) {
+		if !strings.Contains(params, `"`+name+`":`) {
+			t.Errorf("initialize has no %s: %s", name, params)
+		}
+	}
+	welcome := (&fake{}).welcome()
+	for _, name := range names(answered) {
+		if _, ok := welcome[name]; !ok {
+			t.Errorf("the fake's answer has no %s", name)
+		}
+	}
+}
+
+// names are the words of a list in prose.
+func names(list string) []string {
+	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '.' || r == ' ' })
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
+}
+
+// TestSeedHooks: the hooks the seed allows are the ones that are wired.
+func TestSeedHooks(t *testing.T) {
+	for _, row := range plugtest.Seed(t, "002").Rows("Plugin Manifest") {
+		if row.Name != "hooks" {
+			continue
+		}
+		for i := range natively {
+			if !strings.Contains(row.Text, `"`+natively[i].hook+`"`) {
+				t.Errorf("%s is not in the seed", natively[i].hook)
+			}
+		}
+		if n := strings.Count(row.Text, ` | "`) + 1; n != len(natively) {
+			t.Errorf("the seed allows %d hooks, %d are wired", n, len(natively))
+		}
+		return
+	}
+	t.Error("the seed has no row hooks")
+}
+
+// TestSeedLimits: the numbers of the seed's last line.
+func TestSeedLimits(t *testing.T) {
+	text := plugtest.Seed(t, "002").Text
+	if !strings.Contains(text, "Max message size: 4 MB. Notification rate limit: 100/sec.") || maxMessage != 4<<20 || notifyRate != 100 {
+		t.Errorf("%d bytes, %d a second", maxMessage, notifyRate)
+	}
+	if !strings.Contains(text, "Plugin must respond within 5 seconds") || healthTimeout != 5*time.Second {
+		t.Errorf("health: %s", healthTimeout)
+	}
+}
+
+// TestSeedCapabilities reads every form of capability the document lists.
+func TestSeedCapabilities(t *testing.T) {
+	fill := strings.NewReplacer("<path>", "/srv/data", "<binary>", "git", "<host>", "example.org", "<port>", "443")
+	rows := plugtest.Seed(t, "002").Rows("Capabilities")
+	for _, row := range rows {
+		text := fill.Replace(row.Name)
+		c, err := capability.Parse(text)
+		if err != nil || c.String() != text {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+	if len(rows) != 9 {
+		t.Errorf("%d forms in the document", len(rows))
+	}
+}

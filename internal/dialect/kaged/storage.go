@@ -1,0 +1,165 @@
+package kaged
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// The capabilities that open a plugin's storage (seed 002: "Read access to
+// kaged's plugin storage", "Write access …").
+const (
+	storageRead  = string(capability.StorageRead)
+	storageWrite = string(capability.StorageWrite)
+)
+
+// maxKey bounds a storage key in bytes. The document names no limit; a key is an address, not data.
+const maxKey = 512
+
+// A storage answers a plugin's kaged.storage.* requests, in a namespace of the
+// plugin's own, as far as its capabilities go.
+type storage struct {
+	log   *slog.Logger
+	store dialect.Storage // nil: the host keeps none
+	read  bool            // kaged:storage:read is declared
+	write bool            // kaged:storage:write is declared
+
+	failures atomic.Int64 // how often the store has failed it
+}
+
+// A storageOp is one request: what it needs, and what it does.
+type storageOp struct {
+	needs string
+	run   func(s *storage, ctx context.Context, params rawjson.Object) (json.RawMessage, error)
+}
+
+var storageOps = map[string]storageOp{
+	"get":    {storageRead, (*storage).get},
+	"put":    {storageWrite, (*storage).put},
+	"delete": {storageWrite, (*storage).delete},
+	"list":   {storageRead, (*storage).list},
+}
+
+// available is initialize's storage_available.
+func (s *storage) available() bool { return s.store != nil && (s.read || s.write) }
+
+// serve answers one request of the plugin. Its errors are for the plugin's eyes.
+func (s *storage) serve(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	name, ok := strings.CutPrefix(method, storagePrefix)
+	op, known := storageOps[name]
+	if !ok || !known {
+		return nil, rpcErrorf(codeNoMethod, "the host has no method %.100q", method)
+	}
+	if !s.allows(op.needs) {
+		return nil, rpcErrorf(codeDenied, "%s needs the capability %s, which the manifest does not declare", method, op.needs)
+	}
+	if s.store == nil {
+		return nil, rpcErrorf(codeStorage, "%s: this host keeps no storage", method)
+	}
+	o, err := object(params)
+	if err != nil {
+		return nil, rpcErrorf(codeBadParams, "%s: params are not an object", method)
+	}
+	return op.run(s, ctx, o)
+}
+
+func (s *storage) allows(capability string) bool {
+	if capability == storageRead {
+		return s.read
+	}
+	return s.write
+}
+
+func (s *storage) get(ctx context.Context, params rawjson.Object) (json.RawMessage, error) {
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	value, ok, err := s.store.Get(ctx, key)
+	if err != nil {
+		return nil, s.failed("get", err)
+	}
+	if !ok {
+		value = nil // absent is null
+	}
+	return rawjson.Object{field("value", value)}.JSON(), nil
+}
+
+func (s *storage) put(ctx context.Context, params rawjson.Object) (json.RawMessage, error) {
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	value := params.Get("value")
+	if value == nil {
+		return nil, rpcErrorf(codeBadParams, "value is missing")
+	}
+	if err := s.store.Put(ctx, key, value); err != nil {
+		return nil, s.failed("put", err)
+	}
+	return emptyObject, nil
+}
+
+func (s *storage) delete(ctx context.Context, params rawjson.Object) (json.RawMessage, error) {
+	key, err := keyOf(params)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.Delete(ctx, key); err != nil {
+		return nil, s.failed("delete", err)
+	}
+	return emptyObject, nil
+}
+
+func (s *storage) list(ctx context.Context, params rawjson.Object) (json.RawMessage, error) {
+	prefix, ok := params.String("prefix")
+	if !ok && !isNull(params.Get("prefix")) {
+		return nil, rpcErrorf(codeBadParams, "prefix is not a string")
+	}
+	keys, err := s.store.List(ctx, prefix)
+	if err != nil {
+		return nil, s.failed("list", err)
+	}
+	out := []byte(`{"keys":[`)
+	for i, key := range keys {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = rawjson.AppendString(out, key)
+	}
+	return append(out, `]}`...), nil
+}
+
+func keyOf(params rawjson.Object) (string, error) {
+	key, ok := params.String("key")
+	switch {
+	case !ok:
+		return "", rpcErrorf(codeBadParams, "key is missing or not a string")
+	case key == "":
+		return "", rpcErrorf(codeBadParams, "key is empty")
+	case len(key) > maxKey:
+		return "", rpcErrorf(codeBadParams, "key has %d bytes, over %d", len(key), maxKey)
+	}
+	return key, nil
+}
+
+// failed is for what the plugin may do and the host did not: both are told. A plugin may try again and again: the log gets
+// the first failure, the second, the fourth, the eighth …
+func (s *storage) failed(what string, err error) error {
+	if n := s.failures.Add(1); n&(n-1) == 0 {
+		s.log.Warn("plugin storage refused or does not work", "op", what, "err", err, "total", n)
+	}
+	return rpcErrorf(codeStorage, "storage %s: %v", what, err)
+}
+
+func rpcErrorf(code int, format string, args ...any) error {
+	return &wire.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}
+}

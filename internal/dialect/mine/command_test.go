@@ -1,0 +1,116 @@
+package mine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestCommands: "The plugin writes raw output to stdout (not JSON)", and its exit code is passed on.
+func TestCommands(t *testing.T) {
+	for _, c := range []struct {
+		rule, behaviour string
+		args            []string
+		code            int
+		out, errOut     string
+	}{
+		{"output is passed on", "p", []string{"--vault", "my notes", ""}, 0, "sync [\"--vault\" \"my notes\" \"\"]\n", ""},
+		{"no arguments", "p", nil, 0, "sync []\n", ""},
+		{"a JSON error is shown as its message", "refuse", nil, 4, "half of it\n", "vault not found (VAULT_NOT_FOUND)\n"},
+		{"what is not JSON is shown raw", "words", nil, 5, "", "{ not JSON\nat all\n"},
+		{"nothing on stderr: it exited unexpectedly", "crash", nil, 6, "", "plugin exited unexpectedly (exit code 6)\n"},
+		{"JSON on stderr of a command that worked is its own affair", "warn", nil, 0, "out\n", refusal + "\n"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			_, p := openFake(t, c.behaviour)
+			var out, errOut bytes.Buffer
+			code, err := p.RunCommand(t.Context(), dialect.Command{Name: "sync", Args: c.args, Out: &out, ErrOut: &errOut})
+			if err != nil || code != c.code || out.String() != c.out || errOut.String() != c.errOut {
+				t.Errorf("%d, %v, %q, %q", code, err, out.String(), errOut.String())
+			}
+		})
+	}
+}
+
+// TestCommandInvocation: "args contains the raw, unparsed command-line arguments exactly as the user typed them", and
+// is absent where there are none.
+func TestCommandInvocation(t *testing.T) {
+	for want, args := range map[string][]string{
+		`{"protocol_version":"1.0.0","type":"command","command":"sync"}`:                           nil,
+		`{"protocol_version":"1.0.0","type":"command","command":"sync","args":["--a=b","<c>",""]}`: {"--a=b", "<c>", ""},
+	} {
+		if got := string(commandCall("sync", args)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestCommandFailures(t *testing.T) {
+	t.Run("an unknown command", func(t *testing.T) {
+		_, p := openFake(t, "p")
+		_, err := p.RunCommand(t.Context(), dialect.Command{Name: "snyc", Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}})
+		if err == nil || !strings.Contains(err.Error(), `has no command "snyc"; did you mean "sync"?`) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a signal is a crash", func(t *testing.T) {
+		_, p := openFake(t, "kill-self")
+		code, err := p.RunCommand(t.Context(), dialect.Command{Name: "sync", Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}})
+		if code != 128+9 || !errors.Is(err, hook.Crash) || !strings.Contains(err.Error(), "SIGKILL") {
+			t.Errorf("%d, %v", code, err)
+		}
+	})
+	t.Run("nobody takes the output", func(t *testing.T) {
+		_, p := openFake(t, "p")
+		_, err := p.RunCommand(t.Context(), dialect.Command{Name: "sync", Out: closed{}, ErrOut: &bytes.Buffer{}})
+		if !errors.Is(err, errClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a caller who gave up", func(t *testing.T) {
+		_, p := openFake(t, "p")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := p.RunCommand(ctx, dialect.Command{Name: "sync", Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+var errClosed = errors.New("nobody is there")
+
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, errClosed }
+
+// TestErrorStream: lines go on as they come, unless they may be an error object.
+func TestErrorStream(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		lines []string
+		now   string // what is shown before the command ends
+	}{
+		{"text at once", []string{"one", "two"}, "one\ntwo\n"},
+		{"an object is held back", []string{"{", `"error": "x"}`}, ""},
+		{"also after blank lines", []string{"", "  {"}, ""},
+		{"text that has an object in it", []string{"one", "{}"}, "one\n{}\n"},
+		{"what is longer than any error", []string{"{" + strings.Repeat("x", mostHeld)}, "{" + strings.Repeat("x", mostHeld) + "\n"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var out bytes.Buffer
+			s := &errorStream{out: &out}
+			for _, text := range c.lines {
+				s.line(text)
+			}
+			if out.String() != c.now {
+				t.Errorf("shown %.80q, want %.80q", out.String(), c.now)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// elsewhere are the points beyond a command's at which a stage has a meaning. A
+// tool is a command whose arguments are flags. Where there are only texts, they
+// are the flags of a command with the point's name before the model, and its
+// result after. A notification can be about anything: what there is to know is
+// its result.
+var elsewhere = []translation{
+	{stage: stagePrevalidate, point: hook.CommandBefore, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePrevalidate, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
+	{stage: stagePrevalidate, point: hook.TurnInput,
+		show: ofTexts(hook.TurnInput, "message"), apply: toTexts("message")},
+
+	{stage: stagePreexec, point: hook.CommandValidate, command: "command", show: ofCommand, apply: toCommand},
+	{stage: stagePreexec, point: hook.ToolBefore, command: "tool", show: ofTool, apply: toTool},
+	{stage: stagePreexec, point: hook.TurnInput,
+		show: ofTexts(hook.TurnInput, "message"), apply: toTexts("message")},
+	{stage: stagePreexec, point: hook.PromptContext,
+		show: ofTexts(hook.PromptContext, "user_message", "dynamic_context"), apply: toTexts("dynamic_context")},
+	{stage: stagePreexec, point: hook.PromptSend,
+		show: ofTexts(hook.PromptSend, "base_prompt", "dynamic_context"), apply: toTexts("base_prompt", "dynamic_context")},
+
+	{stage: stagePostexec, point: hook.ToolAfter, command: "tool", show: ofToolResult, apply: toToolResult},
+	{stage: stagePostexec, point: hook.ModelReply, show: ofResult(hook.ModelReply), apply: toResult},
+	{stage: stagePostexec, point: hook.TurnFinal, show: ofResult(hook.TurnFinal), apply: toResult},
+
+	{stage: stageNotify, point: hook.CommandAfter, command: "command", show: ofCommand},
+	{stage: stageNotify, point: hook.ToolAfter, command: "tool", show: ofToolResult},
+	{stage: stageNotify, point: hook.TurnDone, show: ofEvent(hook.TurnDone)},
+	{stage: stageNotify, point: hook.SessionIdle, show: ofEvent(hook.SessionIdle)},
+	{stage: stageNotify, point: hook.SessionEnd, show: ofEvent(hook.SessionEnd)},
+	{stage: stageNotify, point: hook.JobSink, show: ofEvent(hook.JobSink)},
+	{stage: stageNotify, point: hook.JobNotify, show: ofEvent(hook.JobNotify)},
+}
+
+// connection looks a stage up at a point; the error says where it has a meaning.
+func connection(stage string, point hook.Point) (*translation, error) {
+	return dialect.Connection(Name, dialect.Spot{Hook: stage, Point: point}, (*translation).spot, native, elsewhere)
+}
+
+func ofTool(p hook.Object) hookContext {
+	return hookContext{command: dialect.Plain(p.Get("tool")), flags: flatten(object(p.Get("arguments")))}
+}
+
+// toTool takes changed flags back into the tool's arguments.
+func toTool(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
+	if c.command != nil && *c.command != shown.command {
+		set = append(set, hook.Field{Name: "tool", Value: rawjson.String(*c.command)})
+	}
+	was := p.Get("arguments")
+	switch arguments, changed := restored(object(was), c.flags); {
+	case changed && !dialect.Missing(was) && was[0] != '{':
+		notes = append(notes, "flags are passed over: the tool's arguments are no object")
+	case changed:
+		set = append(set, hook.Field{Name: "arguments", Value: arguments})
+	}
+	if len(c.args) > 0 {
+		notes = append(notes, "args are passed over: a tool has only named arguments")
+	}
+	if c.changesResult(shown) {
+		notes = append(notes, "the result is passed over: the tool has yet to run")
+	}
+	return set, notes
+}
+
+func ofToolResult(p hook.Object) hookContext {
+	c := ofTool(p)
+	c.result = p.Get("result")
+	return c
+}
+
+// toToolResult: the tool has run, so that only its result can change.
+func toToolResult(p hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
+	if _, changed := restored(object(p.Get("arguments")), c.flags); changed || len(c.args) > 0 {
+		notes = append(notes, "args and flags are passed over: the tool has run")
+	}
+	if c.changesResult(shown) {
+		set = append(set, hook.Field{Name: "result", Value: c.result})
+	}
+	return set, notes
+}
+
+// ofTexts shows fields of the payload as flags.
+func ofTexts(point hook.Point, names ...string) func(hook.Object) hookContext {
+	return func(p hook.Object) hookContext {
+		c := hookContext{command: string(point), flags: hook.Object{}}
+		for _, name := range names {
+			c.flags = append(c.flags, hook.Field{Name: name, Value: dialect.AsText(p.Get(name))})
+		}
+		return c
+	}
+}
+
+// toTexts takes changed flags back into the fields that may change.
+func toTexts(names ...string) func(hook.Object, *hookContext, *changes) (hook.Object, []string) {
+	return func(p hook.Object, _ *hookContext, c *changes) (set hook.Object, notes []string) {
+		for _, f := range c.flags {
+			switch {
+			case dialect.Plain(p.Get(f.Name)) == dialect.Plain(f.Value):
+			case slices.Contains(names, f.Name):
+				set = append(set, f)
+			default:
+				notes = append(notes, fmt.Sprintf("the flag %q is passed over: only %s can change here", cut(f.Name), strings.Join(names, ", ")))
+			}
+		}
+		return set, notes
+	}
+}
+
+// ofResult shows the payload's text as a result.
+func ofResult(point hook.Point) func(hook.Object) hookContext {
+	return func(p hook.Object) hookContext {
+		return hookContext{command: string(point), result: dialect.AsText(p.Get("text"))}
+	}
+}
+
+func toResult(_ hook.Object, shown *hookContext, c *changes) (set hook.Object, notes []string) {
+	if c.changesResult(shown) {
+		set = append(set, hook.Field{Name: "text", Value: dialect.AsText(c.result)})
+	}
+	return set, nil
+}
+
+// ofEvent shows a whole event as a result.
+func ofEvent(point hook.Point) func(hook.Object) hookContext {
+	return func(p hook.Object) hookContext {
+		return hookContext{command: string(point), result: p.JSON()}
+	}
+}

@@ -1,0 +1,202 @@
+package mine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestErrorRules: each rule of seed 001 about errors, at a transform hook. "Any transform error aborts the command and
+// names the hook."
+func TestErrorRules(t *testing.T) {
+	for _, c := range []struct {
+		rule, behaviour string
+		kind            hook.Kind
+		text            string
+	}{
+		{"malformed JSON response", "garbage", hook.Garbled, "parse error"},
+		{"malformed JSON response, cut off", "half", hook.Garbled, "parse error"},
+		{"malformed JSON response, a list", "list", hook.Garbled, "parse error"},
+		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
+		{"plugin crash", "crash", hook.Crash, "plugin exited unexpectedly (exit code 3)"},
+		{"plugin crash by a signal", "kill-self", hook.Crash, "plugin exited unexpectedly (SIGKILL)"},
+		{"JSON on stderr", "refuse", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
+		{"stderr that is not JSON is shown raw", "words", hook.Crash, "Traceback:\n  boom"},
+		{"status error with exit 0", "refuse-stdout", hook.Refused, "vault not found (VAULT_NOT_FOUND)"},
+		{"status error without a reason", "refuse-quietly", hook.Refused, "gave no reason"},
+		{"timeout", "hang", hook.Timeout, "timed out after 500ms"},
+		{"a reply without end", "huge", hook.TooLarge, "over 4194304 bytes"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			r, p := openFake(t, c.behaviour)
+			hooks := p.Hooks()
+			if c.kind == hook.Timeout {
+				for i := range hooks {
+					hooks[i].Timeout = 500 * time.Millisecond
+				}
+			}
+			out, err := fire(t, hook.CommandBefore, `{"command":"todo.add"}`, hooks...)
+			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %v, want %s, %q", err, c.kind, c.text)
+			}
+			if out.Verdict != hook.Deny || !strings.Contains(err.Error(), "preexec at command.before") {
+				t.Errorf("verdict %s, error %v", out.Verdict, err)
+			}
+			if logged := strings.Contains(r.log.String(), "unexpected output"); logged != (c.kind == hook.Garbled) {
+				t.Errorf("the raw output is logged: %v\n%s", logged, r.log)
+			}
+		})
+	}
+	for _, behaviour := range []string{"empty", "bare", "null"} {
+		t.Run("empty stdout: "+behaviour, func(t *testing.T) {
+			t.Parallel()
+			_, p := openFake(t, behaviour)
+			const payload = `{"command":"todo.add","flags":{"n":5}}`
+			out := fired(t, hook.CommandBefore, payload, p.Hooks()...)
+			if string(out.Payload) != payload || out.Steps[0].Changed || out.Steps[0].Sent == nil {
+				t.Errorf("payload %s, step %+v", out.Payload, out.Steps[0])
+			}
+		})
+	}
+	t.Run("malformed JSON response: the raw output is logged", func(t *testing.T) {
+		r, p := openFake(t, "garbage")
+		out, _ := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+		if !strings.Contains(r.log.String(), "all good!") || string(out.Steps[0].Received) != `"all good!"` {
+			t.Errorf("received %s, log\n%s", out.Steps[0].Received, r.log)
+		}
+	})
+}
+
+// TestProgramLostLater: what was there when the plugin was opened can be gone when it is asked.
+func TestProgramLostLater(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		lose func(path string) error
+		says []string
+	}{
+		{"binary missing", os.Remove, []string{"missing", "reinstall"}},
+		{"not executable", func(path string) error { // a fresh file: the fake's inode is the test binary's own
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o644)
+		}, []string{"permission", "chmod +x "}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r, p := openFake(t, "p")
+			p.greeting.Wait()
+			r.must(c.lose(p.program))
+			_, err := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+			if !errors.Is(err, hook.Unavailable) {
+				t.Errorf("error %v", err)
+			}
+			for _, says := range append(c.says, filepath.Base(p.program)) {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("error %q does not say %q", err, says)
+				}
+			}
+		})
+	}
+}
+
+// TestNotifyFailures: "failures are logged but do not abort the command", at its own point and at a chain.
+func TestNotifyFailures(t *testing.T) {
+	for _, behaviour := range []string{"crash", "refuse", "words"} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			_, p := openFake(t, behaviour)
+			for _, point := range []hook.Point{hook.CommandDone, hook.CommandAfter, hook.ToolAfter} {
+				h, err := p.Connect(stageNotify, point)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := fired(t, point, `{"command":"c","tool":"t"}`, h)
+				if out.Verdict != hook.Continue || out.Steps[0].Err == nil || out.Steps[0].Action != hook.ActionSkip {
+					t.Errorf("%s: %s, %+v", point, out.Verdict, out.Steps[0])
+				}
+			}
+		})
+	}
+}
+
+// TestOutdated: "A plugin that answers an unsupported major protocol version with an error is broken, not fatal."
+func TestOutdated(t *testing.T) {
+	t.Run("said to a hook", func(t *testing.T) {
+		r, p := openFake(t, "outdated")
+		for _, time := range []string{"first", "second"} {
+			out := fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+			if s := &out.Steps[0]; !errors.Is(s.Err, hook.Outdated) || s.Action != hook.ActionSkip || out.Verdict != hook.Continue {
+				t.Errorf("the %s time: %s, %v, %s", time, out.Verdict, s.Err, s.Action)
+			}
+		}
+		if st := p.Status(); st.Health != "broken" || st.Err == nil {
+			t.Errorf("status %+v", st)
+		}
+		if n := len(r.hookCalls()); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+	t.Run("said to init", func(t *testing.T) {
+		_, p := openFake(t, "outdated-init")
+		p.greeting.Wait()
+		if st := p.Status(); st.Health != "broken" || !strings.Contains(st.Err.Error(), "needs 2.0") {
+			t.Errorf("status %+v", st)
+		}
+	})
+	t.Run("said in the manifest", func(t *testing.T) {
+		r := newRig(t)
+		r.folder("p", strings.Replace(manifestOf("p", ""), "1.0.0", "2.0.0", 1))
+		f := New().Find(r.rt.Env)[0]
+		if f.State != dialect.Broken || !strings.Contains(f.Err.Error(), "unsupported protocol version") {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// TestDeclared: the hooks of a plugin that cannot be opened are known from its manifest, and fail.
+func TestDeclared(t *testing.T) {
+	const told = "[[hooks]]\ncommand=\"c\"\nstage=\"postexec\"\nmode=\"notify\"\n"
+	for _, c := range []struct {
+		rule, manifest string
+		point          hook.Point
+		action         hook.Action // "": it is not asked
+	}{
+		{"a transform hook", manifestOf("p", everyStage), hook.CommandBefore, hook.ActionAbort},
+		{"a notify hook", manifestOf("p", everyStage), hook.CommandDone, hook.ActionSkip},
+		{"a hook of a manifest with faults elsewhere", strings.Replace(manifestOf("p", everyStage), "author", "autor", 1), hook.CommandBefore, hook.ActionAbort},
+		{"a hook that is only told is no guard, whatever its stage", manifestOf("p", told), hook.CommandAfter, hook.ActionSkip},
+		{"a hook whose stage cannot be read", manifestOf("p", strings.ReplaceAll(told, "postexec", "after")), hook.CommandAfter, ""},
+		{"a hook whose pattern cannot be read", manifestOf("p", strings.ReplaceAll(told, "=\"c\"", "=\"[c\"")), hook.CommandAfter, ""},
+		{"a manifest that cannot be read", manifestOf("p", "[[hooks"), hook.CommandBefore, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := newRig(t)
+			r.folder("p", c.manifest)
+			f := New().Find(r.rt.Env)[0]
+			if f.State != dialect.Broken {
+				t.Fatalf("%+v", f)
+			}
+			w, ok := New().Declared(f, hook.Failure(hook.Unavailable, f.Err))
+			if !ok {
+				if c.action != "" {
+					t.Error("no hooks")
+				}
+				return
+			}
+			out, err := fire(t, c.point, `{"command":"c"}`, w.Hooks()...)
+			if len(out.Steps) != 1 || out.Steps[0].Action != c.action || (err != nil) != (c.action == hook.ActionAbort) {
+				t.Errorf("%v, %+v", err, out)
+			}
+			if _, err := w.Connect(stagePreexec, hook.ToolBefore); (err == nil) != strings.Contains(c.manifest, stagePreexec) {
+				t.Errorf("connected: %v", err)
+			}
+		})
+	}
+}

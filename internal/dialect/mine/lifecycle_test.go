@@ -1,0 +1,121 @@
+package mine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestLifecycle: init at the host's start, shutdown at its exit, each once.
+func TestLifecycle(t *testing.T) {
+	r, p := openFake(t, "p")
+	for range 2 {
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `{"protocol_version":"1.0.0","type":"lifecycle","event":"init"}` + "\n" + `{"protocol_version":"1.0.0","type":"lifecycle","event":"shutdown"}`
+	if got := strings.Join(r.calls(), "\n"); got != want {
+		t.Errorf("calls\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestLifecycleIsBounded: nobody waits for init; what hangs is ended, and costs neither readiness nor the exit.
+func TestLifecycleIsBounded(t *testing.T) {
+	for _, behaviour := range []string{"slow-init", "slow-exit"} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.dialect.lifecycle = 300 * time.Millisecond
+			r.fake(behaviour, everyStage)
+			p := r.open()[0]
+			out := fired(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+			if !out.Steps[0].Changed {
+				t.Errorf("step %+v", out.Steps[0])
+			}
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(r.log.String(), "no end within 300ms") {
+				t.Errorf("log\n%s", r.log)
+			}
+		})
+	}
+}
+
+// TestHealth: the expected response is {"status": "ok"}; a plugin that does not know the event is no worse for it.
+func TestHealth(t *testing.T) {
+	for _, c := range []struct {
+		behaviour, health string
+		unwell            bool
+	}{
+		{"p", "ok", false},
+		{"unwell", "vault not found (VAULT_NOT_FOUND)", true},
+		{"unwell-exit", "vault not found (VAULT_NOT_FOUND)", true},
+		{"deaf", "no answer to health: KeyError: 'context'", false},
+		{"mute", "no answer to health: it did not say that it is ok", false},
+		{"rambling", "no answer to health: parse error", false},
+		{"sleepy", "no answer to health: no end within 1s", false},
+	} {
+		t.Run(c.behaviour, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			if c.behaviour == "sleepy" {
+				r.dialect.lifecycle = time.Second
+			}
+			r.fake(c.behaviour, everyStage)
+			p := r.open()[0]
+			p.CheckHealth(t.Context())
+			st := p.Status()
+			if !strings.HasPrefix(st.Health, c.health) || (st.Err != nil) != c.unwell || st.Pid != 0 {
+				t.Errorf("status %+v", st)
+			}
+		})
+	}
+	t.Run("it is asked by CheckHealth, and by nothing else", func(t *testing.T) {
+		r, p := openFake(t, "p")
+		if st := p.Status(); st.Health != "unknown" {
+			t.Errorf("status %+v", st)
+		}
+		p.CheckHealth(t.Context())
+		for range 3 {
+			p.Status()
+		}
+		if n := strings.Count(strings.Join(r.calls(), "\n"), `"event":"health"`); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+	t.Run("a caller who gives up learns nothing, and spoils nothing", func(t *testing.T) {
+		_, p := openFake(t, "p")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		p.CheckHealth(ctx)
+		if st := p.Status(); st.Health != "unknown" {
+			t.Errorf("status %+v", st)
+		}
+	})
+	t.Run("it is not asked unless somebody wants to know", func(t *testing.T) {
+		r, p := openFake(t, "p")
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(r.calls(), "\n"); strings.Contains(all, "health") {
+			t.Errorf("calls\n%s", all)
+		}
+	})
+}
+
+func TestOpenHonoursItsContext(t *testing.T) {
+	r := newRig(t)
+	r.fake("p", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.dialect.Open(ctx, r.dialect.Find(r.rt.Env)[0], dialect.Settings{}, r.rt); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,123 @@
+package python
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A LoadError is a file that is no plugin: it is no valid Python, it failed
+// while it ran, or it asks for another API.
+type LoadError struct {
+	Problem dialect.Problem
+
+	reaches bool      // it failed over something outside of itself
+	kind    hook.Kind // how it took the interpreter with it; "": it did not
+}
+
+// Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter ([hook.Crash]).
+func (e *LoadError) Unwrap() error {
+	if e.kind == "" {
+		return nil
+	}
+	return e.kind
+}
+
+// tooLong is the error of code that did not come to its end when it was loaded.
+func tooLong(path string, at place, within time.Duration) error {
+	return stopped(hook.Timeout, path, at, fmt.Sprintf("%s took more than %s to load", filepath.Base(path), within))
+}
+
+// fatal is the error of code that ended the interpreter when it was loaded.
+func fatal(path string, process *proc.Process) error {
+	return stopped(hook.Crash, path, place{}, "the code ended the interpreter: "+process.Exit().String())
+}
+
+func stopped(kind hook.Kind, path string, at place, message string) error {
+	e := &LoadError{kind: kind, Problem: dialect.Problem{Path: path, Message: message}}
+	if at.path != "" {
+		e.Problem.Line, e.Problem.Column = at.line, 1
+	}
+	return e
+}
+
+// Error is the place and what is wrong there, as compilers write it.
+func (e *LoadError) Error() string {
+	p := &e.Problem
+	if p.Line == 0 {
+		return p.Path + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message)
+}
+
+// Problems lists what is wrong with the file. Python stops at the first.
+func (e *LoadError) Problems() []dialect.Problem { return []dialect.Problem{e.Problem} }
+
+// loadFailure is a [*LoadError] where the runner says that the file is at fault.
+func loadFailure(path string, err error, process *proc.Process) error {
+	rpc, ok := errors.AsType[*wire.RPCError](err)
+	if !ok || rpc.Code != codeLoadFailed {
+		return callFailure(err, process)
+	}
+	var place placeWire
+	if len(rpc.Data) > 0 {
+		if err := json.Unmarshal(rpc.Data, &place); err != nil {
+			return hook.Failure(hook.Garbled, err)
+		}
+	}
+	return &LoadError{reaches: place.Reaches,
+		Problem: dialect.Problem{Path: path, Line: place.Line, Column: place.Column, Message: rpc.Message, Fix: place.Fix}}
+}
+
+// logged is a failure that the runner has written to the log, in the words of the protocol.
+func logged(kind hook.Kind, err error) error {
+	return &hook.Error{Kind: kind, Err: err, Logged: true}
+}
+
+// callFailure puts the error of a request into the hub's words.
+func callFailure(err error, process *proc.Process) error {
+	if errors.Is(err, wire.ErrBacklog) {
+		return hook.Failure(hook.Unavailable, err)
+	}
+	rpc, ok := errors.AsType[*wire.RPCError](err)
+	if !ok {
+		return dialect.CallFailure(err, process)
+	}
+	switch rpc.Code {
+	case codeTimedOut:
+		return logged(hook.Timeout, errors.New(withoutName(rpc.Message)))
+	case codeTooDeep:
+		return hook.Failure(hook.Garbled, errors.New(withoutName(rpc.Message)))
+	case codeFailed:
+		return logged(hook.Refused, errors.New(withoutName(rpc.Message)+raisedAt(rpc.Data)))
+	}
+	return hook.Failure(hook.Refused, rpc)
+}
+
+// withoutName cuts the start of the line that the runner has logged, "Plugin N
+// HOOK", which the hub says in its own way.
+func withoutName(line string) string {
+	for _, verb := range []string{"failed: ", "timed out after "} {
+		if at := strings.Index(line, " "+verb); at >= 0 {
+			return line[at+1:]
+		}
+	}
+	return line
+}
+
+// raisedAt tells what was raised, and where: of a KeyError the text is only the key.
+func raisedAt(data json.RawMessage) string {
+	var r raisedWire
+	if err := json.Unmarshal(data, &r); err != nil || r.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s, line %d)", r.Type, r.Line)
+}

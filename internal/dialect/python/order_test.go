@@ -1,0 +1,34 @@
+package python
+
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestOnDoneRunsInOrder: docs/protocols/python.md, plugins are asked one after another at all six hooks.
+func TestOnDoneRunsInOrder(t *testing.T) {
+	s := newStage(t)
+	s.write("a", `
+import asyncio
+@on_done
+async def done(ctx):
+    await asyncio.sleep(0.3)
+    ctx.state["told"] = ctx.state.get("told", "") + "a"
+`)
+	s.write("b", `
+@on_done
+def done(ctx): ctx.state["told"] = ctx.state.get("told", "") + "b"
+`)
+	s.write("c", `
+@on_done
+async def done(ctx): print("told " + ctx.state["told"])
+`)
+	s.open(dialect.Settings{})
+	out := s.fire("r", hook.TurnDone, `{}`)
+	if len(out.Steps) != 3 {
+		t.Errorf("steps %+v", out.Steps)
+	}
+	s.logged("plugin=c", `line="told ab"`)
+}

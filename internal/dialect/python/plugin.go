@@ -1,0 +1,362 @@
+package python
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// A Plugin is what an opened plugin of this dialect is beside a [dialect.Plugin].
+type Plugin interface {
+	dialect.Plugin
+	// Metadata is __plugin__ with its defaults, a JSON object.
+	Metadata() json.RawMessage
+	// Reload loads the file again. Where that fails, the old code stays; a file
+	// at fault is a [*LoadError].
+	Reload(ctx context.Context) error
+}
+
+// openTries is how often a plugin is loaded that loses its interpreter to another one.
+const openTries = 3
+
+// A plugin is a file in the shared interpreter.
+type plugin struct {
+	dialect *Dialect
+	runner  *runner
+	rt      *dialect.Runtime
+	log     *slog.Logger
+	path    string
+	name    string        // as it said when it was opened; a reload does not change it
+	limit   time.Duration // for each handler
+	pass    []string      // names and patterns of variables beside the usual ones
+	closing sync.Once
+
+	refreshing sync.Mutex  // held by who looks whether the file has changed
+	looked     time.Time   // when that was; protected by refreshing
+	missing    bool        // the file could not be looked at then; protected by refreshing
+	gone       atomic.Bool // it was removed: the plugin does not act
+
+	mu      sync.Mutex // protects the fields below
+	about   description
+	file    os.FileInfo // as it was when it was last loaded, or could not be
+	fault   error       // why it is out of order; nil: it works
+	hangs   bool        // this file blocked an interpreter as it was loaded
+	request string      // of the last event
+}
+
+// A description is what the runner tells of a loaded plugin.
+type description struct {
+	Name        string          `json:"name"`
+	Called      string          `json:"called"` // what it calls itself: its name, unless another file has that
+	Hooks       []string        `json:"hooks"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Description string          `json:"description"`
+	Warnings    []string        `json:"warnings"`
+}
+
+func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
+	return &plugin{dialect: d, runner: r, rt: rt, log: rt.Log, path: f.Path, name: f.Name,
+		limit: cmp.Or(s.Timeout, handlerLimit), pass: s.Env}
+}
+
+// open loads the file for the first time. Another plugin may end the interpreter meanwhile.
+func (p *plugin) open(ctx context.Context) error {
+	select {
+	case p.runner.loading <- struct{}{}:
+		defer func() { <-p.runner.loading }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.runner.listen(p.name, p)
+	err := p.settle(ctx)
+	if err != nil {
+		p.runner.remove(p)
+	}
+	return err
+}
+
+func (p *plugin) settle(ctx context.Context) error {
+	for try := 1; ; try++ {
+		i, err := p.runner.live(ctx, startTimeout)
+		if err != nil {
+			return err
+		}
+		err = p.load(ctx, i, methodLoad)
+		lost := errors.Is(err, hook.Crash)
+		if err == nil {
+			p.runner.add(p)
+			now, down := p.runner.kept.Get()
+			lost = down != nil || now != i
+		}
+		if !lost || try == openTries {
+			return err
+		}
+	}
+}
+
+// load has the interpreter load the file, and takes note of what it is.
+func (p *plugin) load(ctx context.Context, i *interpreter, method string) error {
+	file, err := os.Stat(p.path)
+	if err != nil {
+		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: " + err.Error()}}
+	}
+	if !file.Mode().IsRegular() {
+		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: it is not a regular file"}}
+	}
+	if err := p.lend(ctx, i); err != nil {
+		return err
+	}
+	result, err := i.ask(ctx, p.runner.loadTimeout, method, hook.Object{{Name: "path", Value: rawjson.String(p.path)}})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && !i.answers(ctx):
+		return p.hung(i, file)
+	case err != nil:
+		return p.refused(file, loadFailure(p.path, err, i.process))
+	}
+	return p.adopt(file, result)
+}
+
+// note reports what is odd about the file to those who list findings. The runner has logged it.
+func (p *plugin) note(warnings []string) {
+	if p.rt == nil || p.rt.Note == nil {
+		return
+	}
+	for _, w := range warnings {
+		p.rt.Note(dialect.Problem{Path: p.path, Message: w}, false)
+	}
+}
+
+// lend passes on the variables that the configuration names for this plugin.
+// The interpreter has one environment, so the others see them too.
+func (p *plugin) lend(ctx context.Context, i *interpreter) error {
+	return i.lend(ctx, p.runner.loadTimeout, p.rt.Env.Pick(p.pass))
+}
+
+// hung ends an interpreter that is blocked as a file is loaded. The file that has
+// blocked it is not loaded again until it is changed. Where that was a handler of
+// another plugin, this one has lost its interpreter, and is to blame for nothing.
+func (p *plugin) hung(i *interpreter, file os.FileInfo) error {
+	i.kill()
+	at := p.runner.culprit(i.process.Stderr(), p.path)
+	if at.path != "" && at.path != p.path {
+		p.runner.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
+		return hook.Failure(hook.Crash, fmt.Errorf("the interpreter was blocked at %s", at))
+	}
+	err := tooLong(p.path, at, p.runner.loadTimeout)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file, p.fault, p.hangs = file, err, true
+	return err
+}
+
+// refused takes note of a file that is at fault: it is not tried again until it is changed.
+func (p *plugin) refused(file os.FileInfo, err error) error {
+	if _, ok := errors.AsType[*LoadError](err); ok {
+		p.mu.Lock()
+		p.file = file
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// adopt takes note of what was loaded.
+func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
+	var about description
+	if err := json.Unmarshal(result, &about); err != nil {
+		return hook.Failure(hook.Garbled, fmt.Errorf("what the runner tells of %s: %w", p.path, err))
+	}
+	if taken(about.Name, p.path) {
+		about.Name = stem(p.path) // a confined interpreter does not see the other file
+	}
+	p.note(about.Warnings)
+	first := p.take(file, about)
+	if !first || about.Name == p.name {
+		return nil
+	}
+	p.name = about.Name
+	p.runner.listen(p.name, p)
+	return p.rename()
+}
+
+// taken tells whether a name is that of another plugin's file beside path: a
+// file's name is its own, and whoever else calls itself so is called as its file is.
+func taken(name, path string) bool {
+	other := filepath.Join(filepath.Dir(path), name+".py")
+	if name == stem(path) || filepath.Dir(other) != filepath.Dir(path) || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+		return false
+	}
+	info, err := os.Stat(other)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// take keeps a description, and reports whether it is the first.
+func (p *plugin) take(file os.FileInfo, about description) (first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first = p.about.Name == ""
+	p.about, p.file, p.fault, p.hangs = about, file, nil, false
+	return first
+}
+
+// rename applies the time limit that the configuration has under the name a
+// plugin calls itself. Variables are given by the file's name alone.
+func (p *plugin) rename() error {
+	if p.rt.Settings == nil {
+		return nil
+	}
+	s, err := p.rt.Settings(p.name)
+	if err != nil {
+		return err
+	}
+	p.limit = cmp.Or(s.Timeout, p.limit)
+	return nil
+}
+
+// loadAgain loads the file into a new interpreter. The error is for an
+// interpreter that is of no use; a plugin at fault only says so.
+func (p *plugin) loadAgain(ctx context.Context, i *interpreter) error {
+	p.mu.Lock()
+	hangs := p.hangs
+	p.mu.Unlock()
+	if hangs {
+		return nil
+	}
+	err := p.load(ctx, i, methodLoad)
+	if _, ok := errors.AsType[*LoadError](err); ok && !errors.Is(err, hook.Timeout) { // which has cost the interpreter
+		p.log.Warn("plugin is out of order", "err", err)
+		p.fail(err)
+		return nil
+	}
+	return err
+}
+
+func (p *plugin) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault = err
+}
+
+// outOfOrder says why the plugin cannot be asked; nil where it can.
+func (p *plugin) outOfOrder() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
+func (p *plugin) described() description {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.about
+}
+
+// Info is what the plugin said of itself when it was last loaded.
+func (p *plugin) Info() dialect.Info {
+	about := p.described()
+	info := dialect.Info{Name: p.name, Description: about.Description, Hooks: slices.Clone(about.Hooks), Priority: hook.DefaultPriority}
+	if about.Called != p.name {
+		info.Called = about.Called
+	}
+	if metadata, err := rawjson.Parse(about.Metadata); err == nil {
+		info.Version, _ = metadata.String("version")
+	}
+	return info
+}
+
+// Metadata is __plugin__, with its defaults.
+func (p *plugin) Metadata() json.RawMessage { return p.described().Metadata }
+
+// Hooks are the hooks that the plugin has handlers for.
+func (p *plugin) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for i := range native {
+		if slices.Contains(p.described().Hooks, native[i].hook) {
+			hooks = append(hooks, p.wire(&native[i]))
+		}
+	}
+	return hooks
+}
+
+// Connect is one of the plugin's hooks at another point than its own.
+func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
+	have := p.described().Hooks
+	if !slices.Contains(have, name) {
+		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.name, name, nearest.Suggest(name, have))
+	}
+	t, err := connection(name, point)
+	if err != nil {
+		return hook.Hook{}, err
+	}
+	return p.wire(t), nil
+}
+
+// wire is a hook. Its handler's limit is the runner's to watch, which has a
+// little longer to say that it was overrun.
+func (p *plugin) wire(t *translation) hook.Hook {
+	h := hook.Hook{Name: t.hook, Point: t.point, Timeout: p.limit + grace, Queue: Name, // docs/protocols/python.md: plugins run in order
+		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return p.ask(ctx, t, ev) }}
+	if t.match != nil {
+		h.Match = func(ev *hook.Event) bool { return t.match(ev.Payload) }
+	}
+	return h
+}
+
+// ask takes one event to the plugin and its answer back.
+func (p *plugin) ask(ctx context.Context, t *translation, ev *hook.Event) (hook.Reply, error) {
+	p.refresh(ctx, t.hook == onBegin)
+	if p.gone.Load() {
+		return hook.Reply{Notes: []string{"its file was removed: it does not act"}}, nil
+	}
+	if err := p.outOfOrder(); err != nil {
+		return hook.Reply{}, hook.Failure(hook.Unavailable, err)
+	}
+	given := t.given(ev.Payload)
+	params := p.params(ctx, t, ev.Payload, given)
+	result, err := p.runner.call(ctx, p, t.hook, params)
+	if err != nil {
+		return hook.Reply{Sent: params}, err
+	}
+	reply, err := t.reply(ev.Payload, given, result)
+	reply.Sent, reply.Received = params, result
+	return reply, err
+}
+
+// Status is how the interpreter is doing, which is the same for all plugins, and the file.
+func (p *plugin) Status() dialect.Status {
+	kept := p.runner.kept
+	st := dialect.Status{Pid: kept.Pid(), Restarts: kept.Restarts(), Health: "ok"}
+	if err := p.outOfOrder(); err != nil {
+		st.Health, st.Err = "failing", err
+	}
+	if _, err := kept.Get(); err != nil {
+		st.Health, st.Err = "restarting", err
+	}
+	return st
+}
+
+// Close forgets the plugin; the last one ends the interpreter.
+func (p *plugin) Close(ctx context.Context) error {
+	p.closing.Do(func() {
+		p.runner.remove(p)
+		if i, err := p.runner.kept.Get(); err == nil {
+			// The others go on: what is not unloaded is only not used any more.
+			_, _ = i.ask(ctx, grace, methodUnload, hook.Object{{Name: "path", Value: rawjson.String(p.path)}})
+		}
+		p.dialect.release(ctx, p.runner)
+	})
+	return nil
+}

@@ -1,0 +1,238 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A runner is the interpreter that plugins share, kept alive.
+type runner struct {
+	launch      launch
+	share       share
+	loadTimeout time.Duration
+	log         *slog.Logger // of the plugin that started it; the host gives none of its own
+	holders     int          // protected by Dialect.mu
+
+	starting context.Context    // ended by cancel
+	cancel   context.CancelFunc // by stop
+	started  chan struct{}      // closed when kept or err is set
+	kept     *proc.Kept[*interpreter]
+	err      error
+
+	loading chan struct{}          // of capacity 1: one plugin is opened at a time, so that it is known which one hangs
+	under   atomic.Int64           // calls under way
+	absent  atomic.Bool            // it was waited for in vain: until it is up, nobody waits again
+	last    atomic.Pointer[plugin] // who was called last: to whom unmarked output is ascribed
+
+	mu      sync.Mutex // protects the fields below
+	plugins []*plugin  // opened, in order
+	voices  []voice    // whose output is logged where
+	up      chan struct{}
+}
+
+func newRunner(rt *dialect.Runtime, loadTimeout time.Duration) *runner {
+	r := &runner{log: rt.Log, loadTimeout: loadTimeout,
+		started: make(chan struct{}), loading: make(chan struct{}, 1), up: make(chan struct{})}
+	r.launch = launch{procs: rt.Procs, env: rt.Env, dir: rt.Dir, log: r.logLine, peer: wire.PeerOptions{
+		Options:  wire.Options{MaxSend: largest, MaxReceive: rt.Most(largest), OnNoise: dialect.NewNoiseLog(r.voice).Take},
+		OnNotify: r.notified,
+	}}
+	r.starting, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// start starts the interpreter for the first time and sees that it stays up.
+func (r *runner) start() {
+	defer close(r.started)
+	r.kept, r.err = proc.Keep(r.starting, proc.KeepOptions[*interpreter]{
+		Open:    r.connect,
+		Close:   (*interpreter).close,
+		Backoff: proc.Backoff{Max: restartPause},
+		OnExit: func(exit proc.Exit, stderr string) {
+			r.voice().Warn("interpreter ended, and is restarted", "exit", exit.String(), "stderr", lastLine(stderr))
+		},
+		OnRetry:   func(err error) { r.voice().Warn("interpreter cannot be restarted yet", "err", err) },
+		OnRestart: func(int) { r.announce() },
+	})
+}
+
+// stop ends the interpreter.
+func (r *runner) stop(ctx context.Context) {
+	r.cancel()
+	<-r.started
+	if r.kept != nil {
+		r.kept.Stop(func(i *interpreter, _ *proc.Process) { i.bid(ctx) })
+	}
+}
+
+// connect starts a process and, after a crash, loads every plugin again. One
+// that cannot be loaded any more is out of order, and the others work.
+func (r *runner) connect(ctx context.Context) (*interpreter, *proc.Process, error) {
+	i, err := r.launch.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range r.opened() {
+		if err := p.loadAgain(ctx, i); err != nil {
+			i.kill()
+			i.close()
+			return nil, nil, err
+		}
+	}
+	return i, i.process, nil
+}
+
+// live is the interpreter there is now. While it is being started again, a call
+// waits for it a moment: the plugins beside the one that ended it are to work.
+func (r *runner) live(ctx context.Context, wait time.Duration) (*interpreter, error) {
+	i, err := r.kept.Get()
+	if err == nil || r.absent.Load() {
+		return i, unavailableNow(err)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		up := r.comingUp()
+		if i, err = r.kept.Get(); err == nil {
+			return i, nil
+		}
+		if down, ok := errors.AsType[*proc.DownError](err); !ok || down.Err != nil {
+			return nil, unavailableNow(err) // stopped, or it does not come up
+		}
+		select {
+		case <-up:
+		case <-timer.C:
+			r.absent.Store(true)
+			return nil, unavailableNow(err)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func unavailableNow(err error) error {
+	if err == nil {
+		return nil
+	}
+	return hook.Failure(hook.Unavailable, err)
+}
+
+// comingUp is closed when the next interpreter is up.
+func (r *runner) comingUp() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.up
+}
+
+// announce tells those who wait that an interpreter is up.
+func (r *runner) announce() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.absent.Store(false)
+	close(r.up)
+	r.up = make(chan struct{})
+}
+
+// call asks a handler of a plugin.
+func (r *runner) call(ctx context.Context, p *plugin, name string, params json.RawMessage) (json.RawMessage, error) {
+	i, err := r.live(ctx, restartWait)
+	if err != nil {
+		return nil, err
+	}
+	r.last.Store(p)
+	r.under.Add(1)
+	defer r.under.Add(-1)
+	began := time.Now()
+	result, err := i.peer.Call(ctx, methodCall, params)
+	if rpc, ok := errors.AsType[*wire.RPCError](err); ok && rpc.Code == codeNotLoaded && r.has(p) {
+		// It was opened in the moment in which another interpreter was started.
+		if err := p.load(ctx, i, methodLoad); err != nil {
+			return nil, err
+		}
+		result, err = i.peer.Call(ctx, methodCall, params)
+	}
+	if err == nil {
+		return result, nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) && time.Since(began)+grace >= p.limit {
+		return nil, r.overdue(ctx, i, p, name)
+	}
+	return nil, callFailure(err, i.process)
+}
+
+// overdue is for a call without an answer. The runner sees to a handler's limit
+// itself, so an interpreter that says nothing, and by now has overrun it, is
+// blocked. The rulings: "A
+// handler that blocks the interpreter past its time costs that process a
+// restart, not the request."
+func (r *runner) overdue(ctx context.Context, i *interpreter, p *plugin, name string) error {
+	if i.answers(ctx) {
+		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+	}
+	p.log.Warn("stderr", "line", fmt.Sprintf("Plugin %s %s timed out after %ss", p.name, name, seconds(p.limit)))
+	i.kill()
+	at := r.culprit(i.process.Stderr(), "")
+	r.logOf(at, p).Warn("interpreter was blocked, and is restarted", "at", at.String())
+	if at.path == "" || at.path == p.path {
+		return logged(hook.Timeout, fmt.Errorf("timed out after %ss", seconds(p.limit)))
+	}
+	return logged(hook.Timeout, fmt.Errorf("timed out after %ss: the interpreter was blocked at %s", seconds(p.limit), at))
+}
+
+// logOf is the log of the plugin in which a place is; p's where it is in none.
+func (r *runner) logOf(at place, p *plugin) *slog.Logger {
+	for _, other := range r.opened() {
+		if other.path == at.path {
+			return other.log
+		}
+	}
+	return p.log
+}
+
+// notified: threads of handlers that are not async are stuck, and the runner
+// has nothing else to do. They end with its process.
+func (r *runner) notified(method string, params json.RawMessage) {
+	<-r.started
+	if method != notifyStuck || r.under.Load() > 0 {
+		return
+	}
+	r.voice().Warn("interpreter has stuck threads, and is restarted", "params", string(params))
+	r.kept.Restart("handlers that are not async never returned")
+}
+
+// opened are the plugins there are, in the order in which they were opened.
+func (r *runner) opened() []*plugin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.plugins)
+}
+
+// has reports whether a plugin is open.
+func (r *runner) has(p *plugin) bool { return slices.Contains(r.opened(), p) }
+
+func (r *runner) add(p *plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.plugins, p) {
+		r.plugins = append(r.plugins, p)
+	}
+}
+
+func (r *runner) remove(p *plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plugins = slices.DeleteFunc(r.plugins, func(other *plugin) bool { return other == p })
+	r.voices = slices.DeleteFunc(r.voices, func(v voice) bool { return v.plugin == p })
+}

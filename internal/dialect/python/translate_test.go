@@ -1,0 +1,240 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+var _ dialect.Dialect = New()
+var _ Plugin = (*plugin)(nil)
+var _ dialect.Connector = (*plugin)(nil)
+var _ dialect.Examiner = New()
+
+func object(t testing.TB, text string) hook.Object {
+	t.Helper()
+	o, err := rawjson.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestGiven: what handlers are given, at every point where they have a meaning.
+func TestGiven(t *testing.T) {
+	for _, c := range []struct {
+		rule          string
+		hook          string
+		point         hook.Point
+		payload, want string
+	}{
+		{"a call", onToolCall, hook.ToolBefore, `{"tool":"shell","call_id":"c1","arguments":{"cmd":"ls"}}`,
+			`{"call":{"tool_name":"shell","tool_call_id":"c1","input":{"cmd":"ls"}}}`},
+		{"what is missing is empty", onResolveTool, hook.ToolResolve, `{}`,
+			`{"call":{"tool_name":"","tool_call_id":"","input":{}}}`},
+		{"arguments in a string are read", onToolCall, hook.ToolBefore, `{"tool":"t","arguments":"{\"a\": 1}"}`,
+			`{"call":{"tool_name":"t","tool_call_id":"","input":{"a":1}}}`},
+		{"arguments that are no object are none", onToolCall, hook.ToolBefore, `{"tool":7,"call_id":null,"arguments":[1]}`,
+			`{"call":{"tool_name":"7","tool_call_id":"","input":{}}}`},
+		{"a result", onToolResult, hook.ToolAfter, `{"tool":"t","call_id":"1","arguments":{},"result":"out","success":false,"error":"no"}`,
+			`{"call":{"tool_name":"t","tool_call_id":"1","input":{}},"result":{"output":"out","success":false,"error":"no"}}`},
+		{"a result that is not a string is serialised", onToolResult, hook.ToolAfter, `{"tool":"t","result":{"a":[1,"é"]}}`,
+			`{"call":{"tool_name":"t","tool_call_id":"","input":{}},"result":{"output":"{\"a\":[1,\"é\"]}","success":true,"error":null}}`},
+		{"a text", onFinal, hook.TurnFinal, `{"text":"hi"}`, `{"text":"hi"}`},
+		{"a beginning is nothing beside its context", onBegin, hook.TurnBegin, `{"user_text":"hi"}`, `{}`},
+		{"a command is a tool", onToolCall, hook.CommandBefore, `{"command":"git","args":["push"],"flags":{"force":"true"}}`,
+			`{"call":{"tool_name":"git","tool_call_id":"","input":{"args":["push"],"flags":{"force":"true"}}}}`},
+		{"also one without args and flags", onToolCall, hook.CommandValidate, `{"command":"ls","args":null}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}}}`},
+		{"a program's output", onToolResult, hook.CommandAfter, `{"command":"ls","result":{"stdout":"a\n","stderr":"w","exit_code":0}}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"a\n","success":true,"error":null}}`},
+		{"a program that failed", onToolResult, hook.CommandDone, `{"command":"ls","result":{"stdout":"","stderr":"no","exit_code":2}}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"","success":false,"error":"no"}}`},
+		{"another result of a command", onToolResult, hook.CommandAfter, `{"command":"ls","result":[1]}`,
+			`{"call":{"tool_name":"ls","tool_call_id":"","input":{"args":[],"flags":{}}},"result":{"output":"[1]","success":true,"error":null}}`},
+		{"a model's reply is a text", onFinal, hook.ModelReply, `{"text":"hi","tool_calls":[]}`, `{"text":"hi"}`},
+		{"a job's message is a text", onFinal, hook.JobSink, `{"agent":"a","message":"out"}`, `{"text":"out"}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			tr, err := connection(c.hook, c.point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(tr.given(object(t, c.payload)).JSON()); got != c.want {
+				t.Errorf("given %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestReplies: what answers set in the payload.
+func TestReplies(t *testing.T) {
+	tool := `{"tool":"t","call_id":"1","arguments":{"a":1}}`
+	after := `{"tool":"t","call_id":"1","arguments":{},"result":"out","success":true}`
+	command := `{"command":"git","args":["push"],"flags":{"f":"1"}}`
+	for _, c := range []struct {
+		rule            string
+		hook            string
+		point           hook.Point
+		payload, answer string
+		verdict         hook.Verdict
+		set             string
+	}{
+		{"None is no opinion", onToolCall, hook.ToolBefore, tool, `null`, hook.Continue, `{}`},
+		{"a call that is the same sets nothing", onToolCall, hook.ToolBefore, tool,
+			`{"call":{"tool_name":"t","tool_call_id":"1","input":{"a":1}}}`, hook.Continue, `{}`},
+		{"what of a call was changed is set", onToolCall, hook.ToolBefore, tool,
+			`{"call":{"tool_name":"u","tool_call_id":"2","input":{"a":2}}}`, hook.Continue, `{"tool":"u","call_id":"2","arguments":{"a":2}}`},
+		{"arguments in a string stay in a string", onToolCall, hook.ToolBefore, `{"tool":"t","arguments":"{\"a\":1}"}`,
+			`{"call":{"tool_name":"t","tool_call_id":"","input":{"a":2}}}`, hook.Continue, `{"arguments":"{\"a\":2}"}`},
+		{"a result resolves the tool", onResolveTool, hook.ToolResolve, tool,
+			`{"result":{"output":"mine","success":true,"error":null}}`, hook.Stop, `{"result":"mine","success":true}`},
+		{"with its error", onResolveTool, hook.ToolResolve, tool,
+			`{"result":{"output":"","success":false,"error":"no"}}`, hook.Stop, `{"result":"","success":false,"error":"no"}`},
+		{"and at tool.before answers in its place", onResolveTool, hook.ToolBefore, tool,
+			`{"result":{"output":"mine","success":true,"error":null}}`, hook.Stop, `{"result":"mine","success":true}`},
+		{"what of a result was changed is set", onToolResult, hook.ToolAfter, after,
+			`{"result":{"output":"new","success":false,"error":"no"}}`, hook.Continue, `{"result":"new","success":false,"error":"no"}`},
+		{"a result that is the same sets nothing", onToolResult, hook.ToolAfter, `{"tool":"t","result":{"a":1}}`,
+			`{"result":{"output":"{\"a\":1}","success":true,"error":null}}`, hook.Continue, `{}`},
+		{"an error may be taken back", onToolResult, hook.ToolAfter, `{"tool":"t","result":"","success":false,"error":"no"}`,
+			`{"result":{"output":"","success":true,"error":null}}`, hook.Continue, `{"success":true,"error":null}`},
+		{"a text", onFinal, hook.TurnFinal, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
+		{"a model's reply", onFinal, hook.ModelReply, `{"text":"a"}`, `{"text":"b"}`, hook.Continue, `{"text":"b"}`},
+		{"where nobody listens a text sets nothing", onFinal, hook.JobSink, `{"message":"a"}`, `{"text":"b"}`, hook.Continue, `{}`},
+		{"a command's name, args and flags", onToolCall, hook.CommandBefore, command,
+			`{"call":{"tool_name":"hg","tool_call_id":"","input":{"args":["pull"],"flags":{}}}}`, hook.Continue, `{"command":"hg","args":["pull"],"flags":{}}`},
+		{"args and flags of another shape are passed over", onToolCall, hook.CommandBefore, command,
+			`{"call":{"tool_name":"git","tool_call_id":"","input":{"args":"pull","flags":[],"more":1}}}`, hook.Continue, `{}`},
+		{"an answer in a command's place", onResolveTool, hook.CommandBefore, command,
+			`{"result":{"output":"mine","success":false,"error":null}}`, hook.Stop, `{"result":"mine"}`},
+		{"a program's stdout", onToolResult, hook.CommandAfter, `{"command":"ls","result":{"stdout":"a","stderr":"","exit_code":0}}`,
+			`{"result":{"output":"b","success":true,"error":null}}`, hook.Continue, `{"result":{"stdout":"b","stderr":"","exit_code":0}}`},
+		{"another result of a command", onToolResult, hook.CommandAfter, `{"command":"ls","result":"a"}`,
+			`{"result":{"output":"b","success":true,"error":null}}`, hook.Continue, `{"result":"b"}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			tr, err := connection(c.hook, c.point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payload := object(t, c.payload)
+			reply, err := tr.reply(payload, tr.given(payload), []byte(c.answer))
+			if err != nil || reply.Verdict != c.verdict || string(reply.Set.JSON()) != c.set {
+				t.Errorf("%s %s, %v; want %s %s", reply.Verdict, reply.Set.JSON(), err, c.verdict, c.set)
+			}
+		})
+	}
+	t.Run("a note is for the trace", func(t *testing.T) {
+		for answer, set := range map[string]string{`{"note":"n"}`: `{}`, `{"note":"n","text":"b"}`: `{"text":"b"}`} {
+			reply, err := native[4].reply(nil, nil, []byte(answer))
+			if err != nil || len(reply.Notes) != 1 || reply.Notes[0] != "n" || string(reply.Set.JSON()) != set {
+				t.Errorf("%s: %+v, %v", answer, reply, err)
+			}
+		}
+	})
+	t.Run("an answer that is no object is garbled", func(t *testing.T) {
+		if _, err := native[1].reply(nil, nil, []byte(`[1]`)); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestTheRequestIsToldByWhateverPayloadKnowsIt(t *testing.T) {
+	for _, c := range []struct {
+		hook          string
+		point         hook.Point
+		payload, want string
+	}{
+		{onBegin, hook.TurnBegin, `{"session_id":"s","working_dir":"/w","user_text":"hi"}`, `{"session_id":"s","working_dir":"/w","user_text":"hi"}`},
+		{onFinal, hook.TurnFinal, `{"text":"x","session_id":"s"}`, `{"session_id":"s"}`},
+		{onFinal, hook.TurnFinal, `{"text":"x","session_id":7}`, ``},
+		{onBegin, hook.CommandBefore, `{"command":"git","args":["push","now"]}`, `{"user_text":"git push now"}`},
+		{onBegin, hook.CommandBefore, `{"command":"git","args":[7]}`, `{"user_text":"git"}`},
+	} {
+		tr, err := connection(c.hook, c.point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plugin{path: "/p.py", limit: handlerLimit}
+		params := object(t, string(p.params(hook.WithRequest(t.Context(), "r"), tr, object(t, c.payload), nil)))
+		if got := string(params.Get("context")); got != c.want {
+			t.Errorf("%s at %s: context %s, want %s", c.hook, c.point, got, c.want)
+		}
+		if got := string(params[:4].JSON()); got != `{"plugin":"/p.py","hook":"`+c.hook+`","request":"r","limit":5.0}` {
+			t.Errorf("params %s", got)
+		}
+	}
+}
+
+func TestOnFinalIsSkippedOnEmptyText(t *testing.T) {
+	s := only(t, "@on_final\nasync def f(ctx, text): return 'something'\n")
+	for _, payload := range []string{`{"text":""}`, `{"text":null}`, `{}`} {
+		if out := s.fire("r", hook.TurnFinal, payload); len(out.Steps) != 0 {
+			t.Errorf("%s: asked, %s", payload, out.Payload)
+		}
+	}
+}
+
+func TestConnections(t *testing.T) {
+	s := only(t, `
+@on_tool_call
+async def c(ctx, call): return ToolCall(call.tool_name, call.tool_call_id, {**call.input, "args": [*call.input["args"], ctx.user_text]})
+@on_tool_result
+async def r(ctx, call, result): return ToolResult(call.tool_call_id, call.tool_name, result.output.upper())
+`)
+	t.Run("a command is rewritten", func(t *testing.T) {
+		s.connect(onToolCall, hook.CommandBefore)
+		out := s.fire("r", hook.CommandBefore, `{"command":"echo","args":["hi"],"flags":{}}`)
+		if want := `{"command":"echo","args":["hi","echo hi"],"flags":{}}`; string(out.Payload) != want {
+			t.Errorf("payload %s, %v", out.Payload, step(t, out).Err)
+		}
+	})
+	t.Run("a command's output is transformed", func(t *testing.T) {
+		s.connect(onToolResult, hook.CommandAfter)
+		out := s.fire("r", hook.CommandAfter, `{"command":"echo","result":{"stdout":"hi","stderr":"","exit_code":0}}`)
+		if want := `{"command":"echo","result":{"stdout":"HI","stderr":"","exit_code":0}}`; string(out.Payload) != want {
+			t.Errorf("payload %s, %v", out.Payload, step(t, out).Err)
+		}
+	})
+	connector := s.plugins[0].(dialect.Connector)
+	t.Run("where a hook has no meaning the error says where it has", func(t *testing.T) {
+		_, err := connector.Connect(onToolCall, hook.JobPreflight)
+		if err == nil || err.Error() != "python hook on_tool_call has no meaning at job.preflight, only at tool.before, command.validate, command.before" {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a hook that the plugin has not", func(t *testing.T) {
+		if _, err := connector.Connect("on_tool_cal", hook.CommandBefore); err == nil || !strings.Contains(err.Error(), onToolCall) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func FuzzTranslate(f *testing.F) {
+	f.Add(`{"tool":"t","call_id":"1","arguments":{"a":1},"result":"r","text":"x","command":"c","args":["a"],"flags":{}}`,
+		`{"call":{"tool_name":"t","tool_call_id":"1","input":{}},"result":{"output":"","success":true,"error":null},"text":"x"}`)
+	f.Add(`{"result":{"stdout":1,"exit_code":"x"},"arguments":"{"}`, `{"call":[],"result":7}`)
+	f.Add(`{}`, `null`)
+	f.Fuzz(func(t *testing.T, payload, answer string) {
+		p, err := rawjson.Parse([]byte(payload))
+		if err != nil || rawjson.Check([]byte(answer)) != nil {
+			return
+		}
+		for _, list := range [][]translation{native, elsewhere} {
+			for i := range list {
+				given := list[i].given(p)
+				if err := rawjson.Check(given.JSON()); err != nil {
+					t.Errorf("%s at %s: given %s: %v", list[i].hook, list[i].point, given.JSON(), err)
+				}
+				reply, err := list[i].reply(p, given, rawjson.Compact([]byte(answer)))
+				if err == nil && rawjson.Check(reply.Set.JSON()) != nil {
+					t.Errorf("%s at %s: set %s", list[i].hook, list[i].point, reply.Set.JSON())
+				}
+			}
+		}
+	})
+}

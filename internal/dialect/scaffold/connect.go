@@ -1,0 +1,99 @@
+package scaffold
+
+import (
+	"encoding/json"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+)
+
+// elsewhere are the points beyond their own at which hooks have a meaning: a
+// command is a tool whose arguments are args and flags, and a turn's final text
+// is a model's reply without tool calls.
+var elsewhere = []translation{
+	{name: "pre_tool_execute", point: hook.CommandValidate, params: commandParams, apply: answerCommand},
+	{name: "pre_tool_execute", point: hook.CommandBefore, params: commandParams, apply: answerCommand},
+	{name: "post_tool_execute", point: hook.CommandAfter, params: finishedCommandParams, apply: replaceOutput},
+	{name: "post_tool_execute", point: hook.CommandDone, params: finishedCommandParams},
+	{name: "post_llm_response", point: hook.TurnFinal, fields: []string{"text"},
+		params: func(p hook.Object) json.RawMessage {
+			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
+		}},
+}
+
+// connection looks a hook up at a point; the error says where it has a meaning.
+func connection(name string, point hook.Point) (*translation, error) {
+	return dialect.Connection(Name, dialect.Spot{Hook: name, Point: point}, (*translation).spot, native, elsewhere)
+}
+
+// commandParams shows a command as a tool: its name, and args and flags for arguments.
+func commandParams(p hook.Object) json.RawMessage { return commandFields(p).JSON() }
+
+func commandFields(p hook.Object) hook.Object {
+	return hook.Object{
+		{Name: "tool_name", Value: dialect.AsText(p.Get("command"))},
+		{Name: "arguments", Value: dialect.AsText(commandArguments(p).JSON())},
+	}
+}
+
+func commandArguments(p hook.Object) hook.Object {
+	return hook.Object{
+		{Name: "args", Value: dialect.Or(p.Get("args"), json.RawMessage("[]"))},
+		{Name: "flags", Value: dialect.Or(p.Get("flags"), json.RawMessage("{}"))},
+	}
+}
+
+// finishedCommandParams adds the result. A program that ended with 0 succeeded.
+func finishedCommandParams(p hook.Object) json.RawMessage {
+	success := json.RawMessage("true")
+	if result, err := rawjson.Parse(p.Get("result")); err == nil {
+		if code := result.Get("exit_code"); len(code) > 0 && string(code) != "0" {
+			success = json.RawMessage("false")
+		}
+	}
+	return append(commandFields(p), text(p, "result"), hook.Field{Name: "success", Value: success}).JSON()
+}
+
+// answerCommand reads a reply to pre_tool_execute before a command: a stop
+// brings a result in the command's place, changed arguments are args and flags.
+func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
+	if stop {
+		return blockTool(reply)[:1], "" // the result; a command has no success of its own
+	}
+	changed, ok := reply.String("arguments")
+	if !ok {
+		return nil, ""
+	}
+	object, err := inString(changed)
+	if err != nil {
+		return nil, "arguments are passed over: " + err.Error()
+	}
+	var set hook.Object
+	if v := object.Get("args"); len(v) > 0 && v[0] == '[' {
+		set = append(set, hook.Field{Name: "args", Value: v})
+	}
+	if v := object.Get("flags"); len(v) > 0 && v[0] == '{' {
+		set = append(set, hook.Field{Name: "flags", Value: v})
+	}
+	return set, ""
+}
+
+// replaceOutput reads a reply to post_tool_execute after a command. A program's
+// result is {stdout, stderr, exit_code}: a reply of that shape replaces it, any
+// other text replaces stdout.
+func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
+	changed, ok := reply.String("result")
+	if !ok {
+		return nil, ""
+	}
+	was, err := rawjson.Parse(p.Get("result"))
+	if err != nil {
+		return hook.Object{{Name: "result", Value: reply.Get("result")}}, ""
+	}
+	if object, err := inString(changed); err == nil {
+		return hook.Object{{Name: "result", Value: object.JSON()}}, ""
+	}
+	now := was.With(hook.Field{Name: "stdout", Value: reply.Get("result")})
+	return hook.Object{{Name: "result", Value: now.JSON()}}, ""
+}

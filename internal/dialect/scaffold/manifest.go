@@ -1,0 +1,185 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// namePattern: seed 003, "Must not contain underscores"; the rulings give the whole of it.
+var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+
+// A manifest is what a plugin said of itself in the handshake.
+type manifest struct {
+	dialect.Info
+	toolNames map[string]string // full name to the plugin's own
+	warnings  []string
+	lost      []string // what it declares and cannot be used
+}
+
+// parseManifest reads the handshake's answer. Only the name is required; an
+// optional field that is wrong is passed over with a warning, since a plugin
+// that works is worth more than one that is tidy.
+func parseManifest(result json.RawMessage) (*manifest, error) {
+	var w manifestWire
+	if err := json.Unmarshal(result, &w); err != nil {
+		return nil, fmt.Errorf("the manifest is not an object: %w", err)
+	}
+	m := &manifest{toolNames: make(map[string]string)}
+	if err := m.readName(w.Name); err != nil {
+		return nil, err
+	}
+	m.Version, m.Priority = "0.0.0", hook.DefaultPriority // seed 003, the table of manifest fields
+	m.optional("version", w.Version, &m.Version)
+	m.optional("description", w.Description, &m.Description)
+	m.readHooks(w.Hooks)
+	m.readTools(w.Tools)
+	m.readPriority(w.Priority)
+	return m, nil
+}
+
+func (m *manifest) readName(raw json.RawMessage) error {
+	if raw == nil {
+		return fmt.Errorf("the manifest has no name")
+	}
+	if err := json.Unmarshal(raw, &m.Name); err != nil {
+		return fmt.Errorf("the manifest's name is not a string: %.80s", raw)
+	}
+	if !namePattern.MatchString(m.Name) {
+		return fmt.Errorf("the name %.80q is not allowed: a letter, then at most 63 letters, digits and hyphens, no underscore", m.Name)
+	}
+	return nil
+}
+
+// optional decodes a field that may be missing, null or wrong.
+func (m *manifest) optional(field string, raw json.RawMessage, into any) {
+	if raw == nil || string(raw) == "null" {
+		return
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		say := m.warn
+		if field == "hooks" || field == "tools" { // all of them are gone with it
+			say = m.lose
+		}
+		say("%s is passed over: %s", field, dialect.JSONMismatch(err))
+	}
+}
+
+// The bounds of what is said about one manifest, which is as long as the plugin likes. Each warning is a line of
+// the log, and nobody reads a fiftieth.
+const (
+	maxWarnings = 50
+	maxWarning  = 500 // bytes
+)
+
+func (m *manifest) warn(format string, args ...any) { complain(&m.warnings, format, args...) }
+
+// lose notes something that the plugin declares and that cannot be used.
+func (m *manifest) lose(format string, args ...any) { complain(&m.lost, format, args...) }
+
+func complain(list *[]string, format string, args ...any) {
+	switch len(*list) {
+	case maxWarnings:
+	case maxWarnings - 1:
+		*list = append(*list, "there is more to complain about, which is left out")
+	default:
+		*list = append(*list, dialect.Cut(fmt.Sprintf(format, args...), maxWarning))
+	}
+}
+
+func (m *manifest) readHooks(raw json.RawMessage) {
+	var names []string
+	m.optional("hooks", raw, &names)
+	for _, name := range names {
+		switch {
+		case translationOf(name) == nil:
+			m.warn("there is no hook %.80q; %s", name, nearest.Suggest(name, hookNames()))
+		case slices.Contains(m.Hooks, name):
+			m.warn("the hook %s is listed twice", name)
+		default:
+			m.Hooks = append(m.Hooks, name)
+		}
+	}
+}
+
+func (m *manifest) readPriority(raw json.RawMessage) {
+	number := float64(m.Priority) // some languages write 500.0
+	m.optional("priority", raw, &number)
+	if math.Abs(number) > math.MaxInt32 {
+		m.warn("priority is passed over: %v is out of range", number)
+		return
+	}
+	m.Priority = int(number)
+}
+
+func (m *manifest) readTools(raw json.RawMessage) {
+	var list []json.RawMessage
+	m.optional("tools", raw, &list)
+	for i, entry := range list {
+		var t toolWire
+		if err := json.Unmarshal(entry, &t); err != nil {
+			m.lose("tools[%d] is left out: it is not a tool: %s", i, dialect.JSONMismatch(err))
+			continue
+		}
+		m.addTool(i, t)
+	}
+}
+
+// addTool lists a tool under its full name: seed 003, "Plugin tools are
+// registered as plugin_<pluginname>_<toolname>".
+func (m *manifest) addTool(i int, t toolWire) {
+	full := "plugin_" + m.Name + "_" + t.Name
+	if t.Name == "" {
+		m.lose("tools[%d] is left out: it has no name", i)
+		return
+	}
+	if _, taken := m.toolNames[full]; taken {
+		m.lose("tools[%d] is left out: there are two tools %q", i, t.Name)
+		return
+	}
+	schema, err := parameterSchema(t.Parameters)
+	if err != nil {
+		m.lose("tools[%d] is left out: %v", i, err)
+		return
+	}
+	m.toolNames[full] = t.Name
+	m.Tools = append(m.Tools, dialect.Tool{Name: full, Plugin: m.Name, Dialect: Name,
+		Description: t.Description, Parameters: schema})
+}
+
+// parameterSchema turns the protocol's list of parameters into JSON Schema.
+func parameterSchema(parameters []parameterWire) (json.RawMessage, error) {
+	type property struct {
+		Type        string `json:"type,omitempty"`
+		Description string `json:"description,omitempty"`
+	}
+	schema := struct {
+		Type       string              `json:"type"`
+		Properties map[string]property `json:"properties"`
+		Required   []string            `json:"required,omitempty"`
+	}{Type: "object", Properties: make(map[string]property)}
+	for _, p := range parameters {
+		if p.Name == "" {
+			return nil, fmt.Errorf("a parameter has no name")
+		}
+		schema.Properties[p.Name] = property{Type: schemaType(p.Type), Description: p.Description}
+		if p.Required {
+			schema.Required = append(schema.Required, p.Name)
+		}
+	}
+	return json.Marshal(schema)
+}
+
+// schemaType keeps the types JSON Schema knows; a plugin's own words mean "anything".
+func schemaType(t string) string {
+	if slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array"}, t) {
+		return t
+	}
+	return ""
+}

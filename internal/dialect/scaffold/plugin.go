@@ -1,0 +1,119 @@
+package scaffold
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A plugin is a running scaffold plugin.
+type plugin struct {
+	launch   *launch
+	manifest *manifest            // of the first handshake; a restart must give the same name
+	kept     *proc.Kept[*session] // the process there is now
+}
+
+// Info is what the plugin said of itself.
+func (p *plugin) Info() dialect.Info { return p.manifest.Info }
+
+// Hooks are the hooks the plugin subscribed to.
+func (p *plugin) Hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for _, name := range p.manifest.Hooks {
+		hooks = append(hooks, p.wire(translationOf(name)))
+	}
+	return hooks
+}
+
+// Connect is one of the plugin's hooks at another point than its own.
+func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
+	if !slices.Contains(p.manifest.Hooks, name) {
+		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.manifest.Name, name, nearest.Suggest(name, p.manifest.Hooks))
+	}
+	t, err := connection(name, point)
+	if err != nil {
+		return hook.Hook{}, err
+	}
+	return p.wire(t), nil
+}
+
+func (p *plugin) wire(t *translation) hook.Hook {
+	method := methodHook + t.name
+	return hook.Hook{Name: t.name, Point: t.point, Timeout: replyTimeout,
+		Call: func(ctx context.Context, ev *hook.Event) (hook.Reply, error) {
+			params := t.params(ev.Payload)
+			result, err := p.ask(ctx, method, params)
+			if err != nil {
+				return hook.Reply{Sent: params}, err
+			}
+			reply, err := t.reply(ev, result)
+			reply.Sent = params
+			return reply, err
+		}}
+}
+
+// CallTool runs one of the plugin's tools. The rulings: "A tool result that is
+// not a string is serialised; an RPC error becomes the message, success false."
+func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
+	params := hook.Object{
+		{Name: "name", Value: rawjson.String(p.manifest.toolNames[name])},
+		{Name: "arguments", Value: arguments},
+	}
+	result, err := p.ask(ctx, methodExecute, params.JSON())
+	if rpc, ok := errors.AsType[*wire.RPCError](err); ok {
+		return dialect.ToolResult{Tool: name, Result: rpc.Message, Error: rpc.Message}, nil
+	}
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	return toolResult(name, result)
+}
+
+func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {
+	o, err := rawjson.Parse(result)
+	if err != nil {
+		return dialect.ToolResult{}, hook.Failure(hook.Garbled, fmt.Errorf("the tool's result is not an object: %.80q", result))
+	}
+	r := dialect.ToolResult{Tool: name, Success: string(o.Get("success")) != "false"}
+	r.Result = dialect.Plain(o.Get("result"))
+	if !r.Success {
+		r.Error = cmp.Or(r.Result, "the tool gave no reason")
+	}
+	return r, nil
+}
+
+// ask makes one request of the process there is now.
+func (p *plugin) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	s, err := p.kept.Get()
+	if err != nil {
+		return nil, hook.Failure(hook.Unavailable, err)
+	}
+	result, err := s.wire.Call(ctx, method, params)
+	if err == nil {
+		return result, nil
+	}
+	err = dialect.CallFailure(err, s.process)
+	if errors.Is(err, hook.Crash) {
+		s.kill() // it may live on without its pipe, and is of no use then
+	}
+	return nil, err
+}
+
+// Status is how the process is doing.
+func (p *plugin) Status() dialect.Status {
+	st := dialect.Status{Pid: p.kept.Pid(), Restarts: p.kept.Restarts(), Health: "ok"}
+	if _, err := p.kept.Get(); err != nil {
+		st.Health, st.Err = "restarting", err
+	}
+	return st
+}

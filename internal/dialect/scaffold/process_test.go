@@ -1,0 +1,143 @@
+package scaffold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// shell installs a plugin written in sh. body sees the request in $line and its id in $id, and answers.
+func shell(t *testing.T, home, name, manifest, body string) {
+	t.Helper()
+	plugtest.NeedTool(t, "sh")
+	script := `#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')
+  case "$line" in
+  *'"method":"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" '` + manifest + `' ;;
+  *'"method":"shutdown"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"ok":true}}\n' "$id"; exit 0 ;;
+  *) ` + body + ` ;;
+  esac
+done
+`
+	if err := os.WriteFile(filepath.Join(pluginDir(t, home), name), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShellPluginsMatchWithSed: "JSON sent to a plugin is compact (no space after : or ,): shell plugins match it
+// with sed/grep", and ids are numbers counting from 1.
+func TestShellPluginsMatchWithSed(t *testing.T) {
+	home := t.TempDir()
+	shell(t, home, "sed", `{"name":"sed","hooks":["post_user_input"]}`,
+		`message=$(printf '%s' "$line" | sed 's/.*"message":"\([^"]*\)".*/\1/')
+    printf '{"jsonrpc":"2.0","id":%s,"result":{"message":"%s, call %s"}}\n' "$id" "$message" "$id"`)
+	b := plugtest.OpenAll(t, New(), home)
+	out := b.Fire(t, hook.TurnInput, `{ "message" : "hello there" , "other": [1, 2] }`)
+	if got, want := string(out.Payload), `{"message":"hello there, call 2","other":[1,2]}`; got != want {
+		t.Errorf("got %s, want %s (%v)", got, want, b.Errs)
+	}
+}
+
+// TestEnvironment: nothing reaches a plugin but the dialect's list.
+func TestEnvironment(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("PATCHBAY_TEST_SECRET", "hunter2")
+	shell(t, home, "env", `{"name":"env","hooks":["post_user_input"]}`,
+		`vars=$(env | sed 's/=.*//' | sort | tr '\n' ' ')
+    printf '{"jsonrpc":"2.0","id":%s,"result":{"message":"%s"}}\n' "$id" "$vars"`)
+	b := plugtest.OpenAll(t, New(), home)
+	out := b.Fire(t, hook.TurnInput, `{}`)
+	var got struct{ Message string }
+	if err := json.Unmarshal(out.Payload, &got); err != nil {
+		t.Fatal(err)
+	}
+	allowed := " HOME PATH TMPDIR " + "PWD OLDPWD SHLVL _ " // the second part is the shell's own
+	for _, name := range strings.Fields(got.Message) {
+		if !strings.Contains(allowed, " "+name+" ") {
+			t.Errorf("the plugin sees %s", name)
+		}
+	}
+	if !strings.Contains(got.Message, "HOME") {
+		t.Errorf("the plugin sees %q", got.Message)
+	}
+}
+
+// TestToolErrors: "an RPC error becomes the message, success false".
+func TestToolErrors(t *testing.T) {
+	home := t.TempDir()
+	shell(t, home, "tools", `{"name":"tools","tools":[{"name":"bad"}]}`,
+		`printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such city"}}\n' "$id"`)
+	b := plugtest.OpenAll(t, New(), home)
+	result, err := toolOf(t, b, "plugin_tools_bad").CallTool(t.Context(), "plugin_tools_bad", json.RawMessage(`{}`))
+	if err != nil || result.Success || result.Result != "no such city" || result.Error != "no such city" {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// TestACallToAPluginThatIsDownIsUnavailable: between a crash and the restart, calls say so.
+func TestACallToAPluginThatIsDownIsUnavailable(t *testing.T) {
+	home := t.TempDir()
+	marker := filepath.Join(home, "crashed")
+	// It crashes in its first call, and a restart never gets as far as a handshake.
+	shell(t, home, "flaky", `{"name":"flaky","hooks":["post_user_input"]}`, `touch `+marker+`; exit 1`)
+	path := filepath.Join(pluginDir(t, home), "flaky")
+	script, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := strings.Replace(string(script), "#!/bin/sh\n", "#!/bin/sh\n[ -e "+marker+" ] && { echo 'still broken' >&2; exit 3; }\n", 1)
+	if err := os.WriteFile(path, []byte(broken), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := plugtest.OpenAll(t, New(), home)
+	if out := b.Fire(t, hook.TurnInput, `{}`); !errors.Is(out.Steps[0].Err, hook.Crash) {
+		t.Fatalf("first call: %v", out.Steps[0].Err)
+	}
+	out := b.Fire(t, hook.TurnInput, `{}`)
+	for range 100 {
+		if errors.Is(out.Steps[0].Err, hook.Unavailable) {
+			break
+		}
+		out = b.Fire(t, hook.TurnInput, `{}`)
+	}
+	if err := out.Steps[0].Err; !errors.Is(err, hook.Unavailable) || out.Verdict != hook.Continue {
+		t.Errorf("while it is down: %v, %s", err, out.Verdict)
+	}
+	if st := b.Plugins[0].Status(); st.Health != "restarting" || st.Err == nil {
+		t.Errorf("status %+v", st)
+	}
+}
+
+func TestOpenSaysWhyAFileWillNotStart(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(pluginDir(t, home), "lost")
+	if err := os.WriteFile(path, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := plugtest.OpenAll(t, New(), home)
+	if err := b.Errs["lost"]; err == nil || !strings.Contains(err.Error(), "/no/such/interpreter") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestOpenHonoursItsContext: a caller who gives up is not kept waiting for a handshake.
+func TestOpenHonoursItsContext(t *testing.T) {
+	home := t.TempDir()
+	install(t, home, "hang-at-start")
+	rt := plugtest.Runtime(t, home)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	found := New().Find(rt.Env)
+	if _, err := New().Open(ctx, found[0], dialect.Settings{}, rt); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

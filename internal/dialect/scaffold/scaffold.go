@@ -1,0 +1,94 @@
+package scaffold
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// Name is the dialect's name.
+const Name = "scaffold"
+
+// A Dialect is the scaffold protocol.
+type Dialect struct{}
+
+// New returns the dialect.
+func New() *Dialect { return &Dialect{} }
+
+// Name is "scaffold".
+func (*Dialect) Name() string { return Name }
+
+// Places is the one folder.
+func (*Dialect) Places(env dialect.Env) []dialect.Place {
+	return []dialect.Place{{Dialect: Name, Dir: folder(env), Form: "executable files"}}
+}
+
+// Points are those of the six hooks.
+func (*Dialect) Points() []hook.Point {
+	return dialect.Points(native, (*translation).spot)
+}
+
+// Find lists the executables in the plugins folder by name. Seed 003: "Scaffold
+// scans ~/.local/scaffold/plugins/ for executable files (hidden files are
+// skipped)".
+func (*Dialect) Find(env dialect.Env) []dialect.Found {
+	var found []dialect.Found
+	for _, path := range list(env) {
+		if dialect.Executable(path) {
+			found = append(found, at(path))
+		}
+	}
+	return found
+}
+
+// Most is how many plugins may run. Seed 003: "Maximum 16 plugins".
+func (*Dialect) Most() int { return mostPlugins }
+
+// At takes any executable file, or a script that could be one, for a plugin.
+func (*Dialect) At(path string, _ dialect.Env) (dialect.Found, bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return dialect.Found{}, false
+	}
+	return at(path), dialect.Executable(path) || dialect.IsScript(path)
+}
+
+// Open starts a plugin and shakes hands.
+func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+	return open(ctx, f, s, rt)
+}
+
+// Examine finds scripts in the plugins folder that nobody will start.
+func (*Dialect) Examine(env dialect.Env) []dialect.Problem {
+	var problems []dialect.Problem
+	for _, path := range list(env) {
+		if !dialect.Executable(path) && dialect.IsScript(path) {
+			problems = append(problems, dialect.Problem{Path: path,
+				Message: "this script is not executable, so it is passed over", Fix: "chmod +x " + path})
+		}
+	}
+	return problems
+}
+
+// folder is where plugins live: $SCAFFOLD_HOME/plugins, by default ~/.local/scaffold/plugins.
+func folder(env dialect.Env) string {
+	if home := env.Get("SCAFFOLD_HOME"); home != "" {
+		return filepath.Join(home, "plugins")
+	}
+	return env.InHome(".local", "scaffold", "plugins")
+}
+
+// list is every file in the folder. Seed 003: "An empty or missing
+// ~/.local/scaffold/plugins/ directory is fine", and "hidden files are skipped".
+func list(env dialect.Env) []string { return dialect.FilesIn(folder(env)) }
+
+// at is a plugin that may be opened. Until it says its name, its file's does.
+func at(path string) dialect.Found {
+	base := filepath.Base(path)
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	return dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
+}

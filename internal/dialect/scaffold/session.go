@@ -1,0 +1,131 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A launch is what is needed to start a plugin, again and again.
+type launch struct {
+	path  string
+	env   []string
+	rt    *dialect.Runtime
+	noise *dialect.NoiseLog
+}
+
+// A session is one process of a plugin, from handshake to farewell.
+type session struct {
+	process  *proc.Process
+	wire     *wire.Serial
+	manifest *manifest
+}
+
+// open starts the plugin for the first time and sees that it stays up.
+func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (*plugin, error) {
+	names := append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...)
+	p := &plugin{launch: &launch{path: f.Path, rt: rt, env: rt.Env.Pick(append(names, s.Env...)),
+		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}}
+	kept, err := proc.Keep(ctx, proc.KeepOptions[*session]{
+		Open:  p.connect,
+		Close: func(s *session) { _ = s.wire.Close() }, // the pipes went with the process
+		OnExit: func(exit proc.Exit, stderr string) {
+			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
+		},
+		OnRetry: func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.kept = kept
+	return p, nil
+}
+
+// connect starts a process and shakes hands with it. Seed 003: "If a plugin
+// fails the initialization handshake, it is killed and excluded".
+func (p *plugin) connect(ctx context.Context) (*session, *proc.Process, error) {
+	process, err := p.launch.start(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &session{process: process, wire: wire.NewSerial(process.Stdout(), process.Stdin(), wire.Options{
+		MaxSend: mostRequest, MaxReceive: p.launch.rt.Most(mostReply), OnNoise: p.launch.noise.Take})}
+	if err := p.handshake(ctx, s); err != nil {
+		s.kill()
+		return nil, nil, err
+	}
+	return s, process, nil
+}
+
+func (l *launch) start(ctx context.Context) (*proc.Process, error) {
+	return l.rt.Procs.Start(ctx, l.rt.Confined(proc.Spec{Path: l.path, Dir: l.rt.Dir, Env: l.env,
+		Log: func(line string) { l.rt.Log.Info("stderr", "line", line) }}, l.path))
+}
+
+func (p *plugin) handshake(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout,
+		fmt.Errorf("no answer to initialize within %s", replyTimeout))
+	defer cancel()
+	result, err := s.wire.Call(ctx, methodInitialize, initializeParams)
+	if errors.Is(err, context.DeadlineExceeded) {
+		<-ctx.Done() // its timer may be a moment behind the pipe's
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("initialize: %w", dialect.CallFailure(err, s.process))
+	}
+	m, err := parseManifest(result)
+	if err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	return p.adopt(s, m)
+}
+
+// adopt takes the manifest of the first handshake for good. After a restart the
+// plugin must be who it was; whatever else it says is not wired anew.
+func (p *plugin) adopt(s *session, m *manifest) error {
+	s.manifest = m
+	if p.manifest == nil {
+		p.manifest = m
+		for _, w := range m.lost {
+			p.launch.rt.Unusable("its answer to initialize: "+w, "mend the plugin's answer to initialize")
+		}
+		for _, w := range m.warnings {
+			p.launch.rt.Odd("its answer to initialize: "+w, "")
+		}
+		return nil
+	}
+	if m.Name != p.manifest.Name {
+		return fmt.Errorf("after a restart it calls itself %s, and was %s", m.Name, p.manifest.Name)
+	}
+	return nil
+}
+
+// Close says farewell. The rulings: "Shutdown: request (5 s), close stdin,
+// SIGTERM, 1 s, SIGKILL, to the whole process group."
+func (p *plugin) Close(ctx context.Context) error {
+	p.kept.Stop(func(s *session, _ *proc.Process) {
+		callCtx, cancel := context.WithTimeout(ctx, replyTimeout)
+		defer cancel()
+		ladder := proc.Ladder{Term: killGrace}
+		if _, err := s.wire.Call(callCtx, methodShutdown, []byte("{}")); err == nil {
+			ladder.Stdin = killGrace // seed 003: "The plugin should exit after responding"
+		}
+		s.process.Stop(ctx, ladder)
+		_ = s.wire.Close() // the pipes went with the process
+	})
+	return nil
+}
+
+// kill ends a process without a farewell.
+func (s *session) kill() {
+	s.process.Stop(context.Background(), proc.Ladder{})
+	_ = s.wire.Close()
+}

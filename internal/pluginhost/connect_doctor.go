@@ -1,0 +1,60 @@
+package pluginhost
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// examineConnections reports the [[connect]] tables whose plugin cannot be asked,
+// and those where only some of the plugins of that name can.
+func (h *Host) examineConnections(r *roster) []Finding {
+	var findings []Finding
+	for i, c := range h.setup().config.Connect {
+		if severity, problem, fix := h.examineConnection(r, c); problem != "" {
+			f := problemFinding(h.setup().config.Problem(problem, fix, "connect", i))
+			f.Severity = severity
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// examineConnection says what is wrong with one table; problem is "" where nothing is.
+func (h *Host) examineConnection(r *roster, c config.Connect) (s Severity, problem, fix string) {
+	if h.missing(r, c) {
+		fix = "install the plugin, or remove the table"
+		if near := nearest.Word(c.Plugin, r.allNames()); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		return SeverityError, fmt.Sprintf("[[connect]] names a plugin that is not installed: %s%s", c.Plugin, meanwhile(c)), fix
+	}
+	var works, fails []string
+	for _, e := range r.meant(c.Plugin) {
+		if e.plugin != nil {
+			works = append(works, e.found.Path)
+		} else {
+			fails = append(fails, fmt.Sprintf("%s (%s)", e.found.Path, e.state))
+		}
+	}
+	switch {
+	case len(fails) == 0:
+		return "", "", ""
+	case len(works) > 0:
+		return SeverityWarning, fmt.Sprintf("[[connect]] to %s means %s. %s cannot be asked", c.Plugin, strings.Join(works, " and "), strings.Join(fails, ", ")),
+			"write DIALECT:NAME to name one of them, or remove those that do not work"
+	}
+	return SeverityError, fmt.Sprintf("[[connect]] to %s: its plugin cannot be asked: %s%s", c.Plugin, strings.Join(fails, ", "), meanwhile(c)),
+		fmt.Sprintf("`patchbay plugin info %s` says what is wrong with it", c.Plugin)
+}
+
+// meanwhile is what becomes of the events of a point whose connected plugin cannot be asked.
+func meanwhile(c config.Connect) string {
+	if spec, ok := hook.Point(c.Point).Spec(); ok && spec.Mode == hook.Gate {
+		return ". Until then " + c.Point + " is refused"
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+package pluginhost
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// A Severity says how bad a finding is.
+type Severity string
+
+// The severities. Only an error makes a diagnosis not ok.
+const (
+	SeverityError   Severity = "error"   // something does not work
+	SeverityWarning Severity = "warning" // something works otherwise than its author thinks
+	SeverityInfo    Severity = "info"    // something is left out on purpose
+)
+
+// A Finding is one thing wrong, and how to mend it.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Plugin   string   `json:"plugin"`
+	Dialect  string   `json:"dialect"`
+	Where    string   `json:"where"` // a file, with line and column where they are known
+	Problem  string   `json:"problem"`
+	Fix      string   `json:"fix"`
+}
+
+// Doctor lists everything that is known to be wrong with the plugins of this
+// host. It asks no plugin: see [Host.CheckHealth].
+func (h *Host) Doctor() []Finding {
+	findings := append([]Finding{}, h.examineConfig()...)
+	now := h.roster()
+	for _, e := range now.entries {
+		findings = append(findings, examine(e)...)
+		findings = append(findings, h.examineBounds(e)...)
+	}
+	for _, k := range now.kept {
+		findings = append(findings, k.finding())
+	}
+	chosen, err := h.setup().chosen()
+	if err != nil {
+		return findings // unreachable: Open looked at the same names
+	}
+	for _, d := range chosen {
+		x, ok := d.(dialect.Examiner)
+		if !ok {
+			continue
+		}
+		for _, p := range x.Examine(h.setup().env) {
+			findings = append(findings, finding(SeverityWarning, nil, d.Name(), p))
+		}
+	}
+	return findings
+}
+
+// examine lists what is wrong with one plugin.
+func examine(e *entry) []Finding {
+	var findings []Finding
+	problems, warnings := e.problems()
+	for _, p := range problems {
+		findings = append(findings, finding(SeverityError, e, e.found.Dialect, p))
+	}
+	for _, p := range warnings {
+		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, p))
+	}
+	named := func(p dialect.Problem) bool { return strings.Contains(p.Message, "it calls itself") }
+	if e.plugin != nil && e.info.Called != "" && !slices.ContainsFunc(warnings, named) { // its dialect may have said so
+		findings = append(findings, finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
+			Message: fmt.Sprintf("it calls itself %q, and is called as its file is", e.info.Called), Fix: "give it the name of its file, or rename the file"}))
+	}
+	switch {
+	case e.state == dialect.Broken && len(e.found.Problems) == 0:
+		findings = append(findings, stateFinding(SeverityError, e))
+	case e.state == dialect.Skipped:
+		findings = append(findings, stateFinding(SeverityWarning, e))
+	case e.state == dialect.Unsupported, e.state == dialect.Disabled:
+		findings = append(findings, stateFinding(SeverityInfo, e))
+	case e.plugin != nil:
+		if err := e.plugin.Status().Err; err != nil {
+			findings = append(findings, finding(SeverityWarning, e, e.found.Dialect,
+				dialect.Problem{Path: e.found.Path, Message: err.Error()}))
+		}
+	}
+	return findings
+}
+
+// stateFinding says why a plugin is not ready.
+func stateFinding(s Severity, e *entry) Finding {
+	p := dialect.Problem{Path: e.found.Path, Message: string(e.state)}
+	if e.err != nil {
+		p.Message = e.err.Error()
+	}
+	if start, ok := errors.AsType[*proc.StartError](e.err); ok {
+		p.Fix = start.Fix
+	}
+	if refused, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](e.err); ok {
+		p.Fix = refused.Fix()
+	}
+	if p.Fix != "" {
+		p.Message = strings.TrimSuffix(p.Message, "; "+p.Fix)
+	}
+	return finding(s, e, e.found.Dialect, p)
+}
+
+func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
+	f := Finding{Severity: s, Dialect: dialectName, Where: p.Path, Problem: p.Message, Fix: p.Fix}
+	if f.Fix == "" && s == SeverityError && dialectName != "" {
+		f.Fix = lookUp(dialectName)
+	}
+	if e != nil {
+		f.Plugin = e.info.Name
+	}
+	if p.Line > 0 {
+		f.Where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	}
+	return f
+}

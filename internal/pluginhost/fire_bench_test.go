@@ -1,0 +1,196 @@
+package pluginhost_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// watcherPrefix begins the names under which the test binary is a plugin that watches: it reads, and has no opinion.
+const watcherPrefix = "bench-watcher-"
+
+// watch is that plugin, of both dialects. It decodes nothing, so that what is measured is the host.
+func watch(name string) {
+	in, out := bufio.NewReaderSize(os.Stdin, 2<<20), bufio.NewWriter(os.Stdout)
+	for {
+		line, err := in.ReadSlice('\n') // the largest payload, and what is around it, fits
+		if err != nil {
+			return
+		}
+		id := line[bytes.LastIndex(line, []byte(`"id":`))+len(`"id":`):]
+		if i := bytes.Index(line[:min(64, len(line))], []byte(`"id":`)); i >= 0 {
+			id = line[i+len(`"id":`):]
+		}
+		id = id[:bytes.IndexAny(id, ",}")]
+		head := line[:min(200, len(line))]
+		result := "null"
+		switch {
+		case bytes.Contains(head, []byte(`"initialize"`)):
+			result = fmt.Sprintf(`{"name":%q,"version":"1.0.0","api_version":1,"hooks":["post_user_input"],"methods":[],"notifications":[],"capabilities_used":[]}`, name)
+		case !bytes.Contains(line, []byte(`"id":`)):
+			continue
+		case bytes.Contains(head, []byte("post_user_input")):
+			result = `{"action":"continue"}`
+		case bytes.Contains(head, []byte("health.check")), bytes.Contains(head, []byte("shutdown")):
+			result = `{"ok":true}`
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+		if out.Flush() != nil {
+			return
+		}
+	}
+}
+
+// watchers opens a host with so many of them.
+func watchers(b *testing.B, dialect string, n int) *pluginhost.Host {
+	b.Helper()
+	home := b.TempDir()
+	for i := range n {
+		name := fmt.Sprintf("w%02d", i)
+		dir := filepath.Join(home, ".local/scaffold/plugins")
+		if dialect == "kaged" {
+			dir = filepath.Join(home, ".local/share/kaged/plugins", name)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		plugtest.InstallSelf(b, filepath.Join(dir, watcherPrefix+name))
+		if dialect != "kaged" {
+			continue
+		}
+		manifest := fmt.Sprintf("name: %s\nversion: 1.0.0\nkaged_api: 1\ndescription: watches\ncommand: [./%s%s]\nhooks: [on_session_start]\n", name, watcherPrefix, name)
+		if err := os.WriteFile(filepath.Join(dir, "manifest.yaml"), []byte(manifest), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".config/patchbay"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".config/patchbay/config.toml"), []byte("sandbox = \"off\"\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	host, err := pluginhost.Open(b.Context(), &pluginhost.Options{Dir: home, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	ready := 0
+	for _, p := range host.Plugins() {
+		if p.State == "ready" {
+			ready++
+		} else {
+			b.Logf("%s: %s %v", p.Name, p.State, *p.Error)
+		}
+	}
+	if ready != n {
+		b.Fatalf("%d of %d plugins are ready", ready, n)
+	}
+	return host
+}
+
+func benchFire(b *testing.B, host *pluginhost.Host, point hook.Point, payload json.RawMessage, steps int) {
+	b.ReportAllocs()
+	b.SetBytes(int64(len(payload)))
+	for b.Loop() {
+		out, err := host.Fire(b.Context(), point, payload)
+		if err != nil || len(out.Steps) != steps {
+			b.Fatal(out, err)
+		}
+		for i := range out.Steps {
+			if out.Steps[i].Err != nil {
+				b.Fatal(out.Steps[i].Err)
+			}
+		}
+	}
+}
+
+// BenchmarkFirePayload fires events of several sizes through a plugin that watches.
+func BenchmarkFirePayload(b *testing.B) {
+	for dialect, point := range map[string]hook.Point{"scaffold": hook.TurnInput, "kaged": hook.SessionStart} {
+		b.Run(dialect, func(b *testing.B) {
+			host := watchers(b, dialect, 1)
+			for _, kib := range []int{16, 64, 256, 1024} {
+				payload := json.RawMessage(`{"message":"` + strings.Repeat("the quick brown fox ", kib<<10/20) + `"}`)
+				b.Run(fmt.Sprintf("%dKiB", kib), func(b *testing.B) { benchFire(b, host, point, payload, 1) })
+			}
+		})
+	}
+}
+
+// BenchmarkFirePlugins fires a small event through many plugins, one after the other. ns/plugin is what each costs. With "bare" no host
+// is in between: the same processes are asked over their pipes, in the same order.
+func BenchmarkFirePlugins(b *testing.B) {
+	for _, n := range []int{1, 4, 16, 64} {
+		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) { benchBare(b, n) })
+	}
+	payload := json.RawMessage(`{"message":"` + strings.Repeat("x", 280) + `"}`)
+	for dialect, point := range map[string]hook.Point{"scaffold": hook.TurnInput, "kaged": hook.SessionStart} {
+		for _, n := range []int{1, 4, 16, 64} {
+			if dialect == "scaffold" && n > 16 {
+				continue // the most that the protocol allows
+			}
+			b.Run(fmt.Sprintf("%s/%d", dialect, n), func(b *testing.B) {
+				host := watchers(b, dialect, n)
+				benchFire(b, host, point, payload, n)
+				perPlugin(b, n)
+			})
+		}
+	}
+}
+
+func benchBare(b *testing.B, n int) {
+	self := filepath.Join(b.TempDir(), watcherPrefix+"bare")
+	plugtest.InstallSelf(b, self)
+	type pipes struct {
+		in  io.Writer
+		out *bufio.Reader
+	}
+	all := make([]pipes, n)
+	for i := range all {
+		cmd := exec.Command(self)
+		in, err := cmd.StdinPipe()
+		out, outErr := cmd.StdoutPipe()
+		if err := errors.Join(err, outErr, cmd.Start()); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+				b.Error(err)
+			}
+		})
+		all[i] = pipes{in, bufio.NewReader(out)}
+	}
+	line := []byte(`{"jsonrpc":"2.0","method":"hook/post_user_input","params":{"message":"` + strings.Repeat("x", 280) + `"},"id":1}` + "\n")
+	for b.Loop() {
+		for _, p := range all {
+			if _, err := p.in.Write(line); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := p.out.ReadSlice('\n'); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	perPlugin(b, n)
+}
+
+// perPlugin reports what each of n plugins cost.
+func perPlugin(b *testing.B, n int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/plugin")
+}

@@ -1,0 +1,176 @@
+package pluginhost
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// A given is where the config of plugins comes from: the user's file, and the project's over it. Everything else in the
+// user's file is read once, when the host is opened; config may be read again while it runs.
+type given struct {
+	user    *config.Config
+	project *config.Project
+}
+
+// loadGiven reads the project's file beside the user's.
+func (s *setup) loadGiven(user *config.Config) (*given, error) {
+	g := &given{user: user, project: &config.Project{}}
+	if sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
+		return g, nil
+	}
+	var err error
+	g.project, err = config.LoadProject(s.projectRoot)
+	return g, err
+}
+
+func (s *setup) projectFile() string {
+	return filepath.Join(s.projectRoot, filepath.FromSlash(config.ProjectFile))
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return a == b
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// A layer is the config that one file has for a plugin.
+type layer struct {
+	key    string         // the name under which it stands
+	table  map[string]any // nil: none
+	place  func(message, fix string, path ...any) config.Problem
+	file   string
+	source string
+}
+
+// Where a value of a plugin's config comes from.
+const (
+	fromDefault = "default" // of the knob
+	fromUser    = "user"
+	fromProject = "project"
+)
+
+// layers are the user's config for a plugin, and the project's.
+func (g *given) layers(b bearer) (user, project layer) {
+	user = layer{key: b.place, place: g.user.Problem, file: g.user.File(), source: fromUser}
+	project = layer{key: b.place, place: g.project.Problem, file: g.project.File(), source: fromProject}
+	for _, key := range b.keys() {
+		if table := g.user.Plugins[key].Config; table != nil && user.table == nil {
+			user.key, user.table = key, table
+		}
+		if table := g.project.Plugins[key]; table != nil && project.table == nil {
+			project.key, project.table = key, table
+		}
+	}
+	return user, project
+}
+
+// config is what a plugin is given: the project's values over the user's. nil: neither has any.
+func (g *given) config(b bearer) (json.RawMessage, error) {
+	user, project := g.layers(b)
+	table := config.Over(user.table, project.table)
+	if table == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(table)
+	if err != nil {
+		return nil, fmt.Errorf("config of plugin %s: %w", b.place, err)
+	}
+	return text, nil
+}
+
+// valueAt follows a path of names; ok is false where there is no value.
+func valueAt(table map[string]any, path []string) (value any, ok bool) {
+	for i, name := range path {
+		if value, ok = table[name]; !ok || i == len(path)-1 {
+			return value, ok
+		}
+		if table, ok = value.(map[string]any); !ok {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// placed adds to the error of a config that does not fit the file, line and column of each value.
+func (g *given) placed(b bearer, err error) error {
+	faults, ok := errors.AsType[*dialect.ConfigError](err)
+	if !ok {
+		return err
+	}
+	user, project := g.layers(b)
+	out := &configError{error: err}
+	for _, f := range faults.Faults {
+		from := user
+		if _, ok := valueAt(project.table, names(f.Path)); ok || user.table == nil && project.table != nil {
+			from = project
+		}
+		p := from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...)
+		out.problems = append(out.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message})
+	}
+	for _, text := range faults.Others {
+		out.problems = append(out.problems, dialect.Problem{Message: text})
+	}
+	return out
+}
+
+// names is the part of a path before the first index.
+func names(path []any) []string {
+	var out []string
+	for _, step := range path {
+		name, ok := step.(string)
+		if !ok {
+			break
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// A configError is a config that does not fit, with the places of its values.
+type configError struct {
+	error
+	problems []dialect.Problem
+}
+
+func (e *configError) Unwrap() error { return e.error }
+
+// Problems are the places.
+func (e *configError) Problems() []dialect.Problem { return e.problems }
+
+// Error has the places in front.
+func (e *configError) Error() string {
+	var lines []string
+	for _, p := range e.problems {
+		if p.Line > 0 {
+			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message))
+		}
+	}
+	if len(lines) == 0 {
+		return e.error.Error()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// reload reads the config of plugins again.
+func (s *setup) reload() error {
+	user, err := config.Load(s.dirs.ConfigFile)
+	if err != nil {
+		return err
+	}
+	g, err := s.loadGiven(user)
+	if err != nil {
+		return err
+	}
+	s.given.Store(g)
+	return nil
+}

@@ -1,0 +1,193 @@
+package pluginhost_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+const (
+	guardHead  = "[plugin]\nname = \"guard\"\nversion = \"1.0.0\"\ndescription = \"d\"\nauthor = \"a\"\nprotocol_version = \"1.0.0\"\n"
+	guardHooks = "[[hooks]]\ncommand = \"git\"\nstage = \"preexec\"\nmode = \"transform\"\n[[hooks]]\ncommand = \"git\"\nstage = \"notify\"\nmode = \"notify\"\n"
+	guardFile  = ".local/share/mine/plugins/guard/mine-plugin.toml"
+	guardProg  = ".local/share/mine/plugins/guard/mine-plugin-guard"
+	gitCommand = `{"command":"git","args":["push"],"flags":{},"result":null}`
+)
+
+// logged opens a host and returns what its log says.
+func (h house) logged(edit func(*pluginhost.Options)) (*pluginhost.Host, *plugtest.Log) {
+	log := new(plugtest.Log)
+	o := h.options()
+	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if edit != nil {
+		edit(o)
+	}
+	return h.openWith(o), log
+}
+
+// TestAGuardThatCannotBeAsked: a transform hook that was installed and cannot be asked aborts what it matches. Nothing runs as if it were not there.
+func TestAGuardThatCannotBeAsked(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		make    func(h house)
+		aborts  bool
+		kind    hook.Kind
+		says    string // in the error, or in the log where the command goes on
+		isKnown bool   // its hooks are on the bus
+	}{
+		{"its program is missing", func(h house) { h.write(guardFile, guardHead+guardHooks, 0o644) },
+			true, hook.Unavailable, "reinstall the plugin", true},
+		{"its program is not executable", func(h house) {
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.write(guardProg, "#!/bin/sh\n", 0o644)
+		}, true, hook.Unavailable, "chmod +x", true},
+		{"its manifest lacks something else", func(h house) {
+			h.write(guardFile, strings.Replace(guardHead, "author = \"a\"\n", "", 1)+guardHooks, 0o644)
+		},
+			true, hook.Unavailable, "plugin.author: is required", true},
+		{"on_failure = skip lets it run", func(h house) {
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.config("[plugins.guard]\non_failure = \"skip\"\n")
+		}, false, hook.Unavailable, "reinstall the plugin", true},
+		{"it is made for another protocol version", func(h house) {
+			h.write(guardFile, strings.Replace(guardHead, `protocol_version = "1.0.0"`, `protocol_version = "2.0.0"`, 1)+guardHooks, 0o644)
+		}, false, hook.Outdated, "unsupported protocol version", true},
+		{"its manifest cannot be read", func(h house) { h.write(guardFile, guardHead+"[[hooks\n", 0o644) },
+			false, "", "plugin left out", false},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := newHouse(t)
+			c.make(h)
+			host, log := h.logged(func(o *pluginhost.Options) {
+				o.Needs = func(p pluginhost.Candidate) bool { return len(p.Points) > 0 }
+			})
+			out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand))
+			told := log.String()
+			if c.aborts {
+				told = ""
+				if err != nil {
+					told = err.Error()
+				}
+			}
+			if (err != nil) != c.aborts || (out.Verdict == hook.Deny) != c.aborts || !strings.Contains(told, c.says) {
+				t.Errorf("%s, %v, log\n%s", out.Verdict, err, log)
+			}
+			if known := len(out.Steps) == 1; known != c.isKnown || known && !errors.Is(out.Steps[0].Err, c.kind) {
+				t.Errorf("steps %+v", out.Steps)
+			}
+			if out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(`{"command":"ls"}`)); err != nil || len(out.Steps) > 0 {
+				t.Errorf("a command that it does not match: %v, %+v", err, out)
+			}
+			out, err = host.Fire(t.Context(), hook.CommandDone, json.RawMessage(gitCommand))
+			if err != nil || c.isKnown != strings.Contains(log.String(), "hook=notify") {
+				t.Errorf("its notify hook: %v, %+v, log\n%s", err, out, log)
+			}
+		})
+	}
+}
+
+// TestADisabledGuardIsNotAsked: whoever disables a broken plugin is rid of it.
+func TestADisabledGuardIsNotAsked(t *testing.T) {
+	h := newHouse(t)
+	h.write(guardFile, guardHead+guardHooks, 0o644)
+	h.config("[plugins.guard]\nenabled = false\n")
+	host, log := h.logged(nil)
+	if out, err := host.Fire(t.Context(), hook.CommandBefore, json.RawMessage(gitCommand)); err != nil || len(out.Steps) > 0 || log.String() != "" {
+		t.Errorf("%v, %+v, log\n%s", err, out, log)
+	}
+}
+
+// TestConnectedGuards: a connection whose plugin cannot be asked refuses at a gate, and is told elsewhere.
+func TestConnectedGuards(t *testing.T) {
+	keeper := func(mode os.FileMode) func(h house) {
+		return func(h house) {
+			h.write(".config/dotagent/plugins/dotagent-plugin-keeper", "#!/bin/sh\necho '{\"name\":\"keeper\",\"kinds\":[\"preflight\",\"sink\"],\"ok\":true}'\n", mode)
+		}
+	}
+	for _, c := range []struct {
+		rule      string
+		make      func(h house)
+		hook      string
+		point     hook.Point
+		verdict   hook.Verdict
+		says      string
+		noFinding bool
+	}{
+		{"a plugin that is not there, at a gate", func(house) {}, "preflight", hook.TurnBegin, hook.Deny, "not installed: keeper", false},
+		{"a plugin that is not there, in a chain", func(house) {}, "sink", hook.TurnFinal, hook.Continue, "not installed: keeper", false},
+		{"a plugin that is broken, at a gate", keeper(0o644), "preflight", hook.TurnBegin, hook.Deny, "chmod +x", false},
+		{"a plugin that is broken, in a chain", keeper(0o644), "sink", hook.TurnFinal, hook.Continue, "chmod +x", false},
+		{"a plugin that works", keeper(0o755), "preflight", hook.TurnBegin, hook.Continue, "", true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			plugtest.NeedTool(t, "sh")
+			h := newHouse(t)
+			c.make(h)
+			h.config("[[connect]]\nplugin = \"keeper\"\nhook = \"" + c.hook + "\"\npoint = \"" + string(c.point) + "\"\n")
+			host, log := h.logged(nil)
+			out, err := host.Fire(t.Context(), c.point, json.RawMessage(`{"text":"t"}`))
+			if err != nil || out.Verdict != c.verdict || len(out.Steps) != 1 || !strings.Contains(out.Reason+log.String(), c.says) {
+				t.Errorf("%s (%s), %v, log\n%s", out.Verdict, out.Reason, err, log)
+			}
+			var problems []string
+			for _, f := range host.Doctor() {
+				if strings.HasPrefix(f.Problem, "[[connect]]") {
+					problems = append(problems, string(f.Severity)+f.Where+f.Fix)
+				}
+			}
+			if got := len(problems) == 0; got != c.noFinding || !got && !strings.Contains(problems[0], "config.toml:1:") {
+				t.Errorf("findings %q", problems)
+			}
+		})
+	}
+}
+
+// TestAConnectionPrefersThePluginThatWorks, and the doctor says which it is. Where only the broken one can have the hook, it is that one's.
+func TestAConnectionPrefersThePluginThatWorks(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	for hookName, works := range map[string]bool{"preexec": true, "preflight": false} {
+		t.Run(hookName, func(t *testing.T) {
+			h := newHouse(t)
+			h.write(".config/dotagent/plugins/dotagent-plugin-guard", "#!/bin/sh\n", 0o644)
+			h.write(guardFile, guardHead+guardHooks, 0o644)
+			h.write(guardProg, "#!/bin/sh\ncat >/dev/null\n", 0o755)
+			point := map[string]hook.Point{"preexec": hook.ToolBefore, "preflight": hook.TurnBegin}[hookName]
+			h.config("[[connect]]\nplugin = \"guard\"\nhook = \"" + hookName + "\"\npoint = \"" + string(point) + "\"\n")
+			host, _ := h.logged(nil)
+			out, err := host.Fire(t.Context(), point, json.RawMessage(`{"tool":"git"}`))
+			if err != nil || len(out.Steps) != 1 || (out.Steps[0].Err == nil) != works || (out.Verdict == hook.Deny) == works {
+				t.Errorf("%v, %+v", err, out)
+			}
+			if i := slices.IndexFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+				return strings.Contains(f.Problem, "[[connect]] to guard means "+h.home) && strings.Contains(f.Problem, "dotagent-plugin-guard (broken) cannot be asked")
+			}); i < 0 {
+				t.Errorf("findings %+v", host.Doctor())
+			}
+		})
+	}
+}
+
+// TestFailuresThatEndNothingAreLogged: whoever fires an event has no error to show for them.
+func TestFailuresThatEndNothingAreLogged(t *testing.T) {
+	plugtest.NeedTool(t, "sh")
+	h := newHouse(t)
+	h.write(guardFile, guardHead+"[[hooks]]\ncommand = \"*\"\nstage = \"notify\"\nmode = \"notify\"\n", 0o644)
+	h.write(guardProg, "#!/bin/sh\ncat >/dev/null\necho 'the webhook is down' >&2\nexit 7\n", 0o755)
+	host, log := h.logged(nil)
+	if _, err := host.Fire(t.Context(), hook.CommandDone, json.RawMessage(gitCommand)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a hook failed and was passed over", "plugin=guard", "the webhook is down", "hook=notify", "point=command.done"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package pluginhost_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// sleepers installs mine plugins that write down what they are asked, and hang where it is their health.
+func (h house) sleepers(names ...string) {
+	for _, name := range names {
+		dir := ".local/share/mine/plugins/" + name
+		h.write(dir+"/mine-plugin.toml", fmt.Sprintf(`[plugin]
+name = %q
+version = "1.0.0"
+description = "d"
+author = "a"
+protocol_version = "1.0.0"
+[[hooks]]
+command = "*"
+stage = "preexec"
+mode = "transform"
+`, name), 0o644)
+		h.write(dir+"/mine-plugin-"+name, `#!/bin/sh
+read -r line
+echo "`+name+` $line" >> '`+filepath.Join(h.home, "asked")+`'
+case "$line" in *'"event":"health"'*) exec sleep 600 ;; esac
+echo '{"status":"ok"}'
+`, 0o755)
+	}
+}
+
+// asked are the plugins that were asked for their health.
+func (h house) asked() []string {
+	data, _ := os.ReadFile(filepath.Join(h.home, "asked")) // not there: nobody was
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, `"event":"health"`) {
+			names = append(names, strings.Fields(line)[0])
+		}
+	}
+	return names
+}
+
+// Whoever lists plugins, counts or diagnoses is answered from memory; no plugin is asked for anything.
+func TestListingAsksNoPlugin(t *testing.T) {
+	home := newHouse(t)
+	home.sleepers("one", "two", "three")
+	host := home.open()
+	if got := states(host); got != "one:ready three:ready two:ready" {
+		t.Fatalf("plugins: %s", got)
+	}
+	host.Counters()
+	host.Doctor()
+	host.Tools()
+	d, err := host.Plugin("one")
+	if err != nil || d.Health != "unknown" {
+		t.Errorf("health %q, %v", d.Health, err)
+	}
+	if got := home.asked(); got != nil {
+		t.Errorf("asked for their health: %v", got)
+	}
+}
+
+// Health is asked of all plugins side by side, within one deadline for all.
+func TestHealthHasOneDeadlineForAll(t *testing.T) {
+	home := newHouse(t)
+	home.sleepers("one", "two", "three")
+	host := home.open()
+	t.Run("of one, the others are not asked", func(t *testing.T) {
+		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx, "two") })
+		if got := home.asked(); len(got) != 1 || got[0] != "two" {
+			t.Errorf("asked: %v", got)
+		}
+		wantHealth(t, host, "two", "no answer to health")
+		wantHealth(t, host, "one", "unknown")
+	})
+	t.Run("of all", func(t *testing.T) {
+		within(t, time.Second, func(ctx context.Context) error { return host.CheckHealth(ctx) })
+		if got := home.asked(); len(got) != 4 { // one after the other, the first would have taken the time of all
+			t.Errorf("asked: %v", got)
+		}
+		for _, name := range []string{"one", "two", "three"} {
+			wantHealth(t, host, name, "no answer to health")
+		}
+	})
+	t.Run("of nobody there is", func(t *testing.T) {
+		if err := host.CheckHealth(t.Context(), "nobody"); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func within(t *testing.T, d time.Duration, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if err := f(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantHealth(t *testing.T, host *pluginhost.Host, name, want string) {
+	t.Helper()
+	if d, err := host.Plugin(name); err != nil || !strings.HasPrefix(d.Health, want) {
+		t.Errorf("health of %s: %q, %v; want %q", name, d.Health, err, want)
+	}
+}

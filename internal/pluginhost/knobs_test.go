@@ -1,0 +1,290 @@
+package pluginhost_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// notesManifest and notesScript are a kaged plugin that answers with the config it was started with. It is a shell script
+// that starts no other program.
+const (
+	notesManifest = `name: notes
+version: 1.0.0
+kaged_api: 1
+description: tells its config
+author: Mira Okonkwo
+license: MIT
+homepage: git+ssh://git@example.org/notes.git
+command: [sh, run.sh]
+methods: [notes.config, notes.speak]
+notifications: [notes.spoken]
+config_schema:
+  type: object
+  properties:
+    level: {type: integer, minimum: 0, maximum: 9}
+    mode: {enum: [fast, slow]}
+    header: {type: string}
+knobs:
+  level: {type: int_range, label: Level, binds_to: config.level, default: 1}
+  mode: {type: enum, label: Mode, binds_to: config.mode, labels: {slow: Slowly}}
+  header: {type: multiline, label: Header, binds_to: config.header, max_length: 40}
+tools:
+  - {name: crash, description: ends the plugin, parameters_schema: {type: object}}
+  - {name: where, description: tells its _context, parameters_schema: {type: object}}
+`
+	notesScript = `while IFS= read -r line; do
+  id=${line#*'"id":'}; id=${id%%[,\}]*}
+  case "$line" in
+  *'"method":"initialized"'*) continue ;;
+  *'"method":"initialize"'*)
+    conf=${line#*'"config":'}; conf=${conf%%',"system_config"'*}
+    result='{"name":"notes","version":"1.0.0","api_version":1,"methods":["notes.config","notes.speak"],"notifications":["notes.spoken"],"capabilities_used":[]}' ;;
+  *'"method":"notes.config"'*) result="$conf" ;;
+  *'"method":"notes.where"'*) result="{${line#*'"params":{'}"; result=${result%\}} ;;
+  *'"method":"notes.speak"'*) printf '{"jsonrpc":"2.0","method":"notes.spoken","params":{"n":1}}\n'; result=null ;;
+  *'"method":"notes.crash"'*) echo 'out of ink' >&2; exit 3 ;;
+  *) result='{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+`
+)
+
+// A notebook is a home with that plugin in it, and a project.
+type notebook struct {
+	t                     *testing.T
+	home, project, config string
+}
+
+func newNotebook(t *testing.T, config string) *notebook {
+	t.Helper()
+	plugtest.NeedTool(t, "sh")
+	n := &notebook{t: t, home: t.TempDir(), project: t.TempDir()}
+	n.config = filepath.Join(n.home, ".config", "patchbay", "config.toml")
+	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/manifest.yaml"), notesManifest)
+	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/run.sh"), notesScript)
+	n.put(n.config, config)
+	return n
+}
+
+func (n *notebook) put(path, text string) {
+	n.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *notebook) read(path string) string {
+	n.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (n *notebook) options() *pluginhost.Options {
+	return &pluginhost.Options{Dir: n.project, Dialects: []string{"kaged"},
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.home, "TMPDIR=" + os.TempDir()}}
+}
+
+func (n *notebook) open() *pluginhost.Host {
+	n.t.Helper()
+	host, err := pluginhost.Open(n.t.Context(), n.options())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			n.t.Error(err)
+		}
+	})
+	return host
+}
+
+// given is the config that the running plugin was started with.
+func (n *notebook) given(host *pluginhost.Host) string {
+	n.t.Helper()
+	result, err := host.CallMethod(n.t.Context(), "notes", "notes.config", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(result)
+}
+
+func TestSetKnob(t *testing.T) {
+	const before = "# mine\nsandbox = \"off\"\n\n[plugins.notes]   # notes\npriority = 7\nconfig = { mode = 'slow' } # slowly\n\n[chat]\napprove = \"ask\"\n"
+	n := newNotebook(t, before)
+	host := n.open()
+	if got := n.given(host); got != `{"mode":"slow","level":1}` {
+		t.Fatalf("it was given %s", got)
+	}
+	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("4")})
+	if err != nil || !change.Restarted || !change.Changed || change.File != n.config || n.read(change.Backup) != before {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if string(change.Knob.Value) != "4" || change.Knob.Source != "user" {
+		t.Errorf("the knob stands at %s, from %s", change.Knob.Value, change.Knob.Source)
+	}
+	if want := strings.Replace(before, "'slow' }", "'slow', level = 4 }", 1); n.read(n.config) != want {
+		t.Errorf("the file is\n%s\nwant\n%s", n.read(n.config), want)
+	}
+	if got := n.given(host); got != `{"level":4,"mode":"slow"}` {
+		t.Errorf("it was given %s", got)
+	}
+	t.Run("no value goes back to the default", func(t *testing.T) {
+		change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level"})
+		if err != nil || n.read(n.config) != before || string(change.Knob.Value) != "1" || change.Knob.Source != "default" {
+			t.Errorf("%+v, %v\n%s", change, err, n.read(n.config))
+		}
+	})
+}
+
+func TestAKnobRefuses(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	for _, tc := range []struct{ key, value, says string }{
+		{"level", "10", "must be at most 9"},
+		{"level", `"high"`, "level"},
+		{"mode", `"medium"`, "mode"},
+		{"header", `"` + strings.Repeat("x", 41) + `"`, "at most 40 characters"},
+	} {
+		_, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: tc.key, Value: json.RawMessage(tc.value)})
+		if !errors.Is(err, pluginhost.ErrBadValue) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s = %s: %v", tc.key, tc.value, err)
+		}
+	}
+	if _, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "levle", Value: json.RawMessage("1")}); !errors.Is(err, pluginhost.ErrNotFound) || !strings.Contains(err.Error(), "level") {
+		t.Errorf("a knob that is not there: %v", err)
+	}
+	if n.read(n.config) != "sandbox = \"off\"\n" {
+		t.Errorf("the file was changed:\n%s", n.read(n.config))
+	}
+}
+
+// TestKnobsSetAtOnce: none of several settings at the same moment is lost, and each is told of the restart.
+func TestKnobsSetAtOnce(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	var all sync.WaitGroup
+	for key, value := range map[string]string{"level": "2", "mode": `"fast"`, "header": `"Hi"`} {
+		all.Go(func() {
+			change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: key, Value: json.RawMessage(value)})
+			if err != nil || !change.Restarted {
+				t.Errorf("%s: %+v, %v", key, change, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := n.given(host); got != `{"header":"Hi","level":2,"mode":"fast"}` {
+		t.Errorf("it was given %s", got)
+	}
+}
+
+// TestAProjectsConfig: the project's values are over the user's, field by field, and `plugin info` says where from.
+func TestAProjectsConfig(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { level = 2, mode = \"slow\" }\n")
+	file := filepath.Join(n.project, ".patchbay", "config.toml")
+	n.put(file, "[plugins.notes]\nconfig = { level = 5 }\n")
+	host := n.open()
+	if got := n.given(host); got != `{"level":5,"mode":"slow"}` {
+		t.Errorf("it was given %s", got)
+	}
+	detail, err := host.Plugin("notes")
+	if err != nil || len(detail.ConfigFiles) != 2 || detail.ConfigFiles[1] != file || detail.Knobs[0].Source != "project" || detail.Knobs[1].Source != "user" {
+		t.Errorf("%+v, %v", detail, err)
+	}
+	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "mode", Value: json.RawMessage(`"fast"`), Project: true})
+	if err != nil || change.File != file || !change.Restarted {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if want := "[plugins.notes]\nconfig = { level = 5, mode = \"fast\" }\n"; n.read(file) != want {
+		t.Errorf("the project's file is %q, want %q", n.read(file), want)
+	}
+	change, err = host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("1")})
+	if err != nil || string(change.Knob.Value) != "5" || change.Knob.Source != "project" {
+		t.Errorf("the project's value counts: %+v, %v", change, err)
+	}
+}
+
+// TestAConfigThatDoesNotFitIsPlaced: the error names file, line and column; setting the knob mends the plugin.
+func TestAConfigThatDoesNotFitIsPlaced(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n[plugins.notes]\nconfig = { mode = \"slow\", level = 11 }\n")
+	host := n.open()
+	detail, err := host.Plugin("notes")
+	if err != nil || detail.State != dialect.Broken || len(detail.Problems) != 1 {
+		t.Fatalf("%+v, %v", detail, err)
+	}
+	p := detail.Problems[0]
+	if p.Path != n.config || p.Line != 3 || p.Column != 35 || !strings.Contains(p.Message, "plugins.notes.config.level") {
+		t.Errorf("%+v", p)
+	}
+	if want := fmt.Sprintf("%s:3:35", n.config); !strings.Contains(*detail.Error, want) {
+		t.Errorf("error %s does not name %s", *detail.Error, want)
+	}
+	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "level", Value: json.RawMessage("9")})
+	if err != nil || !change.Restarted {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	if got := n.given(host); got != `{"level":9,"mode":"slow"}` {
+		t.Errorf("it was given %s", got)
+	}
+}
+
+func TestAProjectsFileIsChecked(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\ncapabilities = [\"net:*\"]\n")
+	host, err := pluginhost.Open(t.Context(), n.options())
+	if err == nil || !strings.Contains(err.Error(), "config.toml:2:16") {
+		t.Errorf("error %v", err)
+	}
+	if host != nil {
+		t.Error("the host is open")
+	}
+}
+
+// TestNotificationsReachTheHost: what the manifest declares is passed on, counted and listed.
+func TestNotificationsReachTheHost(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	o := n.options()
+	heard := make(chan pluginhost.Notification, 1)
+	o.OnNotification = func(one pluginhost.Notification) { heard <- one }
+	host, err := pluginhost.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := host.CallMethod(t.Context(), "notes", "notes.speak", nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case one := <-heard:
+		if one.Plugin != "notes" || one.Dialect != "kaged" || one.Method != "notes.spoken" || string(one.Params) != `{"n":1}` {
+			t.Errorf("%+v", one)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was heard")
+	}
+	detail, err := host.Plugin("notes")
+	if err != nil || detail.Counters.Notifications != 1 || len(detail.Notifications) != 1 || detail.Notifications[0].Method != "notes.spoken" {
+		t.Errorf("%+v, %v", detail, err)
+	}
+	if detail.Author != "Mira Okonkwo" || detail.License != "MIT" || detail.Homepage != "git+ssh://git@example.org/notes.git" {
+		t.Errorf("%q, %q, %q", detail.Author, detail.License, detail.Homepage)
+	}
+}

@@ -1,0 +1,55 @@
+package pluginhost_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// docs/protocols/scaffold.md: 16 plugins at most. Files that run nothing do not count.
+func TestMoreThanSixteenAreSkippedWithTheReason(t *testing.T) {
+	home := newHouse(t)
+	for i := range 20 {
+		home.scaffold(fmt.Sprintf("p%02d", i), fmt.Sprintf("p%02d", i), 500)
+	}
+	home.write(".local/scaffold/plugins/p01", "#!/bin/sh\nexit 1\n", 0o755) // broken
+	home.scaffold("p02", "p03", 500)                                        // calls itself as another file
+	home.write(".config/patchbay/config.toml", "[plugins.p00]\nenabled = false\n", 0o600)
+	host := home.open()
+
+	states := func() (running []string, skipped []pluginhost.PluginInfo) {
+		for _, p := range host.Plugins() {
+			switch p.State {
+			case dialect.Ready:
+				running = append(running, p.Name)
+			case dialect.Skipped:
+				skipped = append(skipped, p)
+			}
+		}
+		return running, skipped
+	}
+	running, skipped := states()
+	if len(running) != 16 || running[0] != "p03" || running[15] != "p18" {
+		t.Errorf("running are %d: %v; the disabled, the broken and the one whose name is taken leave their places", len(running), running)
+	}
+	if len(skipped) != 1 || skipped[0].Name != "p19" || skipped[0].Error == nil || !strings.Contains(*skipped[0].Error, "16 plugins are the most scaffold allows") ||
+		!strings.Contains(*skipped[0].Error, "disable it") {
+		t.Errorf("skipped are %+v", skipped)
+	}
+
+	if err := os.Remove(filepath.Join(home.home, ".local/scaffold/plugins/p10")); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if running, skipped = states(); len(running) != 16 || !slices.Contains(running, "p19") || len(skipped) != 0 {
+		t.Errorf("after one was removed: running %v, skipped %+v", running, skipped)
+	}
+}

@@ -1,0 +1,172 @@
+package pluginhost
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+)
+
+// examineConfig reports what is wrong with the configuration as far as only a host that has looked for plugins can tell.
+func (h *Host) examineConfig() []Finding {
+	var findings []Finding
+	if p, ok := h.setup().config.Exposed(); ok {
+		findings = append(findings, problemFinding(p))
+	}
+	r := h.roster()
+	for _, p := range append(h.misplaced(r), h.unknownNames(r)...) {
+		findings = append(findings, problemFinding(p))
+	}
+	findings = append(findings, h.examineConnections(r)...)
+	for _, e := range r.entries {
+		findings = append(findings, examinePlace(e, r.names)...)
+	}
+	return findings
+}
+
+// examinePlace reports a plugin that wants storage and has none, because the directory of another of its dialect has the same name.
+func examinePlace(e *entry, names census) []Finding {
+	wants := slices.ContainsFunc(e.info.Capabilities, func(c string) bool {
+		return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
+	})
+	if e.plugin == nil || !wants || names.gives(e.names.dialect+":"+e.names.place, e.names) {
+		return nil
+	}
+	return []Finding{finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
+		Message: fmt.Sprintf("it has no storage: another %s plugin is in a directory called %s, too", e.names.dialect, e.names.place),
+		Fix:     "rename one of the directories"})}
+}
+
+func problemFinding(p config.Problem) Finding {
+	f := Finding{Severity: SeverityWarning, Where: p.File, Problem: p.Message, Fix: p.Fix}
+	if p.Line > 0 {
+		f.Where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	}
+	return f
+}
+
+// A heading is the name of a [plugins.NAME] table in one of the two files.
+type heading struct {
+	key     string
+	problem func(message, fix string, path ...any) config.Problem
+	gives   []string // what the table would give to a plugin
+}
+
+// headings are all of them, config.toml's first.
+func (s *setup) headings() []heading {
+	var all []heading
+	for _, key := range slices.Sorted(maps.Keys(s.config.Plugins)) {
+		all = append(all, heading{key, s.config.Problem, gifts(s.config.Plugins[key])})
+	}
+	for _, key := range s.secrets.Plugins() {
+		all = append(all, heading{key, s.secrets.Problem, []string{"the secrets"}})
+	}
+	return all
+}
+
+// gifts are the keys of a table that give something to a plugin.
+func gifts(p config.Plugin) []string {
+	var keys []string
+	if len(p.Env) > 0 {
+		keys = append(keys, "env")
+	}
+	if p.AllowUnenforced {
+		keys = append(keys, "allow_unenforced")
+	}
+	return keys
+}
+
+// says is a problem of the table.
+func (x heading) says(fix, format string, args ...any) config.Problem {
+	key := tomlfile.KeyPath("plugins", x.key)
+	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
+}
+
+// misplaced are the tables about plugins of this host whose names mean two plugins, or one that they cannot give anything to.
+func (h *Host) misplaced(r *roster) []config.Problem {
+	var problems []config.Problem
+	for _, x := range h.setup().headings() {
+		if len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) == 0 {
+			continue // none of this host's plugins
+		}
+		switch all, owners := r.names.bearing(x.key), r.names.placed(x.key); {
+		case len(all) > 1:
+			problems = append(problems, x.says(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
+				"what it gives goes to %s", len(all), all.list(x.key), owners.receiver()))
+		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
+			problems = append(problems, x.says("write it under ["+tomlfile.KeyPath("plugins", all[0].place)+"]",
+				"does not give %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
+		}
+	}
+	return problems
+}
+
+// list shows plugins that bear a name.
+func (c census) list(key string) string {
+	var parts []string
+	for _, b := range c {
+		part := b.path + " (" + b.dialect
+		if !b.placed(key) {
+			part += ", which only calls itself so"
+		}
+		parts = append(parts, part+")")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// receiver is who is given something of those whose places have one name.
+func (c census) receiver() string {
+	if len(c) == 1 {
+		return c[0].path + " alone"
+	}
+	return "none of them"
+}
+
+// oneOf is how to speak of one of several plugins.
+func oneOf(owners, all census) string {
+	for _, b := range append(slices.Clone(owners), all...) {
+		if key := b.dialect + ":" + b.place; len(all.bearing(key)) == 1 {
+			return "to mean one of them, write [" + tomlfile.KeyPath("plugins", key) + "]"
+		}
+	}
+	return "rename the directory or file of one of them"
+}
+
+// unknownNames are the tables whose names no plugin has. A host that does not open every plugin cannot tell.
+func (h *Host) unknownNames(r *roster) []config.Problem {
+	if h.setup().Needs != nil || h.setup().NoSearch || h.setup().Dialects != nil {
+		return nil
+	}
+	var known []string
+	for _, b := range r.names {
+		known = append(known, b.place, b.called, b.dialect+":"+b.place)
+	}
+	var problems []config.Problem
+	for _, x := range h.setup().headings() {
+		if len(r.names.bearing(x.key)) > 0 {
+			continue
+		}
+		fix := "remove it, or install the plugin"
+		if near := nearest.Word(x.key, known); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		problems = append(problems, x.says(fix, "has no effect: no plugin is called %s", tomlfile.Cut(x.key)))
+	}
+	return problems
+}
+
+// warnOfNames logs once what is wrong with the names of tables that mean plugins of this host.
+func (h *Host) warnOfNames(r *roster) {
+	for _, p := range h.misplaced(r) {
+		if !h.warned[p.Message] {
+			h.warned[p.Message] = true
+			h.setup().Logger.Warn(p.Message, "file", p.File, "line", p.Line, "fix", p.Fix)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package pluginhost
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// systemPrograms are the directories in which every system keeps its own programs.
+var systemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
+
+// Searched lists every directory in which plugins are looked for in this environment: those of [Places], and those of PATH, in which a plugin of dotagent may
+// lie. Of PATH the system's own directories are left out: whoever may write there can replace the programs that everybody runs.
+func Searched(environ []string) []string {
+	var dirs []string
+	for _, p := range Places(environ) {
+		dirs = append(dirs, p.Dir)
+	}
+	env := dialect.Env{Vars: environ}
+	for _, dir := range filepath.SplitList(env.Get("PATH")) {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = env.InHome(rest) // as dotagent reads it
+		}
+		if abs, err := filepath.Abs(dir); dir != "" && err == nil && !slices.Contains(systemPrograms, abs) {
+			dirs = append(dirs, abs)
+		}
+	}
+	return dirs
+}

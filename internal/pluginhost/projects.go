@@ -1,0 +1,68 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// ProjectRoot is the project that a directory belongs to: the nearest directory
+// upwards that is under version control, or dir itself.
+func ProjectRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			return dir
+		}
+	}
+}
+
+// Project is the project that the host's plugins work in.
+func (h *Host) Project() string { return h.setup().projectRoot }
+
+// In opens the host's plugins once more, to work in another directory: they run
+// there, and are told of that directory's project. What they store, their
+// secrets, what they may do and what is counted are the same in both. The
+// caller closes the second host before the first.
+func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
+	if h.isClosed() {
+		return nil, ErrClosed
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("working directory %s: not a directory", dir), err)
+	}
+	s, err := h.setup().in(dir)
+	if err != nil {
+		return nil, err
+	}
+	other := &Host{procs: h.procs, tallies: h.tallies, system: h.system, guest: true,
+		closed: make(chan struct{})}
+	other.current.Store(s)
+	h.turning.Lock()
+	other.warned = maps.Clone(h.warned)
+	h.turning.Unlock()
+	if err := other.refresh(ctx, s.names()); err != nil {
+		return nil, errors.Join(err, other.Close())
+	}
+	return other, nil
+}
+
+// in is the setup of the same plugins in another directory, with the config of that directory's project.
+func (s *setup) in(dir string) (*setup, error) {
+	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, dialects: dialects()}
+	other.Dir = dir
+	if err := other.place(); err != nil {
+		return nil, err
+	}
+	g, err := other.loadGiven(s.given.Load().user)
+	if err != nil {
+		return nil, err
+	}
+	other.given.Store(g)
+	return other, nil
+}

@@ -1,0 +1,159 @@
+package pluginhost_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// ready are the names of the ready plugins of a host.
+func ready(h *pluginhost.Host) []string {
+	var names []string
+	for _, p := range h.Plugins() {
+		if p.State == dialect.Ready {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func TestRefresh(t *testing.T) {
+	home := newHouse(t)
+	home.scaffold("one", "one", 500)
+	host := home.open()
+	message := func() string {
+		t.Helper()
+		out, err := host.Fire(t.Context(), hook.TurnInput, json.RawMessage(`{"message":"hi"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out.Payload)
+	}
+	refresh := func(dialects ...string) {
+		t.Helper()
+		if err := host.Refresh(t.Context(), dialects...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pid := func() int { return *host.Plugins()[0].Pid }
+	before := pid()
+
+	home.scaffold("two", "two", 600)
+	home.write(".local/scaffold/plugins/zbroken", "#!/bin/sh\nexit 1\n", 0o755)
+	refresh("python")
+	if got := ready(host); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("after a refresh of another dialect: %v", got)
+	}
+	refresh()
+	if got := message(); got != `{"message":"hi one two"}` {
+		t.Errorf("a plugin that has come takes part: %s", got)
+	}
+	if !slices.ContainsFunc(host.Tools(), func(tool pluginhost.Tool) bool { return tool.Plugin == "two" }) {
+		t.Error("its tool is not listed")
+	}
+	if pid() != before {
+		t.Error("the plugin at work was disturbed")
+	}
+
+	home.scaffold("zbroken", "three", 700)
+	refresh()
+	if got := message(); got != `{"message":"hi one two three"}` {
+		t.Errorf("a broken plugin that was mended gets another try: %s", got)
+	}
+
+	if err := os.Remove(filepath.Join(home.home, ".local/scaffold/plugins/two")); err != nil {
+		t.Fatal(err)
+	}
+	refresh()
+	if got := message(); got != `{"message":"hi one three"}` {
+		t.Errorf("a plugin that is gone takes no part: %s", got)
+	}
+	if _, err := host.CallTool(t.Context(), "plugin_two_hello", nil); !errors.Is(err, pluginhost.ErrNotFound) {
+		t.Errorf("its tool is still there: %v", err)
+	}
+}
+
+const footer = `"""Adds a line."""
+__plugin__ = {"api": "1.0", "name": "footer"}
+
+@on_final
+async def add(ctx, text):
+    return text + " END"
+`
+
+func TestSources(t *testing.T) {
+	home := newHouse(t)
+	host := home.open()
+	ctx := t.Context()
+	final := func() string {
+		t.Helper()
+		out, err := host.Fire(hook.WithRequest(ctx, t.Name()), hook.TurnFinal, json.RawMessage(`{"text":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out.Payload)
+	}
+	saved, err := host.SaveSource(ctx, "footer", footer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(home.home, ".agent/plugins/footer.py"); saved.Path != want || !slices.Equal(saved.Hooks, []string{"on_final"}) {
+		t.Errorf("saved %+v, want path %s", saved, want)
+	}
+	if got := final(); got != `{"text":"x END"}` {
+		t.Errorf("a saved plugin is at work: %s", got)
+	}
+	if _, err := host.SaveSource(ctx, "footer", strings.ReplaceAll(footer, "END", "FIN")); err != nil {
+		t.Fatal(err)
+	}
+	if got := final(); got != `{"text":"x FIN"}` {
+		t.Errorf("saved again, the new code is at work: %s", got)
+	}
+	if there, err := host.CreateSource(ctx, "footer", footer); !errors.Is(err, fs.ErrExist) || there.Path != saved.Path {
+		t.Errorf("a file was written over: %+v, %v", there, err)
+	}
+	_, err = host.SaveSource(ctx, "footer", "def broken(:\n")
+	if code, ok := errors.AsType[*pluginhost.CodeError](err); !ok || code.Problem.Line != 1 {
+		t.Errorf("code that is no Python: %v", err)
+	}
+	if got := final(); got != `{"text":"x FIN"}` {
+		t.Errorf("and the old code stays: %s", got)
+	}
+	if _, err := host.SaveSource(ctx, "other", footer); !errors.Is(err, pluginhost.ErrBadName) {
+		t.Errorf("a name that another file has: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/other.py")); err == nil {
+		t.Error("it was saved all the same")
+	}
+	if _, err := host.SaveSource(ctx, "../evil", footer); !errors.Is(err, pluginhost.ErrBadName) {
+		t.Errorf("a name that escapes: %v", err)
+	}
+
+	home.write(".agent/plugins/bad.py", "def broken(:\n", 0o644)
+	list, err := host.Sources(ctx)
+	if err != nil || len(list) != 2 || list[0].Name != "bad" || list[0].Err == nil || list[1].Name != "footer" || list[1].Err != nil {
+		t.Errorf("a file that somebody put there is listed: %+v, %v", list, err)
+	}
+	one, err := host.Source(ctx, "footer")
+	if err != nil || !strings.Contains(one.Content, "FIN") || !strings.Contains(string(one.Metadata), `"footer"`) {
+		t.Errorf("the source: %+v, %v", one, err)
+	}
+	if err := host.DeleteSource(ctx, "footer"); err != nil {
+		t.Fatal(err)
+	}
+	if got := final(); got != `{"text":"x"}` {
+		t.Errorf("a deleted plugin takes no part: %s", got)
+	}
+	if _, err := host.ReloadSource(ctx, "footer"); !errors.Is(err, pluginhost.ErrNotFound) {
+		t.Errorf("and is not found: %v", err)
+	}
+}

@@ -1,0 +1,135 @@
+package pluginhost
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// together is how long the restart of a plugin waits for further changes of its config: whoever turns a knob often turns
+// another right after.
+const together = 300 * time.Millisecond
+
+// A renewal is a restart of one plugin that is about to be made, or is under way.
+type renewal struct {
+	done      chan struct{} // closed when it is over
+	restarted bool
+	err       error
+}
+
+// renewals are the restarts that wait for further changes, by plugin.
+type renewals struct {
+	mu      sync.Mutex // protects waiting
+	waiting map[*entry]*renewal
+	all     sync.WaitGroup // the goroutines that make them
+}
+
+// Reconfigure reads the config of plugins again and restarts a plugin, if it is running and its dialect can, with the one it is
+// given now. A plugin that was broken gets another try. It tells whether the plugin works with it.
+func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
+	if err := h.setup().reload(); err != nil {
+		return false, err
+	}
+	e, err := h.find(plugin)
+	if err != nil || h.setup().NoStart || !h.renewable(e) {
+		return false, err
+	}
+	r := h.renewals.join(h, e)
+	select {
+	case <-r.done:
+		return r.restarted, r.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// renewable tells whether another config can make a difference to a plugin now.
+func (h *Host) renewable(e *entry) bool {
+	if e.plugin == nil {
+		return e.state == dialect.Broken
+	}
+	_, ok := e.plugin.(dialect.Reconfigurer)
+	return ok
+}
+
+// join takes part in the restart that waits for further changes, or begins to wait for some.
+func (rs *renewals) join(h *Host, e *entry) *renewal {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r := rs.waiting[e]; r != nil {
+		return r
+	}
+	r := &renewal{done: make(chan struct{})}
+	if rs.waiting == nil {
+		rs.waiting = make(map[*entry]*renewal)
+	}
+	rs.waiting[e] = r
+	rs.all.Go(func() {
+		defer close(r.done)
+		select {
+		case <-time.After(together):
+		case <-h.closed:
+		}
+		rs.mu.Lock()
+		delete(rs.waiting, e) // a change from now on may come too late for this one
+		rs.mu.Unlock()
+		r.restarted, r.err = h.reconfigure(e)
+	})
+	return r
+}
+
+// reconfigure restarts a plugin with the config that it is given now.
+func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
+	if h.isClosed() {
+		return false, ErrClosed
+	}
+	ctx, cancel := h.life()
+	defer cancel()
+	if e.plugin == nil {
+		return h.retry(ctx, e)
+	}
+	settings, err := h.setup().settings(e.names, h.roster().names)
+	if err != nil {
+		return false, err
+	}
+	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
+	return err == nil, h.setup().given.Load().placed(e.names, err)
+}
+
+// life is a context that ends when the host is closed.
+func (h *Host) life() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		select {
+		case <-h.closed:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// retry opens a broken plugin again.
+func (h *Host) retry(ctx context.Context, e *entry) (restarted bool, err error) {
+	h.turning.Lock()
+	e.stamp = stamp{size: -1} // as if its files had changed
+	h.turning.Unlock()
+	if err := h.Refresh(ctx, e.found.Dialect); err != nil {
+		return false, err
+	}
+	now := h.roster().at(e.found)
+	if now == nil || now.plugin == nil {
+		return false, fmt.Errorf("plugin %s still does not work: %w", e.info.Name, errOf(now))
+	}
+	return true, nil
+}
+
+func errOf(e *entry) error {
+	if e == nil || e.err == nil {
+		return ErrNotFound
+	}
+	return e.err
+}

@@ -1,0 +1,50 @@
+package pluginhost
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// counting is a plugin that counts how often it is given another config.
+type counting struct {
+	dialect.Plugin
+	times int
+}
+
+func (c *counting) Reconfigure(context.Context, dialect.Settings) error { c.times++; return nil }
+
+// TestChangesAreTakenTogether: changes within 300 ms cost one restart, which tells all of them; a later one costs another.
+func TestChangesAreTakenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &setup{config: config.Default(), secrets: &config.Secrets{}}
+		s.given.Store(&given{user: config.Default(), project: &config.Project{}})
+		h := &Host{closed: make(chan struct{})}
+		h.current.Store(s)
+		plugin := &counting{}
+		e := &entry{plugin: plugin}
+		first := h.renewals.join(h, e)
+		time.Sleep(together - time.Millisecond)
+		if second := h.renewals.join(h, e); second != first {
+			t.Error("a change within the time is not taken together with the first")
+		}
+		<-first.done
+		if !first.restarted || first.err != nil || plugin.times != 1 {
+			t.Errorf("restarted %v, %v, %d times", first.restarted, first.err, plugin.times)
+		}
+		third := h.renewals.join(h, e)
+		if <-third.done; third == first || plugin.times != 2 {
+			t.Errorf("a later change: %d restarts", plugin.times)
+		}
+		last := h.renewals.join(h, e)
+		close(h.closed)
+		if <-last.done; last.err == nil || plugin.times != 2 {
+			t.Errorf("a host that is closed: %v, %d restarts", last.err, plugin.times)
+		}
+		h.renewals.all.Wait()
+	})
+}

@@ -1,0 +1,362 @@
+package pluginhost
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/places"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// A policy is what a plugin is held to.
+type policy struct {
+	grants     []capability.Capability
+	anyProgram bool // which programs it starts, its dialect has no way to declare
+}
+
+// policyOf says what a plugin is held to, nil for nothing: what the configuration grants it by its place, or else what it declares where
+// declarations of its dialect are enforced. Nothing of it goes beyond what the configuration says under any other name of the plugin's.
+func (h *Host) policyOf(e *entry) *policy {
+	if h.setup().config.Sandbox == config.SandboxOff {
+		return nil
+	}
+	grants, bounds := e.own.granted()
+	p := h.declared(e)
+	if grants != nil {
+		p = &policy{grants: grants}
+	}
+	for _, bound := range bounds {
+		p = p.within(bound)
+	}
+	return p
+}
+
+// within is a policy that allows nothing beyond bound.
+func (p *policy) within(bound []capability.Capability) *policy {
+	if p == nil {
+		return &policy{grants: bound}
+	}
+	return &policy{grants: capability.Common(p.grants, bound)}
+}
+
+// declared is what a plugin declares, where declarations of its dialect are enforced; else nil.
+func (h *Host) declared(e *entry) *policy {
+	if e.found.Info == nil || e.found.Info.Needs == nil {
+		return nil // its dialect declares nothing
+	}
+	if e.found.Dialect == string(config.SandboxKaged) || h.setup().config.Sandbox == config.SandboxDeclared {
+		return &policy{grants: e.found.Info.Needs, anyProgram: e.found.Info.AnyProgram}
+	}
+	return nil
+}
+
+// confine prepares the sandbox and the limits in which a plugin's processes are started. What cannot be enforced is
+// an *[UnenforcedError], unless the configuration allows it.
+func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
+	e.limits = e.own.limits()
+	rt.Limits = limitsOf(e.limits)
+	e.policy = h.policyOf(e)
+	if e.policy == nil {
+		return nil
+	}
+	e.settings.Grants = e.policy.grants
+	guarded, err := h.guarded()
+	if err != nil {
+		return err
+	}
+	system := h.system()
+	if refused := unenforced(system.Judge(e.policy.grants)); len(refused) > 0 && !e.own.allowUnenforced() {
+		return &UnenforcedError{Plugin: e.found.Name, Capabilities: refused, section: h.sectionOf(e)}
+	}
+	if err := system.Possible(); err != nil {
+		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
+		return nil
+	}
+	rt.Box = func(files ...string) proc.Box {
+		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup().Environ, Guarded: guarded,
+			System: system, Log: rt.Log, OnPlan: e.mounts.set,
+			OnDenied: func(d sandbox.Denial) {
+				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
+				e.denials.add(d)
+			}})
+	}
+	return nil
+}
+
+// guarded are Patchbay's own places, with those of the plugins that were found.
+func (h *Host) guarded() ([]sandbox.Place, error) {
+	dirs := Searched(h.setup().Environ)
+	if found := h.found.Load(); found != nil {
+		dirs = append(dirs, *found...)
+	}
+	return places.Own(h.setup().dirs, h.setup().config, dirs)
+}
+
+// foundIn are the directories in which plugins of a roster were found. Of one that was named by its path, its own files alone.
+func (r *roster) foundIn() []string {
+	var dirs []string
+	for _, e := range r.entries {
+		dir := e.found.Path
+		if !e.named {
+			dir = filepath.Dir(dir)
+		}
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+func limitsOf(l config.Limits) dialect.Limits {
+	return dialect.Limits{Output: int(l.Output),
+		Limits: proc.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
+}
+
+// sameBounds refuses a plugin that runs already and calls itself by a name under which the configuration has tighter bounds than
+// those it was started with.
+func (h *Host) sameBounds(e *entry) error {
+	for _, s := range e.own {
+		if !h.keeps(e, s.table) {
+			return &lateNameError{name: e.names.called, key: s.key, section: h.sectionOf(e)}
+		}
+	}
+	return nil
+}
+
+// keeps tells whether a running plugin is held to what a section says.
+func (h *Host) keeps(e *entry, t config.Plugin) bool {
+	if tighter(e.limits, t.Limits) != e.limits {
+		return false
+	}
+	if t.Capabilities == nil || h.setup().config.Sandbox == config.SandboxOff {
+		return true
+	}
+	return e.policy != nil && !e.policy.anyProgram && capability.Within(e.policy.grants, t.Capabilities)
+}
+
+// sectionOf is the header under which the configuration gives something to a plugin.
+func (h *Host) sectionOf(e *entry) string {
+	key := e.names.place
+	if !e.alone {
+		key = e.names.dialect + ":" + e.names.place
+	}
+	return fmt.Sprintf("[plugins.%q]", key)
+}
+
+// lateNameError is a plugin whose bounds the configuration has under a name that nobody knew when it was started.
+type lateNameError struct{ name, key, section string }
+
+func (e *lateNameError) Error() string {
+	return fmt.Sprintf("what it calls itself, %s, is known only once it runs: it was started without the bounds of [plugins.%q], "+
+		"and those of %s would have counted", e.name, e.key, e.section)
+}
+
+// Fix is where to write it.
+func (e *lateNameError) Fix() string {
+	return "write its capabilities and limits under " + e.section
+}
+
+// UnenforcedError says what of a plugin's capabilities this system cannot enforce. The plugin is then not started.
+type UnenforcedError struct {
+	Plugin       string
+	Capabilities []Capability
+
+	section string // where the configuration could allow it
+}
+
+func (e *UnenforcedError) Error() string {
+	var parts []string
+	for _, c := range e.Capabilities {
+		parts = append(parts, c.Capability+" ("+c.Reason+")")
+	}
+	return fmt.Sprintf("the sandbox cannot enforce %s. To run it all the same, write allow_unenforced = true under %s", strings.Join(parts, ", "), e.section)
+}
+
+// Fix is what to write into the configuration to run the plugin all the same.
+func (e *UnenforcedError) Fix() string {
+	return "to run it all the same, write allow_unenforced = true under " + e.section
+}
+
+// unenforced are those of the verdicts that say so.
+func unenforced(verdicts []sandbox.Verdict) []Capability {
+	var out []Capability
+	for _, v := range verdicts {
+		if v.Status == sandbox.NotEnforced {
+			out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
+		}
+	}
+	return out
+}
+
+// capabilities says what a plugin may do, and how far it is held to that.
+func (h *Host) capabilities(e *entry) []Capability {
+	out := []Capability{}
+	p := e.policy
+	if p == nil {
+		p = h.policyOf(e)
+	}
+	if p == nil {
+		for _, c := range e.info.Capabilities {
+			out = append(out, h.unheld(e, c))
+		}
+		return out
+	}
+	for _, v := range h.system().Judge(p.grants) {
+		out = append(out, Capability{v.Capability, string(v.Status), v.Reason})
+	}
+	for _, c := range e.info.Capabilities { // the sandbox has no word for variables, which the host gives
+		if strings.HasPrefix(c, "env:") {
+			out = append(out, h.unheld(e, c))
+		}
+	}
+	return out
+}
+
+// unheld is a capability that a plugin declares and nobody enforces, storage apart, which goes through the host.
+func (h *Host) unheld(e *entry, c string) Capability {
+	kind := capability.Kind(c)
+	if kind == capability.StorageRead || kind == capability.StorageWrite {
+		return Capability{c, string(sandbox.Enforced), "every storage call passes through the host"}
+	}
+	if strings.HasPrefix(c, "env:") {
+		return Capability{c, string(sandbox.Enforced), "it is given the variables that it declares, and of the others PATH and HOME alone"}
+	}
+	reason := fmt.Sprintf("what %s plugins declare is enforced with sandbox = %q, or by capabilities = […] under %s",
+		e.found.Dialect, config.SandboxDeclared, h.sectionOf(e))
+	if h.setup().config.Sandbox == config.SandboxOff {
+		reason = "the configuration says sandbox = \"off\""
+	}
+	return Capability{c, string(sandbox.NotEnforced), reason}
+}
+
+// examineBounds reports how far a running plugin is held to its capabilities: what is enforced in one remark, what is not, or not
+// quite, each in a warning.
+func (h *Host) examineBounds(e *entry) []Finding {
+	if e.plugin == nil {
+		return nil
+	}
+	findings := h.examineLimits(e)
+	about := func(s Severity, problem string) {
+		findings = append(findings, Finding{Severity: s, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: problem})
+	}
+	var kept []string
+	for _, c := range h.capabilities(e) {
+		switch {
+		case c.Status == string(sandbox.Enforced):
+			kept = append(kept, c.Capability)
+		case e.policy == nil: // nobody said that it should be
+			about(SeverityInfo, fmt.Sprintf("%s is not enforced: %s", c.Capability, c.Reason))
+		default:
+			about(SeverityWarning, fmt.Sprintf("%s is %s: %s", c.Capability, strings.ReplaceAll(c.Status, "_", " "), c.Reason))
+		}
+	}
+	if e.policy != nil && len(kept) > 0 {
+		about(SeverityInfo, "in a sandbox, which enforces "+strings.Join(kept, ", "))
+	}
+	return append(findings, h.examineLevel(e)...)
+}
+
+// examineLevel reports what the level of its sandbox means for a plugin, whatever it was granted.
+func (h *Host) examineLevel(e *entry) []Finding {
+	if e.policy == nil {
+		return nil
+	}
+	what, mend := h.system().Weakness()
+	if what == "" {
+		return nil
+	}
+	return []Finding{{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect, Where: e.found.Path, Problem: what, Fix: mend}}
+}
+
+// examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.
+func (h *Host) examineLimits(e *entry) []Finding {
+	var findings []Finding
+	set, kept := e.limits, proc.LimitSupport()
+	for _, l := range []struct {
+		name string
+		set  bool
+		by   proc.Enforcement
+	}{
+		{"memory", set.Memory > 0, kept.Memory},
+		{"processes", set.Processes > 0 && (e.policy == nil || h.system().Namespaces != nil), kept.Processes},
+		{"open_files", set.OpenFiles > 0, kept.Files},
+		{"cpu_time", set.CPUTime > 0, kept.CPU},
+	} {
+		if l.set && l.by.By == "" {
+			findings = append(findings, Finding{Severity: SeverityWarning, Plugin: e.info.Name, Dialect: e.found.Dialect,
+				Where: h.setup().dirs.ConfigFile, Problem: "limits." + l.name + " is not enforced: " + l.by.Note})
+		}
+	}
+	return findings
+}
+
+// mounts are what a plugin's newest process sees of the file system.
+type mounts struct {
+	mu    sync.Mutex // protects trees
+	trees []sandbox.Tree
+}
+
+func (m *mounts) set(trees []sandbox.Tree) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.trees = trees
+}
+
+// show reports whether a path is, or lies in, a part of the outside that the plugin sees.
+func (m *mounts) show(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.trees, func(t sandbox.Tree) bool {
+		rel, err := filepath.Rel(t.Path, path)
+		return err == nil && filepath.IsLocal(rel) && t.Because != sandbox.BecauseMemory
+	})
+}
+
+func (m *mounts) list() []Mount {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := []Mount{}
+	for _, t := range m.trees {
+		out = append(out, Mount{t.Path, string(t.Access), t.Because})
+	}
+	return out
+}
+
+// mostDenials is how many denials are kept for the next step of the trace. More say no more.
+const mostDenials = 20
+
+// denials are what a plugin's sandbox refused it since its last call ended.
+type denials struct {
+	mu    sync.Mutex // protects the fields below
+	texts []string
+	more  int
+}
+
+func (d *denials) add(denied sandbox.Denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.texts) >= mostDenials {
+		d.more++
+		return
+	}
+	d.texts = append(d.texts, "sandbox: denied "+denied.Error())
+	d.more += denied.Dropped
+}
+
+// take hands them out once.
+func (d *denials) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	texts := d.texts
+	if d.more > 0 {
+		texts = append(texts, fmt.Sprintf("sandbox: and %d denials more", d.more))
+	}
+	d.texts, d.more = nil, 0
+	return texts
+}

@@ -1,0 +1,438 @@
+package pluginhost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// enforceable is whether this machine can hold a plugin to anything.
+var enforceable = sync.OnceValue(func() error {
+	g := proc.NewGroup(nil)
+	s := sandbox.Probe(context.Background(), g)
+	return errors.Join(s.Namespaces, g.Close())
+})
+
+// confinable is a house with a note that is granted, a secret that is not, and a place to write. Its plugins are shell scripts that use
+// no other program.
+func confinable(t *testing.T) house {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("there is a sandbox on Linux only")
+	}
+	plugtest.NeedTool(t, "sh")
+	if err := enforceable(); err != nil {
+		t.Skipf("no sandbox here: %v", err)
+	}
+	h := newHouse(t)
+	h.write("granted/note", "note\n", 0o644)
+	h.write("secret/note", "secret\n", 0o644)
+	h.write("out/empty", "", 0o644)
+	return h
+}
+
+// grants is the line of the configuration that grants the note and the place.
+func (h house) grants(more ...string) string {
+	list := append([]string{"read:fs:" + h.home + "/granted", "write:fs:" + h.home + "/out"}, more...)
+	text, err := json.Marshal(list) // a list of strings is one in TOML, too
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return "capabilities = " + string(text) + "\n"
+}
+
+// look is a shell function that writes down, under a name, what a plugin sees: the note, the secret, and whether it could write
+// beside the secret.
+func (h house) look() string {
+	return fmt.Sprintf(`see() { text=; read -r text 2>/dev/null <$1; echo "${text:--}"; }
+look() { wrote=-; { echo x >%[1]s/secret/$1; } 2>/dev/null && wrote=wrote; echo "$(see %[1]s/granted/note) $(see %[1]s/secret/note) $wrote" >%[1]s/out/$1; }
+`, h.home)
+}
+
+// seen is what a plugin wrote down.
+func (h house) seen(name string) string {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.home, "out", name))
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+const (
+	confined = "note - -"
+	free     = "note secret wrote"
+)
+
+// lookers installs a plugin of each dialect that looks when it is called.
+func (h house) lookers() {
+	const rpc = `while IFS= read -r line; do
+  id=${line##*'"id":'}; id=${id%%[!0-9]*}
+  case $line in
+`
+	const answer = `  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+`
+	h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\n"+h.look()+rpc+`  *'"method":"initialize"'*) r='{"name":"scaf","hooks":["post_user_input"],"tools":[]}' ;;
+  *post_user_input*) look scaffold; r='{}' ;;
+  *) r='{}' ;;
+`+answer, 0o755)
+	h.write(".local/share/kaged/plugins/keeper/manifest.yaml", `name: keeper
+version: 1.0.0
+kaged_api: 1
+description: looks
+command: ["./run"]
+hooks: [on_session_start]
+capabilities: ["read:fs:`+h.home+`/granted", "write:fs:`+h.home+`/out"]
+`, 0o644)
+	h.write(".local/share/kaged/plugins/keeper/run", "#!/bin/sh\n"+h.look()+rpc+`  *'"initialized"'*) continue ;;
+  *'"initialize"'*) r='{"name":"keeper","version":"1.0.0","api_version":1,"methods":[],"notifications":[],"capabilities_used":[]}' ;;
+  *on_session_start*) look kaged; r='{}' ;;
+  *) r='{}' ;;
+`+answer, 0o755)
+	h.write(".config/dotagent/plugins/dotagent-plugin-dot", "#!/bin/sh\n"+h.look()+`case $1 in
+info) echo '{"name":"dot","kinds":["preflight"]}' ;;
+*) read -r input; look dotagent; echo '{"ok":true}' ;;
+esac
+`, 0o755)
+	h.mine("network = false\n")
+	h.write(".agent/plugins/snake.py", fmt.Sprintf(`
+import os
+
+def see(path):
+    try:
+        with open(path) as f: return f.read().strip()
+    except OSError: return "-"
+
+@on_begin
+def begin(ctx):
+    wrote = "-"
+    try:
+        open(%[1]q + "/secret/python", "w").close()
+        wrote = "wrote"
+    except OSError: pass
+    with open(%[1]q + "/out/python", "w") as f:
+        f.write(see(%[1]q + "/granted/note") + " " + see(%[1]q + "/secret/note") + " " + wrote)
+`, h.home), 0o644)
+}
+
+// mine installs the looker of that dialect with these permissions.
+func (h house) mine(permissions string) {
+	h.miner(permissions, "#!/bin/sh\n"+h.look(), "look mine")
+}
+
+// miner installs a plugin of that dialect, which does something when it is called.
+func (h house) miner(permissions, begin, do string) {
+	h.write(".local/share/mine/plugins/miner/mine-plugin.toml", `[plugin]
+name = "miner"
+version = "1.0.0"
+description = "looks"
+author = "test"
+protocol_version = "1.0.0"
+[permissions]
+`+permissions+`[[hooks]]
+command = "*"
+stage = "preexec"
+mode = "transform"
+`, 0o644)
+	h.write(".local/share/mine/plugins/miner/mine-plugin-miner", begin+`
+IFS= read -r input
+`+do+`
+context=${input#*'"context":'}
+printf '{"status":"ok","context":%s\n' "$context"
+`, 0o755)
+}
+
+// wiring connects those that are not asked in a turn.
+const wiring = `[[connect]]
+plugin = "dot"
+hook = "preflight"
+point = "turn.begin"
+`
+
+// fireAll has every looker look.
+func fireAll(t *testing.T, host *pluginhost.Host) {
+	t.Helper()
+	for _, p := range host.Plugins() {
+		if p.State != dialect.Ready {
+			t.Fatalf("%s is %s: %s", p.Name, p.State, *p.Error)
+		}
+	}
+	for point, payload := range map[hook.Point]string{
+		hook.TurnBegin: `{"session_id":"s","working_dir":"/","user_text":"hi"}`, hook.TurnInput: `{"message":"hi"}`,
+		hook.SessionStart: `{"session_id":"s"}`, hook.CommandBefore: `{"command":"todo.add","args":[],"flags":{}}`,
+	} {
+		out, err := host.Fire(hook.WithRequest(t.Context(), "turn"), point, json.RawMessage(payload))
+		if err != nil {
+			t.Fatalf("%s: %v", point, err)
+		}
+		for _, s := range out.Steps {
+			if s.Err != nil {
+				t.Errorf("%s: %s: %v", point, s.Plugin, s.Err)
+			}
+		}
+	}
+}
+
+var everyDialect = map[string]string{"scaffold": "scaf", "kaged": "keeper", "dotagent": "dot", "mine": "miner", "python": "snake"}
+
+func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
+	for _, c := range []struct{ rule, more string }{{"started with each call, or living on", ""}, {"started ahead", "standby = 1\n"}} {
+		t.Run(c.rule, func(t *testing.T) {
+			plugtest.NeedTool(t, "python3")
+			h := confinable(t)
+			h.lookers()
+			text := wiring
+			for _, name := range everyDialect {
+				text += "[plugins." + name + "]\n" + c.more + h.grants()
+			}
+			h.config(text)
+			fireAll(t, h.open())
+			for name := range everyDialect {
+				if got := h.seen(name); got != confined {
+					t.Errorf("%s saw %q, want %q", name, got, confined)
+				}
+			}
+		})
+	}
+}
+
+func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	for _, c := range []struct {
+		sandbox string
+		held    string // the dialects whose plugins are
+	}{
+		{"", "kaged"},
+		{`sandbox = "kaged"`, "kaged"},
+		{`sandbox = "declared"`, "kaged mine"},
+		{`sandbox = "off"`, ""},
+	} {
+		t.Run(c.sandbox, func(t *testing.T) {
+			h := confinable(t)
+			h.lookers()
+			h.mine("network = false\nfilesystem = [\"~/out\", \"" + h.home + "/granted\"]\n")
+			h.config(c.sandbox + "\n" + wiring)
+			fireAll(t, h.open())
+			for name := range everyDialect {
+				want := free
+				if strings.Contains(c.held, name) {
+					want = confined
+				}
+				if got := h.seen(name); got != want {
+					t.Errorf("%s saw %q, want %q", name, got, want)
+				}
+			}
+		})
+	}
+	t.Run("sandbox = off wins over capabilities", func(t *testing.T) {
+		h := confinable(t)
+		h.lookers()
+		h.config("sandbox = \"off\"\n" + wiring + "[plugins.scaf]\ncapabilities = []\n")
+		fireAll(t, h.open())
+		if got := h.seen("scaffold"); got != free {
+			t.Errorf("saw %q", got)
+		}
+	})
+}
+
+// TestTheNetworkOfMine: its manifest has one word on it.
+func TestTheNetworkOfMine(t *testing.T) {
+	plugtest.NeedTool(t, "bash")
+	port := listen(t)
+	for permission, want := range map[string]string{"network = true\n": "connected", "network = false\n": "refused", "": "refused"} {
+		t.Run(permission, func(t *testing.T) {
+			h := confinable(t)
+			h.miner(permission+"filesystem = [\"~/out\"]\n", "#!/usr/bin/env bash\n",
+				"if (exec 3<>/dev/tcp/127.0.0.1/"+port+") 2>/dev/null; then echo connected; else echo refused; fi >"+h.home+"/out/mine")
+			h.config("sandbox = \"declared\"\n")
+			fireAll(t, h.open())
+			if got := h.seen("mine"); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// listen is a port of this machine where somebody answers.
+func listen(t *testing.T) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func TestAConfinedPythonPluginHasAnInterpreterOfItsOwn(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := confinable(t)
+	for _, name := range []string{"one", "two", "three"} {
+		h.write(".agent/plugins/"+name+".py", "@on_begin\ndef begin(ctx): pass\n", 0o644)
+	}
+	h.config("[plugins.three]\ncapabilities = []\n")
+	host := h.open()
+	pids := make(map[string]int)
+	for _, p := range host.Plugins() {
+		if p.Pid == nil {
+			t.Fatalf("%+v", p)
+		}
+		pids[p.Name] = *p.Pid
+	}
+	if pids["one"] != pids["two"] || pids["one"] == pids["three"] {
+		t.Errorf("%v", pids)
+	}
+}
+
+// TestADeniedConnection is in the log and in the trace, with what would allow it.
+func TestADeniedConnection(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	port := listen(t)
+	h := confinable(t)
+	h.write(".agent/plugins/caller.py", `
+import socket
+
+@on_begin
+def begin(ctx):
+    socket.create_connection(("127.0.0.1", `+port+`), 10).close()
+    for host in ("203.0.113.7", "denied.example"):
+        try: socket.create_connection((host, 443), 10).recv(1)
+        except OSError: pass
+`, 0o644)
+	h.config("[plugins.caller]\ncapabilities = [\"net:127.0.0.1:" + port + "\"]\n")
+	var log lockedBuffer
+	o := h.options()
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	host := h.openWith(o)
+	fire := func() string {
+		out, err := host.Fire(t.Context(), hook.TurnBegin, json.RawMessage(`{}`))
+		if err != nil || len(out.Steps) != 1 || out.Steps[0].Err != nil {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return strings.Join(out.Steps[0].Notes, "\n")
+	}
+	notes := fire()
+	notes += fire() // the last of a call may be heard with the next
+	for _, grant := range []string{"net:203.0.113.7:443", "net:denied.example:"} {
+		if !strings.Contains(notes, grant) {
+			t.Errorf("the trace has no %s: %s", grant, notes)
+		}
+		if !strings.Contains(log.String(), grant) {
+			t.Errorf("the log has no %s: %s", grant, log.String())
+		}
+	}
+	if strings.Contains(notes, "net:127.0.0.1:") {
+		t.Errorf("what was granted was denied: %s", notes)
+	}
+}
+
+// lockedBuffer is what several goroutines log to.
+type lockedBuffer struct {
+	mu  sync.Mutex // protects buf
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// TestNoGrantOpensPatchbaysOwnPlaces: whoever could write there would be free at the next start.
+func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
+	for place, grant := range map[string]string{
+		"the configuration":   "write:fs:HOME/.config/patchbay",
+		"the agents":          "write:fs:HOME/.config/dotagent/agents/new",
+		"plugins of a kind":   "write:fs:HOME/.agent/plugins",
+		"another plugin":      "write:fs:HOME/.local/share/kaged/plugins/other",
+		"what is kept":        "read:fs:HOME/.local/share/patchbay",
+		"the daemon's socket": "read:fs:HOME/.local/state/patchbay",
+		"the secrets":         "read:fs:HOME/.config/patchbay/secrets.toml",
+	} {
+		t.Run(place, func(t *testing.T) {
+			h := confinable(t)
+			h.lookers()
+			h.config("[plugins.scaf]\n" + h.grants(strings.ReplaceAll(grant, "HOME", h.home)))
+			p, err := h.open().Plugin("scaf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.State != dialect.Broken || !strings.Contains(*p.Error, "which is Patchbay's own") {
+				t.Errorf("%s, %v", p.State, p.Error)
+			}
+		})
+	}
+	t.Run("a home of mine's is the user's own", func(t *testing.T) {
+		h := confinable(t)
+		h.mine("filesystem = [\"~/notes\", \"~bob/notes\", \"~/.config/patchbay\"]\n")
+		h.config("sandbox = \"declared\"\n")
+		p, err := h.open().Plugin("miner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(p.Capabilities)
+		if !strings.Contains(string(text), h.home+"/notes") || strings.Contains(string(text), "bob") {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it something.
+func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
+	plugtest.NeedTool(t, "jq")
+	for rule, c := range map[string]struct{ script, want string }{
+		"a program": {"jq -n 1 || exit 1", "exec:jq:/"},
+		"a file":    {"exec 3<$H/secret/note", "read:fs:HOME/secret/note"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\n"+strings.ReplaceAll(c.script, "$H", h.home)+"\n", 0o755)
+			h.config("[plugins.scaf]\ncapabilities = []\n")
+			var fixes []string
+			for _, f := range h.open().Doctor() {
+				fixes = append(fixes, f.Fix)
+			}
+			if want := strings.ReplaceAll(c.want, "HOME", h.home); !strings.Contains(strings.Join(fixes, "\n"), want) {
+				t.Errorf("no %s in %q", want, fixes)
+			}
+		})
+	}
+}

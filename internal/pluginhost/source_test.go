@@ -1,0 +1,182 @@
+package pluginhost_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect/python"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// handler is what makes code a plugin.
+const handler = "\n@on_final\nasync def f(ctx, text): return text\n"
+
+// deeds are what code may do as it is loaded, and what shows that it did.
+func deeds(t *testing.T, h house) map[string]string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return map[string]string{
+		"reads a file":     fmt.Sprintf("open(%q).read()", filepath.Join(h.home, "secret/note")),
+		"writes a file":    fmt.Sprintf("open(%q, 'w').close()", filepath.Join(h.home, "out/made")),
+		"uses the network": fmt.Sprintf("import socket; socket.create_connection(('127.0.0.1', %d), 5).close()", l.Addr().(*net.TCPAddr).Port),
+		"starts a program": "import subprocess; subprocess.run(['ls'], check=True, capture_output=True)",
+		"hides its reason": fmt.Sprintf("try:\n    open(%q)\nexcept OSError:\n    raise ValueError('no settings')", filepath.Join(h.home, "secret/note")),
+	}
+}
+
+func isMade(h house) bool {
+	_, err := os.Stat(filepath.Join(h.home, "out/made"))
+	return err == nil
+}
+
+// TestCheckedCodeHasNothing: code that is checked runs, and reaches nothing.
+func TestCheckedCodeHasNothing(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	t.Run("with namespaces", func(t *testing.T) { checkedCodeHasNothing(t, nil) })
+	t.Run("with Landlock alone", func(t *testing.T) {
+		if err := landlockAlone(); err != nil {
+			t.Skip(err)
+		}
+		checkedCodeHasNothing(t, &sandbox.System{Namespaces: errors.New("forbidden here")})
+	})
+}
+
+// landlockAlone is nil where there is a sandbox without namespaces.
+func landlockAlone() error {
+	g := proc.NewGroup(nil)
+	defer g.Close()
+	return sandbox.Probe(context.Background(), g).Landlock
+}
+
+func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
+	h := confinable(t)
+	o := h.options()
+	o.Dir = t.TempDir() // which is not there for it
+	o.SetSystem(system)
+	host := h.openWith(o)
+	for deed, code := range deeds(t, h) {
+		t.Run("code that "+deed, func(t *testing.T) {
+			_, err := host.CheckSource(t.Context(), "draft", code+handler)
+			fault, ok := errors.AsType[*pluginhost.CodeError](err)
+			if !ok || !strings.Contains(fault.Problem.Message, python.Trial) || fault.Problem.Line == 0 {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if isMade(h) {
+		t.Error("it wrote a file")
+	}
+	t.Run("code at fault by itself is told so", func(t *testing.T) {
+		_, err := host.CheckSource(t.Context(), "draft", "1/0"+handler)
+		if _, ok := errors.AsType[*pluginhost.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("the interpreter and its packages are there", func(t *testing.T) {
+		code := "import asyncio, json, ssl, sqlite3, urllib.request, tempfile\n" +
+			"tempfile.TemporaryFile().close()\n__plugin__ = {'name': 'it', 'sum': sum(range(4))}" + handler
+		s, err := host.CheckSource(t.Context(), "draft", code)
+		if err != nil || s.Name != "it" || !slices.Equal(s.Hooks, []string{"on_final"}) || !strings.Contains(string(s.Metadata), `"sum":6`) {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// TestSavedCodeIsCheckedAsItIsLoaded: with what the plugin of that name has, and within what it is held to.
+func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := confinable(t)
+	h.config("[plugins.held]\n" + h.grants() + "[plugins.rich]\nenv = [\"FAIL_ME\"]\n")
+	o := h.options()
+	o.Dir = t.TempDir()
+	host := h.openWith(o)
+	reads := deeds(t, h)["reads a file"] + handler
+	if _, err := host.SaveSource(t.Context(), "free", reads); err != nil {
+		t.Errorf("a plugin that is not confined: %v", err)
+	}
+	_, err := host.SaveSource(t.Context(), "held", reads)
+	if _, ok := errors.AsType[*pluginhost.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
+		t.Errorf("one that is confined: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/held.py")); err == nil {
+		t.Error("it was saved all the same")
+	}
+	granted := fmt.Sprintf("open(%q).read()", filepath.Join(h.home, "granted/note")) + handler
+	if _, err := host.SaveSource(t.Context(), "held", granted); err != nil {
+		t.Errorf("one that is confined, with what it was granted: %v", err)
+	}
+	variable := "import os; os.environ['FAIL_ME']" + handler
+	if _, err := host.SaveSource(t.Context(), "rich", variable); err != nil {
+		t.Errorf("one that has a variable: %v", err)
+	}
+	if _, err := host.SaveSource(t.Context(), "poor", variable); err == nil {
+		t.Error("one that has it not was saved")
+	}
+}
+
+// TestCodeIsNotRunWithoutASandbox: it is read, and what it says of itself is told.
+func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	none := errors.New("forbidden here")
+	for rule, c := range map[string]struct {
+		config string
+		system *sandbox.System
+	}{
+		"there is none":     {"", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+		"none is wanted":    {"sandbox = \"off\"\n", nil},
+		"and none is asked": {"sandbox = \"off\"\n", &sandbox.System{Namespaces: none, Landlock: none, Filter: none}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			h := confinable(t)
+			h.config(c.config)
+			o := h.options()
+			o.SetSystem(c.system)
+			host := h.openWith(o)
+			s, err := host.CheckSource(t.Context(), "draft", deeds(t, h)["writes a file"]+"\n__plugin__ = {'name': 'it'}"+handler)
+			if err != nil || s.Name != "it" || !slices.Equal(s.Hooks, []string{"on_final"}) {
+				t.Errorf("%+v, %v", s, err)
+			}
+			if isMade(h) {
+				t.Error("it was run")
+			}
+			for code, says := range map[string]string{"def f(:": "SyntaxError", "@on_finish\ndef f(): pass\n": "NameError", "__plugin__ = {'api': '2.0'}": "Incompatible"} {
+				_, err := host.CheckSource(t.Context(), "draft", code)
+				if fault, ok := errors.AsType[*pluginhost.CodeError](err); !ok || !strings.HasPrefix(fault.Problem.Message, says) {
+					t.Errorf("%q: %v", code, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAFileThatCannotBeSaved says so, and is not taken for bad code.
+func TestAFileThatCannotBeSaved(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	if err := os.MkdirAll(filepath.Join(h.home, ".agent/plugins/a.py"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.open().SaveSource(t.Context(), "a", handler)
+	if !errors.Is(err, hook.Unavailable) {
+		t.Errorf("%v", err)
+	}
+	left, err := os.ReadDir(filepath.Join(h.home, ".agent/plugins"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

@@ -1,0 +1,232 @@
+package pluginhost
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// wire puts every ready plugin's hooks on the bus and its tools into the list.
+// From then on the roster is the host's.
+func (h *Host) wire(r *roster) error {
+	r.tools = make(map[string]*entry)
+	for _, e := range r.entries {
+		if e.plugin != nil {
+			h.register(r, e)
+		}
+	}
+	h.wireMu.Lock()
+	defer h.wireMu.Unlock()
+	if err := h.wireHooks(r); err != nil {
+		return err
+	}
+	h.plugins.Store(r)
+	return nil
+}
+
+// rewire does it again for the hooks, when those of a plugin have changed. Events
+// under way go on with the old ones.
+func (h *Host) rewire() {
+	h.wireMu.Lock()
+	defer h.wireMu.Unlock()
+	r := h.plugins.Load()
+	if r == nil {
+		return // wire is still to come
+	}
+	if err := h.wireHooks(r); err != nil {
+		h.setup().Logger.Warn("hooks stay as they were", "err", err)
+	}
+}
+
+// wireHooks puts the hooks of all plugins on the bus.
+func (h *Host) wireHooks(r *roster) error {
+	var hooks []hook.Hook
+	for position, e := range r.entries {
+		w := e.wiring()
+		if w == nil {
+			continue
+		}
+		for _, hk := range w.Hooks() {
+			hooks = append(hooks, h.wired(e, hk, position))
+		}
+	}
+	connected, err := h.connect(r)
+	if err != nil {
+		return err
+	}
+	return h.bus.Set(append(hooks, connected...))
+}
+
+// wired fills in what the hub and the configuration know about a hook.
+func (h *Host) wired(e *entry, hk hook.Hook, position int) hook.Hook {
+	hk.Plugin, hk.Dialect, hk.Position, hk.Counters = e.info.Name, e.found.Dialect, position, &e.tally.Counters
+	hk.Alias, hk.Priority = e.names.place, e.priority()
+	if e.policy != nil {
+		hk.Remarks = e.denials.take
+	}
+	if e.settings.Timeout > 0 {
+		hk.Timeout = e.settings.Timeout
+	}
+	if own := first(e.own, func(p config.Plugin) config.OnFailure { return p.OnFailure }); own != "" {
+		hk.OnFailure = hook.Action(own)
+	}
+	return hk
+}
+
+func (e *entry) priority() int {
+	if p := first(e.own, func(p config.Plugin) *int { return p.Priority }); p != nil {
+		return *p
+	}
+	return e.info.Priority
+}
+
+// connect reads the [[connect]] tables: hooks wired to points beyond their own.
+func (h *Host) connect(r *roster) ([]hook.Hook, error) {
+	var hooks []hook.Hook
+	var problems []config.Problem
+	for i, c := range h.setup().config.Connect {
+		found, err := h.connection(r, c)
+		if err != nil {
+			problems = append(problems, h.setup().config.Problem(err.Error(), "", "connect", i))
+		}
+		hooks = append(hooks, found...)
+	}
+	if problems != nil {
+		return nil, &config.Error{Problems: problems}
+	}
+	return hooks, nil
+}
+
+// connection is one [[connect]] table as hooks: one for each plugin that is
+// meant and has such a hook. Those that work go before those that do not. Where
+// none works, the hook is there and fails.
+func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
+	point := hook.Point(c.Point)
+	if _, ok := point.Spec(); !ok {
+		return nil, fmt.Errorf("no point %q%s", c.Point, didYouMean(c.Point, pointNames()))
+	}
+	meant := r.meant(c.Plugin)
+	if len(meant) == 0 {
+		if !h.missing(r, c) {
+			return nil, nil // not asked for
+		}
+		return []hook.Hook{unconnected(c, "", r.errNoPlugin(c))}, nil
+	}
+	hooks, err := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin != nil })
+	if len(hooks) == 0 { // the hook may be that of one that does not work
+		if failing, _ := h.connectThose(r, c, meant, func(e *entry) bool { return e.plugin == nil }); len(failing) > 0 {
+			return failing, nil
+		}
+	}
+	return hooks, err
+}
+
+// connectThose connects the chosen of the plugins that a table means. The error is
+// there where none of them has such a hook.
+func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen func(*entry) bool) ([]hook.Hook, error) {
+	var hooks []hook.Hook
+	var errs []error
+	for _, e := range meant {
+		if !chosen(e) {
+			continue
+		}
+		hk, err := h.connected(e, c)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		hk = h.wired(e, hk, slices.Index(r.entries, e))
+		hk.Connected = true
+		hooks = append(hooks, hk)
+	}
+	if len(hooks) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return hooks, nil
+}
+
+// connected is a plugin's hook at a point that may be another than its own.
+func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
+	if w := e.wiring(); w != nil {
+		return w.Connect(c.Hook, hook.Point(c.Point))
+	}
+	return unconnected(c, e.found.Dialect, e.unavailable()), nil
+}
+
+func pointNames() []string {
+	var names []string
+	for _, s := range hook.Points() {
+		names = append(names, string(s.Point))
+	}
+	return names
+}
+
+// register lists a plugin's tools by their full names.
+func (h *Host) register(r *roster, e *entry) {
+	if _, ok := e.plugin.(dialect.ToolCaller); !ok {
+		return
+	}
+	for _, t := range e.info.Tools {
+		if other := r.tools[t.Name]; other != nil {
+			h.setup().Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
+				"tool", t.Name, "by", other.info.Name)
+			e.odd.add(dialect.Problem{Path: e.found.Path, Message: fmt.Sprintf("its tool %s is left out: plugin %s (%s) has one of that name",
+				t.Name, other.info.Name, other.found.Dialect), Fix: "disable or rename one of the two plugins"}, true)
+			continue
+		}
+		r.tools[t.Name] = e
+	}
+}
+
+// runtimeOf is what a dialect may use of this host for one plugin. What a plugin
+// stores goes by its place, as everything does that is given to it.
+func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runtime {
+	rt := h.runtime(log)
+	rt.Note = func(p dialect.Problem, unusable bool) {
+		p.Path = cmp.Or(p.Path, e.found.Path)
+		e.odd.add(p, unusable)
+	}
+	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
+		rt.Storage = h.storage(e)
+	}
+	if pass := h.setup().OnNotification; pass != nil {
+		rt.Notify = func(n dialect.Notification) { pass(Notification{e.names.shown(), e.found.Dialect, n}) }
+	}
+	rt.Settings = func(called string) (dialect.Settings, error) {
+		b := e.names
+		b.called = called
+		return h.setup().settings(b, names)
+	}
+	return rt
+}
+
+// storage is where a plugin keeps what it stores; nil: nowhere.
+func (h *Host) storage(e *entry) dialect.Storage {
+	open := h.setup().Storage
+	if open == nil {
+		return nil
+	}
+	limits := e.own.limits()
+	return open(e.names.namespace(), dialect.StorageQuota{Bytes: limits.Storage, Keys: limits.StorageKeys})
+}
+
+// runtime is what a dialect may use of this host, whatever the plugin.
+func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
+	return &dialect.Runtime{
+		Procs:       h.procs,
+		Log:         log,
+		Env:         h.setup().env,
+		Rewire:      h.rewire,
+		HostVersion: Version,
+		Dir:         h.setup().Dir,
+		ProjectRoot: h.setup().projectRoot,
+		ProjectID:   filepath.Base(h.setup().projectRoot),
+	}
+}
