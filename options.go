@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -20,8 +22,18 @@ type Options struct {
 	Environ []string
 	// ConfigFile replaces the user's configuration file. It must exist.
 	ConfigFile string
+	// Dirs are directories with plugins in them, of any dialect. Where they are given, no other
+	// place is searched, and the user's configuration and secrets are not read, unless
+	// ConfigFile names a file. A directory that does not exist has no plugins.
+	Dirs []string
 	// Paths are plugins to open beside those that are found.
 	Paths []string
+	// Plugins are plugins made of Go functions: the program's own, or those of its tests.
+	Plugins []Plugin
+	// Points are the program's own points, beside those of package hook.
+	Points []Point
+	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration file does.
+	Connect []Connection
 	// Dialects limits the protocols, by name: see [Dialects]. Nil: all.
 	Dialects []string
 	// Storage is where plugins keep what they store: for each a place of its own,
@@ -48,12 +60,58 @@ type StorageQuota struct {
 	Keys  int   // 0: 10,000
 }
 
+// A Point is a point of your program's own. It is like a built-in one: in its mode,
+// in the fields that plugins may change, and in who is asked, which are all plugins
+// that hook the built-in one. A plugin is told of the built-in point's event, so that
+// plugins which know nothing of your program take part.
+type Point struct {
+	Name   hook.Point
+	Like   hook.Point      // a built-in one
+	Doc    string          // one line
+	Schema json.RawMessage // JSON Schema that payloads are held to; nil: any object
+}
+
+// A Connection wires a plugin's hook to a point beyond its own.
+type Connection struct {
+	Plugin string
+	Hook   string // the dialect's own name
+	Point  hook.Point
+}
+
+// A Plugin is made of Go functions, which are safe for concurrent use. It takes part
+// like any other plugin: in order, with deadlines, failures and a trace.
+type Plugin struct {
+	Name        string
+	Description string
+	Priority    int // lower is asked first; 0: hook.DefaultPriority
+	Hooks       map[hook.Point]func(ctx context.Context, ev *hook.Event) (hook.Reply, error)
+	Tools       []ToolFunc
+}
+
+// A ToolFunc is a tool of a [Plugin]. [Host.CallTool] knows it as plugin_PLUGIN_NAME.
+type ToolFunc struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of an object; nil: any
+	Call        func(ctx context.Context, arguments json.RawMessage) (string, error)
+}
+
 // inner are the options in the words of the host's inside.
 func (o *Options) inner() *pluginhost.Options {
 	if o == nil {
 		return nil
 	}
-	inner := &pluginhost.Options{Logger: o.Logger, Dir: o.Dir, Environ: o.Environ, ConfigFile: o.ConfigFile, Paths: o.Paths, Dialects: o.Dialects}
+	inner := &pluginhost.Options{Logger: o.Logger, Dir: o.Dir, Environ: o.Environ, ConfigFile: o.ConfigFile,
+		Dirs: o.Dirs, Paths: o.Paths, Dialects: o.Dialects}
+	for _, p := range o.Points {
+		inner.Points = append(inner.Points, pluginhost.Point(p))
+	}
+	for _, c := range o.Connect {
+		inner.Connect = append(inner.Connect, pluginhost.Connection(c))
+	}
+	for _, p := range o.Plugins {
+		inner.Plugins = append(inner.Plugins, p.inner())
+	}
 	if o.Storage != nil {
 		inner.Storage = func(plugin string, quota dialect.StorageQuota) dialect.Storage {
 			return o.Storage(plugin, StorageQuota(quota))
@@ -63,6 +121,14 @@ func (o *Options) inner() *pluginhost.Options {
 		inner.OnNotification = func(n pluginhost.Notification) {
 			o.OnNotification(Notification{Plugin: n.Plugin, Dialect: n.Dialect, Time: n.Time, Method: n.Method, Params: n.Params})
 		}
+	}
+	return inner
+}
+
+func (p Plugin) inner() inproc.Plugin {
+	inner := inproc.Plugin{Name: p.Name, Description: p.Description, Priority: p.Priority, Hooks: p.Hooks}
+	for _, t := range p.Tools {
+		inner.Tools = append(inner.Tools, inproc.Tool(t))
 	}
 	return inner
 }

@@ -32,15 +32,15 @@ var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Loca
 
 // known are the places that may, by file and name.
 var known = map[string]string{
-	"internal/dialect/kaged/notifications.go UTC":   "a timestamp for people, never compared",
-	"internal/dialect/mine/plugin.go UTC":           "a timestamp for the plugin to read, never compared",
-	"internal/dialect/mine/translate.go UTC":        "the same, out of a payload",
-	"internal/dialect/dotagent/call.go Truncate":    "of a duration, for an error's text",
-	"internal/dialect/python/refresh.go ModTime":    "compared for equality alone: a file of yesterday is another file too",
-	"internal/proc/shim.go ModTime":        "the same",
-	"internal/proc/interpreter.go ModTime": "the same",
-	"internal/proc/content.go ModTime":     "the same",
-	"internal/wire/pipe.go Unix":           "a deadline that has passed, whenever now is",
+	"internal/dialect/kaged/notifications.go UTC": "a timestamp for people, never compared",
+	"internal/dialect/mine/plugin.go UTC":         "a timestamp for the plugin to read, never compared",
+	"internal/dialect/mine/translate.go UTC":      "the same, out of a payload",
+	"internal/dialect/dotagent/call.go Truncate":  "of a duration, for an error's text",
+	"internal/dialect/python/refresh.go ModTime":  "compared for equality alone: a file of yesterday is another file too",
+	"internal/proc/shim.go ModTime":               "the same",
+	"internal/proc/interpreter.go ModTime":        "the same",
+	"internal/proc/content.go ModTime":            "the same",
+	"internal/wire/pipe.go Unix":                  "a deadline that has passed, whenever now is",
 }
 
 func TestNothingThatTimesPluginsGoesByTheWallClock(t *testing.T) {

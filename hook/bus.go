@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // ErrUnknownPoint is returned by Fire for a point that does not exist.
@@ -21,7 +21,46 @@ var ErrBadPayload = errors.New("payload is not a JSON object")
 // A Bus carries events to the hooks of their point. The zero Bus has no hooks.
 // It is safe for concurrent use.
 type Bus struct {
+	// Failures decides what a failing plugin does to an event. It is set before the first event.
+	Failures FailureTable
+
+	own   map[Point]*Spec                   // points beside the built-in ones
 	hooks atomic.Pointer[map[Point][]*Hook] // ordered; replaced as a whole, never changed
+}
+
+// Declare adds a point of the host's own. Its mode and its fields are those of the
+// built-in point that it is like. Points are declared before the first [Bus.Set].
+func (b *Bus) Declare(p, like Point, doc string) error {
+	spec := like.spec()
+	switch {
+	case spec == nil:
+		return fmt.Errorf("point %q: %w %q, which it is to be like", p, ErrUnknownPoint, like)
+	case p == "" || b.spec(p) != nil:
+		return fmt.Errorf("point %q: that name is taken, or none", p)
+	}
+	own := *spec
+	own.Point, own.Doc = p, doc
+	if b.own == nil {
+		b.own = make(map[Point]*Spec)
+	}
+	b.own[p] = &own
+	return nil
+}
+
+// Spec returns what is fixed about a point, built-in or declared; ok is false
+// where there is no such point.
+func (b *Bus) Spec(p Point) (spec Spec, ok bool) {
+	if s := b.spec(p); s != nil {
+		return *s, true
+	}
+	return Spec{}, false
+}
+
+func (b *Bus) spec(p Point) *Spec {
+	if s := p.spec(); s != nil {
+		return s
+	}
+	return b.own[p]
 }
 
 // Set replaces all hooks. Order within a point, computed here once: priority
@@ -30,7 +69,7 @@ func (b *Bus) Set(hooks []Hook) error {
 	byPoint := make(map[Point][]*Hook)
 	for i := range hooks {
 		h := &hooks[i]
-		if h.Point.spec() == nil {
+		if b.spec(h.Point) == nil {
 			return fmt.Errorf("%w %q (plugin %s, hook %s)", ErrUnknownPoint, h.Point, h.Plugin, h.Name)
 		}
 		byPoint[h.Point] = append(byPoint[h.Point], h)
@@ -64,7 +103,7 @@ func (b *Bus) Hooks(p Point) []*Hook {
 // outcome refers to it. The outcome is there even when the error is not nil, as
 // far as the event got.
 func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
-	spec := p.spec()
+	spec := b.spec(p)
 	if spec == nil {
 		return nil, fmt.Errorf("%w %q", ErrUnknownPoint, p)
 	}
@@ -73,7 +112,7 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
 	}
 	hooks := chosen(ctx, b.Hooks(p))
-	f := &firing{spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}
+	f := &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
 		f.out.Steps = make([]Step, 0, len(hooks)) // whole at once: a step is filled in where it lies
@@ -127,10 +166,11 @@ func parsePayload(payload json.RawMessage) (Object, error) {
 // of it is one piece of memory, with room for the step of the one plugin that
 // most points have.
 type firing struct {
-	spec  *Spec
-	event Event // its payload as the last plugin left it
-	out   Outcome
-	room  [1]Step
+	failures FailureTable
+	spec     *Spec
+	event    Event // its payload as the last plugin left it
+	out      Outcome
+	room     [1]Step
 }
 
 func (f *firing) run(ctx context.Context, hooks []*Hook) error {
@@ -169,7 +209,7 @@ func (f *firing) call(ctx context.Context, h *Hook, step *Step) Reply {
 		step.Notes = append(step.Notes, h.Remarks()...)
 	}
 	if err != nil {
-		step.Action = failureAction(h, f.spec.Mode, kindOf(err))
+		step.Action = f.failures.failureAction(h, f.spec.Mode, kindOf(err))
 		reply = Reply{} // an answer beside an error is for the trace only
 	}
 	return reply

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,7 +59,7 @@ func tryFire(t *testing.T, p Point, payload string, hooks ...Hook) (*Outcome, er
 			hooks[i].Position = i // as listed, not by name
 		}
 	}
-	var b Bus
+	b := Bus{Failures: FailureTable{{Dialect: "strict", Action: ActionAbort}}}
 	if err := b.Set(hooks); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestFailure(t *testing.T) {
 	})
 	t.Run("abort ends the event with the error and a denying verdict", func(t *testing.T) {
 		h := broken("a", CommandBefore, Failure(Crash, errors.New("exit 1")))
-		h.Dialect = "mine"
+		h.Dialect = "strict"
 		out, err := tryFire(t, CommandBefore, `{}`, h, appends("b", CommandBefore, "command"))
 		if !errors.Is(err, Crash) || out.Verdict != Deny || asked(out) != "a" {
 			t.Errorf("err %v, outcome %+v", err, out)
@@ -342,37 +342,20 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestFailureTable holds the table against what the protocols say.
-func TestFailureTable(t *testing.T) {
-	kinds := []Kind{Timeout, Crash, Garbled, TooLarge, Refused, Unavailable, Outdated, Unknown}
-	for _, want := range []struct {
-		dialect string
-		mode    Mode
-		action  Action
-	}{
-		{"scaffold", Chain, ActionSkip}, {"scaffold", Gate, ActionDeny}, {"scaffold", Notify, ActionSkip},
-		{"kaged", Chain, ActionSkip}, {"kaged", First, ActionSkip},
-		{"mine", Chain, ActionAbort}, {"mine", Notify, ActionSkip}, {"mine", Gate, ActionDeny},
-		{"dotagent", Gate, ActionDeny}, {"dotagent", Notify, ActionSkip}, {"dotagent", Chain, ActionSkip},
-		{"python", Gate, ActionSkip}, {"python", Chain, ActionSkip}, {"python", First, ActionSkip},
-		{"anything", Gate, ActionDeny}, {"anything", Chain, ActionSkip},
-	} {
-		for _, kind := range kinds {
-			if want.dialect == "mine" && want.mode == Chain && kind == Outdated {
-				continue // it says so itself, and is passed over: the next test
-			}
-			if got := failureAction(&Hook{Dialect: want.dialect}, want.mode, kind); got != want.action {
-				t.Errorf("%s × %s × %s: %s, want %s", want.dialect, want.mode, kind, got, want.action)
-			}
+// TestFailuresWithoutATable: the hub's own rules.
+func TestFailuresWithoutATable(t *testing.T) {
+	var none FailureTable
+	for mode, want := range map[Mode]Action{Chain: ActionSkip, First: ActionSkip, Gate: ActionDeny, Notify: ActionSkip} {
+		if got := none.Action("anything", mode, Crash); got != want {
+			t.Errorf("%s: %s, want %s", mode, got, want)
 		}
 	}
-	if got := failureAction(&Hook{Dialect: "mine"}, Chain, Outdated); got != ActionSkip {
-		t.Errorf("a mine plugin of another protocol version: %s", got)
+	all := FailureTable{{Action: ActionAbort}}
+	if got := all.failureAction(&Hook{}, Notify, Crash); got != ActionSkip {
+		t.Errorf("a table that aborts, at a notify point: %s", got)
 	}
-	for i, row := range failureTable {
-		if row.Cite == "" {
-			t.Errorf("row %d cites nothing", i)
-		}
+	if got := all.failureAction(&Hook{OnFailure: ActionDeny}, Chain, Crash); got != ActionDeny {
+		t.Errorf("what the operator says does not count: %s", got)
 	}
 }
 

@@ -19,7 +19,7 @@
 //	    firing.call       asks one hook, keeps the step
 //	      Do              the one place that calls a plugin: deadline, counters, error
 //	        Hook.Call     the dialect: payload to wire, wire to reply
-//	      failureAction   after an error: skip, abort or deny (one table)
+//	      FailureTable    after an error: skip, abort or deny
 //	    merge             sets the reply's fields in the payload
 //	  Outcome             verdict, payload, steps
 //

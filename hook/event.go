@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // DefaultPriority is the priority of a plugin that names none (seed 003: "Default is 500").

@@ -29,61 +29,47 @@ const (
 // Error makes a Kind usable as a target of errors.Is.
 func (k Kind) Error() string { return string(k) }
 
-// A failureRow is one rule. An empty Dialect, Mode or Kind matches all.
-type failureRow struct {
+// A FailureRow is one rule of a [FailureTable]. An empty Dialect, Mode or Kind matches all.
+type FailureRow struct {
 	Dialect string
 	Mode    Mode
 	Kind    Kind
 	Action  Action
-	Cite    string // the sentence it obeys
+	Cite    string // the sentence that it obeys
 }
 
-// failureTable decides what a broken, slow or garbled plugin does to an event;
-// the first row that matches counts. It is the only place that decides this.
-var failureTable = []failureRow{
-	{Mode: Notify, Action: ActionSkip,
-		Cite: `DESIGN 2: notify: "nobody's answer or failure changes anything, but every failure is recorded"`},
+// A FailureTable decides what a broken, slow or garbled plugin does to an event.
+// The first row that matches counts. Where none does, the hub's own rules hold: a
+// gate stays shut, and at any other point the event goes on without the plugin.
+type FailureTable []FailureRow
 
-	// A gate never opens by accident. The one exception is a hook that has no
-	// way to refuse: a python on_begin returns nothing, so no refusal is lost.
-	{Dialect: "python", Mode: Gate, Action: ActionSkip,
-		Cite: `seed 004: "Plugin errors are logged but don't crash the pipeline"`},
-	{Mode: Gate, Action: ActionDeny,
-		Cite: `DESIGN 2: "A gate never opens by accident"; seed 000: "exit with 0 for success, non-zero for failure"`},
-
-	{Dialect: "scaffold", Kind: Timeout, Action: ActionSkip,
-		Cite: `seed 003: "If a plugin times out on a hook, it is skipped for that event"`},
-	{Dialect: "scaffold", Action: ActionSkip,
-		Cite: `seed 003: "If a plugin crashes mid-session, its hook calls fail silently and scaffold continues"`},
-	{Dialect: "kaged", Action: ActionSkip,
-		Cite: `seed 002: hook_timeout_sec, "Seconds the daemon waits for a hook response before treating it as a timeout"`},
-	{Dialect: "python", Action: ActionSkip,
-		Cite: `seed 004: "Plugin errors are logged but don't crash the pipeline"`},
-	{Dialect: "mine", Kind: Outdated, Action: ActionSkip,
-		Cite: `docs/protocols/mine.md: "Plugins should check this field and fail gracefully if the major version is unsupported"`},
-	{Dialect: "mine", Action: ActionAbort,
-		Cite: `docs/protocols/mine.md: a transform hook that cannot be asked, or whose answer cannot be used, aborts the command`},
-	{Dialect: "dotagent", Action: ActionSkip,
-		Cite: `seed 000: "failure of a sink … does not roll back the agent"; notify is "Best-effort"`},
-
-	{Action: ActionSkip, Cite: "a plugin that does not work is left out, and its error recorded"},
-}
-
-// failureAction looks the action up; a hook's own OnFailure goes before the table.
-func failureAction(h *Hook, mode Mode, kind Kind) Action {
-	if h.OnFailure != "" && mode != Notify {
-		return h.OnFailure
-	}
-	for i := range failureTable {
-		if failureTable[i].matches(h.Dialect, mode, kind) {
-			return failureTable[i].Action
+// Action looks up what a failure does.
+func (t FailureTable) Action(dialect string, mode Mode, kind Kind) Action {
+	for i := range t {
+		if t[i].matches(dialect, mode, kind) {
+			return t[i].Action
 		}
 	}
-	return ActionDeny // unreachable: the last row matches all
+	if mode == Gate {
+		return ActionDeny
+	}
+	return ActionSkip
 }
 
-func (r *failureRow) matches(dialect string, mode Mode, kind Kind) bool {
+func (r *FailureRow) matches(dialect string, mode Mode, kind Kind) bool {
 	return (r.Dialect == "" || r.Dialect == dialect) &&
 		(r.Mode == "" || r.Mode == mode) &&
 		(r.Kind == "" || r.Kind == kind)
+}
+
+// failureAction is what the failure of a hook does: what the operator says, or
+// the table. At a notify point no failure changes anything.
+func (t FailureTable) failureAction(h *Hook, mode Mode, kind Kind) Action {
+	switch {
+	case mode == Notify:
+		return ActionSkip
+	case h.OnFailure != "":
+		return h.OnFailure
+	}
+	return t.Action(h.Dialect, mode, kind)
 }

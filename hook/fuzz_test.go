@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzMerge puts what a plugin answered beside what was there. Whatever the two are, joining them gives JSON, comparing

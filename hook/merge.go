@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // merge sets a reply's fields in the payload and notes in the step what really

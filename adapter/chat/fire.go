@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // about is what every event of a turn says of its request, beside the fields

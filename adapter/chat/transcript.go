@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // split parts a transcript into the messages that go and those that are kept:

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // maxInput bounds what is read from a file or stdin: no protocol takes a

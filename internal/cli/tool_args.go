@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // withTool opens the plugins that may have a tool, and lets use work with it.

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // Missing reports whether a value is not there: absent, or null.

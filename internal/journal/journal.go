@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // How much is kept: enough to ask on Monday what happened on Tuesday, and no more than a laptop can spare.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A prepared request is one that every provider takes, whatever plugins, a

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // maxCalls bounds the tool calls of one reply.

@@ -22,7 +22,7 @@ type given struct {
 // loadGiven reads the project's file beside the user's.
 func (s *setup) loadGiven(user *config.Config) (*given, error) {
 	g := &given{user: user, project: &config.Project{}}
-	if sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
+	if s.own() || sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
 		return g, nil
 	}
 	var err error
@@ -163,6 +163,9 @@ func (e *configError) Error() string {
 
 // reload reads the config of plugins again.
 func (s *setup) reload() error {
+	if s.own() {
+		return nil
+	}
 	user, err := config.Load(s.dirs.ConfigFile)
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // ErrClosed is returned by calls to a host that was closed.
@@ -33,17 +33,18 @@ type Tool = dialect.Tool
 
 // A Host is a set of running plugins. It is safe for concurrent use.
 type Host struct {
-	current atomic.Pointer[setup] // what the host works with; [Host.Reload] replaces it
-	procs   *proc.Group
-	tallies *tallies
-	guest   bool // processes and storage are another host's, which ends them
-	bus     hook.Bus
-	plugins atomic.Pointer[roster]   // nil until the hooks are on the bus
-	found   atomic.Pointer[[]string] // where the plugins are that were found last
-	turning sync.Mutex               // held while the roster is replaced, by Refresh and Close
-	wireMu  sync.Mutex               // held while its hooks are put on the bus
-	warned  map[string]bool          // what was logged about names; protected by turning
-	retired chan struct{}            // closed when the plugins of the last roster that was replaced are; protected by turning
+	current   atomic.Pointer[setup] // what the host works with; [Host.Reload] replaces it
+	procs     *proc.Group
+	tallies   *tallies
+	guest     bool // processes and storage are another host's, which ends them
+	bus       hook.Bus
+	ownPoints map[hook.Point]*ownPoint // those of the program; not changed once the host is open
+	plugins   atomic.Pointer[roster]   // nil until the hooks are on the bus
+	found     atomic.Pointer[[]string] // where the plugins are that were found last
+	turning   sync.Mutex               // held while the roster is replaced, by Refresh and Close
+	wireMu    sync.Mutex               // held while its hooks are put on the bus
+	warned    map[string]bool          // what was logged about names; protected by turning
+	retired   chan struct{}            // closed when the plugins of the last roster that was replaced are; protected by turning
 
 	retiring sync.WaitGroup // rosters that wait for their last event
 
@@ -101,9 +102,11 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{procs: proc.NewGroup(s.Logger), tallies: &tallies{},
-		closed: make(chan struct{}), warned: make(map[string]bool)}
-	h.current.Store(s)
+	h, err := newHost(s)
+	if err != nil {
+		return nil, err
+	}
+	h.procs, h.tallies, h.warned = proc.NewGroup(s.Logger), &tallies{}, make(map[string]bool)
 	h.system = sync.OnceValue(func() *sandbox.System {
 		found := s.system
 		if found == nil {
@@ -117,6 +120,14 @@ func Open(ctx context.Context, opts *Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
+}
+
+// newHost is a host without plugins.
+func newHost(s *setup) (*Host, error) {
+	h := &Host{closed: make(chan struct{})}
+	h.current.Store(s)
+	h.bus.Failures = dialect.Failures
+	return h, h.declare(s.Points)
 }
 
 // setup is what the host works with now.
@@ -145,6 +156,9 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 	raw, err := encode(payload)
 	if err != nil {
 		return nil, fmt.Errorf("%s: payload: %w", point, err)
+	}
+	if err := h.checkPayload(point, raw); err != nil {
+		return nil, err
 	}
 	if point == hook.TurnBegin {
 		h.lookAgain(ctx)

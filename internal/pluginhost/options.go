@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -33,6 +34,15 @@ type Options struct {
 	Environ []string
 	// Dir is the working directory of the host's work. Empty: the process's own.
 	Dir string
+	// Dirs are directories with plugins of any dialect in them. Where they are given, no other place is searched, and the user's
+	// configuration and secrets are not read, unless ConfigFile names a file.
+	Dirs []string
+	// Plugins are plugins that are made of functions of this process.
+	Plugins []inproc.Plugin
+	// Points are the program's own, beside the built-in ones.
+	Points []Point
+	// Connect wires hooks to points beyond their own, as [[connect]] in the configuration does.
+	Connect []Connection
 	// Paths are plugins to open beside those that are found.
 	Paths []string
 	// NoSearch opens Paths alone.
@@ -98,6 +108,9 @@ func (o *Options) setup() (*setup, error) {
 		s.Environ = os.Environ()
 	}
 	s.env = dialect.Env{Vars: s.Environ}
+	if err := s.absoluteDirs(); err != nil {
+		return nil, err
+	}
 	if err := s.place(); err != nil {
 		return nil, err
 	}
@@ -128,6 +141,9 @@ func (s *setup) load() (err error) {
 			return fmt.Errorf("config file: %w", err)
 		}
 		s.dirs.ConfigFile = s.ConfigFile
+	}
+	if s.own() {
+		return s.loadNothing()
 	}
 	if s.config, err = config.Load(s.dirs.ConfigFile); err != nil {
 		return err

@@ -40,9 +40,11 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	other := &Host{procs: h.procs, tallies: h.tallies, system: h.system, guest: true,
-		closed: make(chan struct{})}
-	other.current.Store(s)
+	other, err := newHost(s)
+	if err != nil {
+		return nil, err
+	}
+	other.procs, other.tallies, other.system, other.guest = h.procs, h.tallies, h.system, true
 	h.turning.Lock()
 	other.warned = maps.Clone(h.warned)
 	h.turning.Unlock()

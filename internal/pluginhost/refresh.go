@@ -31,7 +31,7 @@ func (h *Host) Refresh(ctx context.Context, dialects ...string) error {
 // that it can be asked before every turn.
 func (h *Host) settled(dialects []string) bool {
 	chosen, err := h.setup().chosen()
-	if err != nil || h.setup().NoSearch || len(h.setup().Paths) > 0 || h.isClosed() {
+	if err != nil || h.setup().NoSearch || h.setup().Dirs != nil || len(h.setup().Paths) > 0 || h.isClosed() {
 		return false
 	}
 	r := h.roster()

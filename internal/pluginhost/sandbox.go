@@ -92,7 +92,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 
 // guarded are Patchbay's own places, with those of the plugins that were found.
 func (h *Host) guarded() ([]sandbox.Place, error) {
-	dirs := Searched(h.setup().Environ)
+	dirs := append(Searched(h.setup().Environ), h.setup().Dirs...)
 	if found := h.found.Load(); found != nil {
 		dirs = append(dirs, *found...)
 	}

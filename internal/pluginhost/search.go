@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
@@ -19,7 +20,7 @@ import (
 //	settle          one entry for each that is needed
 //	refuseRivals    those in a role that another has
 func (h *Host) search(before *roster, dialects []string, again bool) (*roster, error) {
-	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch, idle: make(chan struct{}, 1)}}
+	s := search{host: h, before: before, again: again, now: &roster{closed: h.setup().NoSearch || h.setup().Dirs != nil, idle: make(chan struct{}, 1)}}
 	if err := s.look(dialects); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,12 @@ func (s *search) look(dialects []string) error {
 		if err := s.path(path, chosen); err != nil {
 			return err
 		}
+	}
+	for _, p := range setup.Plugins {
+		s.add(sighting{found: p.Found(), dialect: inproc.Dialect{}, named: true})
+	}
+	if setup.Dirs != nil {
+		return s.dirs(chosen)
 	}
 	for _, d := range setup.dialects {
 		switch opened := slices.Contains(chosen, d) && !setup.NoSearch; {
@@ -252,7 +259,7 @@ func (h *Host) points(e *entry) []hook.Point {
 	if e.found.Info != nil && len(e.info.Hooks) == 0 {
 		points = nil
 	}
-	for _, c := range h.setup().config.Connect {
+	for _, c := range h.setup().connections() {
 		if e.names.bears(c.Plugin) || e.found.Info == nil {
 			points = append(points, hook.Point(c.Point))
 		}

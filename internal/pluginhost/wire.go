@@ -61,7 +61,8 @@ func (h *Host) wireHooks(r *roster) error {
 	if err != nil {
 		return err
 	}
-	return h.bus.Set(append(hooks, connected...))
+	hooks = append(hooks, connected...)
+	return h.bus.Set(append(hooks, h.alike(hooks)...))
 }
 
 // wired fills in what the hub and the configuration know about a hook.
@@ -91,7 +92,7 @@ func (e *entry) priority() int {
 func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	var hooks []hook.Hook
 	var problems []config.Problem
-	for i, c := range h.setup().config.Connect {
+	for i, c := range h.setup().connections() {
 		found, err := h.connection(r, c)
 		if err != nil {
 			problems = append(problems, h.setup().config.Problem(err.Error(), "", "connect", i))
@@ -109,8 +110,8 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 // none works, the hook is there and fails.
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
-	if _, ok := point.Spec(); !ok {
-		return nil, fmt.Errorf("no point %q%s", c.Point, didYouMean(c.Point, pointNames()))
+	if _, ok := h.bus.Spec(point); !ok {
+		return nil, fmt.Errorf("no point %q%s", c.Point, didYouMean(c.Point, h.pointNames()))
 	}
 	meant := r.meant(c.Plugin)
 	if len(meant) == 0 {
@@ -155,15 +156,18 @@ func (h *Host) connectThose(r *roster, c config.Connect, meant []*entry, chosen 
 // connected is a plugin's hook at a point that may be another than its own.
 func (h *Host) connected(e *entry, c config.Connect) (hook.Hook, error) {
 	if w := e.wiring(); w != nil {
-		return w.Connect(c.Hook, hook.Point(c.Point))
+		return h.connectAt(w, c.Hook, hook.Point(c.Point))
 	}
 	return unconnected(c, e.found.Dialect, e.unavailable()), nil
 }
 
-func pointNames() []string {
+func (h *Host) pointNames() []string {
 	var names []string
 	for _, s := range hook.Points() {
 		names = append(names, string(s.Point))
+	}
+	for p := range h.ownPoints {
+		names = append(names, string(p))
 	}
 	return names
 }

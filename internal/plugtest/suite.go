@@ -191,7 +191,7 @@ func (b *Bench) Fire(t *testing.T, p hook.Point, payload string) *hook.Outcome {
 // Fire takes one event through some hooks, on a bus of their own.
 func Fire(t *testing.T, p hook.Point, payload string, hooks ...hook.Hook) (*hook.Outcome, error) {
 	t.Helper()
-	var bus hook.Bus
+	bus := hook.Bus{Failures: dialect.Failures}
 	if err := bus.Set(hooks); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // How much of a step's changes is shown before the rest is only counted: about

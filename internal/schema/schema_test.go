@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 func schemaOf(t testing.TB, text string) *schema.Schema {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // valuePath writes a path into v: servers[0].port.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // How much of a tool is shown: enough to see what it is at. The model sees all.

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // message is one JSON-RPC envelope, scanned and not decoded: where in the line its parts are. A part that is absent has

@@ -3,7 +3,7 @@ package wire
 import (
 	"encoding/json"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // read is the reading goroutine:

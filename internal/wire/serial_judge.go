@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // judge looks at every message on a line, and returns the one that is the reply to the call with the id want (0: none).

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // serveMax caps what a plugin reads. It is above every dialect's limit: the host enforces that one.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // run starts the plugin with one verb and waits for its end. How it ended is in

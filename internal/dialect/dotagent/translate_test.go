@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // sent is what a kind is sent at a point.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // agentPath is the one agent there is, by the name plugins know it: the seed

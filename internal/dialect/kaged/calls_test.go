@@ -11,8 +11,8 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // someTools: a tool's method is its full name, here fake.echo and the like, since the plugin is called fake.

@@ -3,7 +3,7 @@ package kaged
 import (
 	"fmt"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // A position is a place in the manifest, both numbers from 1.

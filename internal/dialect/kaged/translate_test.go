@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 func parse(t *testing.T, s string) hook.Object {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // The protocol's own method names (seed 002, "JSON-RPC Protocol"), and the

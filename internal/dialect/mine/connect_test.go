@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // TestConnections: each stage at every point where it has a meaning: what is shown, and what a changed context sets.

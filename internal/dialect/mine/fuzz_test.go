@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // longestError bounds what an error or a note repeats of a plugin's words: a cut or two, with room for our own.

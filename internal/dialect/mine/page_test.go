@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // TestThePagesMessages: the messages that docs/protocols/mine.md prints are those that are sent, byte for byte, and the replies
 // are understood.
 func TestThePagesMessages(t *testing.T) {
-	page, err := os.ReadFile("../../docs/protocols/mine.md")
+	page, err := os.ReadFile("../../../docs/protocols/mine.md")
 	if err != nil {
 		t.Fatal(err)
 	}

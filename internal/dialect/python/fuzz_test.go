@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // FuzzDescription: what the runner tells of a plugin, in the name of code that runs in it, is a name and hooks or an error,

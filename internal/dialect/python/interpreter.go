@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
 	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // An interpreter is one process of Python with the runner in it.

@@ -38,6 +38,7 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	plugtest.NeedTool(t, "python3")
 	s := &stage{t: t, home: t.TempDir(), dialect: New(), log: &plugtest.Log{}, errs: make(map[string]error)}
+	s.bus.Failures = dialect.Failures
 	s.rt = &dialect.Runtime{
 		Procs: proc.NewGroup(nil), Dir: s.home, HostVersion: "test",
 		Env: dialect.Env{Vars: []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}},

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // longestError bounds what an error or a warning repeats of a plugin's words.

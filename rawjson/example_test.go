@@ -3,7 +3,7 @@ package rawjson_test
 import (
 	"fmt"
 
-	"github.com/patchbay-dev/patchbay/internal/rawjson"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // One field of a payload is changed; the others pass through as they came.

@@ -1,0 +1,55 @@
+package pluginhost
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// own tells whether the plugins are the program's own, with which the user's configuration has nothing to do.
+func (s *setup) own() bool { return s.Dirs != nil && s.ConfigFile == "" }
+
+// absoluteDirs makes the program's directories independent of where the process is.
+func (s *setup) absoluteDirs() (err error) {
+	s.Dirs = slices.Clone(s.Dirs)
+	for i := range s.Dirs {
+		if s.Dirs[i], err = filepath.Abs(s.Dirs[i]); err != nil {
+			return fmt.Errorf("plugin directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// loadNothing is load for a program with plugins of its own.
+func (s *setup) loadNothing() (err error) {
+	s.secrets = &config.Secrets{}
+	if s.config, err = config.ParseConfig("", nil); err != nil {
+		return err
+	}
+	g, err := s.loadGiven(s.config)
+	s.given.Store(g)
+	return err
+}
+
+// dirs adds the plugins in the program's own directories. What no dialect knows, such as a README, is passed over; a directory that is
+// not there yet has none.
+func (s *search) dirs(chosen []dialect.Dialect) error {
+	for _, dir := range s.host.setup().Dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("plugin directory: %w", err)
+		}
+		for _, e := range entries {
+			if err := s.path(filepath.Join(dir, e.Name()), chosen); err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// A Point is a point of the program's own.
+type Point struct {
+	Name   hook.Point
+	Like   hook.Point      // the built-in point that it is like: in its mode, its fields, and who is asked
+	Doc    string          // one line
+	Schema json.RawMessage // JSON Schema of the payload; nil: any object
+}
+
+// An ownPoint is a point of the program's own, declared.
+type ownPoint struct {
+	like   hook.Point
+	schema *schema.Schema // nil: any object will do
+}
+
+// declare makes the program's own points known.
+func (h *Host) declare(points []Point) error {
+	h.ownPoints = make(map[hook.Point]*ownPoint, len(points))
+	for _, p := range points {
+		if err := h.bus.Declare(p.Name, p.Like, p.Doc); err != nil {
+			return err
+		}
+		own := &ownPoint{like: p.Like}
+		if p.Schema != nil {
+			compiled, faults := schema.Compile(p.Schema)
+			if faults != nil {
+				return fmt.Errorf("point %q: schema: %s", p.Name, faults[0])
+			}
+			own.schema = compiled
+		}
+		h.ownPoints[p.Name] = own
+	}
+	return nil
+}
+
+// checkPayload holds the payload of a point of the program's own against its schema.
+func (h *Host) checkPayload(p hook.Point, payload json.RawMessage) error {
+	own := h.ownPoints[p]
+	if own == nil || own.schema == nil {
+		return nil
+	}
+	if len(payload) == 0 {
+		payload = json.RawMessage("{}")
+	}
+	faults := own.schema.Check(payload)
+	if len(faults) == 0 {
+		return nil
+	}
+	words := make([]string, len(faults))
+	for i, f := range faults {
+		words[i] = f.String()
+	}
+	return fmt.Errorf("%s: %w that the point's schema allows: %s", p, hook.ErrBadPayload, strings.Join(words, "; "))
+}
+
+// alike are the hooks at the program's own points: those of the points that they are like, unless their plugins are asked there anyway.
+func (h *Host) alike(hooks []hook.Hook) []hook.Hook {
+	var more []hook.Hook
+	for name, own := range h.ownPoints {
+		for _, hk := range hooks {
+			if hk.Point == own.like && !asked(hooks, hk, name) {
+				more = append(more, own.moved(hk, name))
+			}
+		}
+	}
+	return more
+}
+
+// asked tells whether the plugin of a hook has one at a point.
+func asked(hooks []hook.Hook, of hook.Hook, at hook.Point) bool {
+	return slices.ContainsFunc(hooks, func(hk hook.Hook) bool { return hk.Point == at && hk.Plugin == of.Plugin && hk.Dialect == of.Dialect })
+}
+
+// moved is a hook at a point of the program's own. Its plugin sees the point that this one is like.
+func (o *ownPoint) moved(hk hook.Hook, to hook.Point) hook.Hook {
+	hk.Point = to
+	call, match := hk.Call, hk.Match
+	hk.Call = func(ctx context.Context, ev *hook.Event) (hook.Reply, error) { return call(ctx, o.seen(ev)) }
+	if match != nil {
+		hk.Match = func(ev *hook.Event) bool { return match(o.seen(ev)) }
+	}
+	return hk
+}
+
+func (o *ownPoint) seen(ev *hook.Event) *hook.Event {
+	return &hook.Event{Point: o.like, Payload: ev.Payload}
+}
+
+// connectAt is a plugin's hook at a point, be it one of the program's own.
+func (h *Host) connectAt(w dialect.Wiring, name string, p hook.Point) (hook.Hook, error) {
+	own := h.ownPoints[p]
+	if own == nil {
+		return w.Connect(name, p)
+	}
+	hk, err := w.Connect(name, own.like)
+	return own.moved(hk, p), err
+}
+
+// A Connection wires a plugin's hook to a point beyond its own.
+type Connection struct {
+	Plugin string
+	Hook   string // the dialect's own name
+	Point  hook.Point
+}
+
+// connections are those of the configuration and those of the program.
+func (s *setup) connections() []config.Connect {
+	all := s.config.Connect
+	for _, c := range s.Connect {
+		all = append(all[:len(all):len(all)], config.Connect{Plugin: c.Plugin, Hook: c.Hook, Point: string(c.Point)})
+	}
+	return all
+}
