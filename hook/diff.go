@@ -33,7 +33,10 @@ func diffObjects(before, after Object) []Change {
 		case old == nil:
 			d.add(pointer("", f.Name), nil, f.Value)
 		case !sameJSON(old, f.Value):
-			d.values(pointer("", f.Name), decode(old), decode(f.Value))
+			from := len(d.changes)
+			if d.values(pointer("", f.Name), decode(old), decode(f.Value)); len(d.changes) == from {
+				d.add(pointer("", f.Name), old, f.Value) // a name is repeated in one of them, which decoding does not show
+			}
 		}
 	}
 	return d.changes

@@ -3,7 +3,6 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -74,20 +73,9 @@ func isList(v []byte) bool { return len(v) > 0 && v[0] == '[' }
 
 func empty(v []byte) bool { return len(v) == 0 || string(v) == "null" }
 
-// sameJSON reports whether a and b mean the same. Only two that differ, and could be the same with their keys in another
-// order, are decoded.
+// sameJSON reports whether two values mean the same. No value is nothing, which is not null.
 func sameJSON(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	if len(a) == 0 || len(b) == 0 || a[0] != b[0] {
-		return false
-	}
-	same, sure := rawjson.Same(a, b)
-	if sure {
-		return same
-	}
-	return reflect.DeepEqual(decode(a), decode(b))
+	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && rawjson.Equal(a, b)
 }
 
 // decode turns raw JSON into Go values. The bytes were validated where they came in.
