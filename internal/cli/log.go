@@ -62,9 +62,6 @@ func openLog(dir, name string) (*os.File, error) {
 	return os.OpenFile(path, mode, 0o600)
 }
 
-// leftOut is the host's warning of a plugin that does not start.
-const leftOut = "plugin left out"
-
 // A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value)".
 type logHandler struct {
 	sink   *logSink
@@ -95,7 +92,7 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	p := h.parts(r)
-	if h.reported && (r.Message == leftOut || p.finding) {
+	if h.reported && p.finding {
 		return nil
 	}
 	line := h.line(r, &p)

@@ -38,7 +38,8 @@ func (h *Host) leaveOut(e *entry) {
 	if e.absent != nil {
 		level = slog.LevelInfo
 	}
-	h.setup().Logger.Log(context.Background(), level, "plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect, "err", e.err)
+	h.setup().Logger.Log(context.Background(), level, "plugin left out", "plugin", e.info.Name, "dialect", e.found.Dialect,
+		"err", e.err, dialect.FindingKey, true)
 }
 
 // wiring is where the entry's hooks are; nil: nowhere.
