@@ -57,7 +57,8 @@ var leaves = map[string]struct {
 	"internal/session":        {[]string{"internal/engine", "internal/lease", "internal/model"}, "a transcript knows not what runs its turns"},
 	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
 	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it keeps events, and knows not what they say"},
-	"internal/storage":        {[]string{"internal/config", "rawjson", "internal/engine"}, "it knows keys and values, not who has them"},
+	"internal/entry":          {[]string{"rawjson"}, "bounds know not where things are kept"},
+	"internal/storage":        {[]string{"internal/config", "internal/engine", "internal/entry"}, "it knows keys and values, not who has them"},
 }
 
 // dialects is the folder of the plugin protocols.

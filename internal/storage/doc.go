@@ -3,7 +3,7 @@
 // are kept, and that they survive, is the engine's part.
 //
 //	Bucket.Put
-//	├─ checkKey, checkValue     bounds, UTF-8, valid JSON
+//	├─ entry.Check…            bounds, UTF-8, valid JSON
 //	├─ Store.opened             the engine, when the first plugin wants something kept
 //	│  └─ moveOld               once a bucket: keys of an earlier layout (layout.go)
 //	└─ Bucket.change            one change of a plugin at a time in this process

@@ -4,67 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// A Quota is how much one plugin may store. Zero means the default.
-type Quota struct {
-	Bytes int64 // of keys and values together; 64 MiB
-	Keys  int   // 10,000
-}
+// negative takes back what was booked.
+func negative(u entry.Usage) entry.Usage { return entry.Usage{Bytes: -u.Bytes, Keys: -u.Keys} }
 
-// The defaults: more than notes, caches of answers and counters take, little enough that a dozen plugins do not fill a
-// laptop's disk.
-const (
-	defaultBytes = 64 << 20
-	defaultKeys  = 10_000
-)
-
-func (q Quota) whole() Quota {
-	if q.Bytes <= 0 {
-		q.Bytes = defaultBytes
-	}
-	if q.Keys <= 0 {
-		q.Keys = defaultKeys
-	}
-	return q
-}
-
-// ErrFull says that a plugin may not store any more.
-var ErrFull = errors.New("storage is full")
-
-// full is the error of a value that does not fit.
-func (b Bucket) full(used, more usage) error {
-	q := b.quota.whole()
-	return fmt.Errorf("%w: plugin %s keeps %d bytes of at most %d bytes, and %d of at most %d keys, and this takes %d bytes more: "+
-		"delete some, or raise limits.storage or limits.storage_keys in [plugins.%s.limits]",
-		ErrFull, b.name, used.Bytes, q.Bytes, used.Keys, q.Keys, more.Bytes, b.name)
-}
-
-// usage is what a plugin keeps, or a difference to that.
-type usage struct {
-	Bytes int64 `json:"bytes"`
-	Keys  int   `json:"keys"`
-}
-
-func (u usage) plus(d usage) usage {
-	return usage{Bytes: max(0, u.Bytes+d.Bytes), Keys: max(0, u.Keys+d.Keys)}
-}
-
-func (u usage) negative() usage { return usage{Bytes: -u.Bytes, Keys: -u.Keys} }
-
-// grows tells whether more is kept after this.
-func (u usage) grows() bool { return u.Bytes > 0 || u.Keys > 0 }
-
-// fits tells whether a plugin that keeps u may keep d more. What does not grow fits, also where a limit was lowered.
-func (u usage) fits(d usage, q Quota) bool {
-	return (d.Bytes <= 0 || u.Bytes+d.Bytes <= q.Bytes) && (d.Keys <= 0 || u.Keys+d.Keys <= q.Keys)
-}
-
-func decodeUsage(data []byte) (u usage, ok bool) {
+func decodeUsage(data []byte) (u entry.Usage, ok bool) {
 	err := json.Unmarshal(data, &u)
 	return u, err == nil && u.Bytes >= 0 && u.Keys >= 0
 }
@@ -97,7 +46,7 @@ type account struct {
 
 	// The fields below are for whoever has the turn.
 	known    bool // used and revision are what was last seen of the record
-	used     usage
+	used     entry.Usage
 	revision uint64    // of the record; 0: there is none
 	same     uint64    // the revision at the last refusal
 	since    time.Time // when a refusal first saw it
@@ -117,18 +66,18 @@ func (a *account) take(ctx context.Context) error {
 func (a *account) leave() { <-a.turn }
 
 // book changes the record by d. Where that does not fit, it is [ErrFull].
-func (b Bucket) book(ctx context.Context, bucket engine.Bucket, a *account, d usage) error {
-	for d != (usage{}) {
+func (b Bucket) book(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
+	for d != (entry.Usage{}) {
 		if err := b.look(ctx, bucket, a); err != nil {
 			return err
 		}
-		if !a.used.fits(d, b.quota.whole()) {
+		if !a.used.Fits(d, b.quota) {
 			if err := b.refuse(ctx, bucket, a, d); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := b.write(ctx, bucket, a, a.used.plus(d)); err != nil || a.known {
+		if err := b.write(ctx, bucket, a, a.used.Plus(d)); err != nil || a.known {
 			return err
 		}
 	}
@@ -137,20 +86,20 @@ func (b Bucket) book(ctx context.Context, bucket engine.Bucket, a *account, d us
 
 // refuse is the error of a change that does not fit, after another look at the record, which others may have changed, and at
 // all that is kept, where the record may be too high. nil: it may fit now.
-func (b Bucket) refuse(ctx context.Context, bucket engine.Bucket, a *account, d usage) error {
+func (b Bucket) refuse(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) error {
 	a.known = false
 	if err := b.look(ctx, bucket, a); err != nil {
 		return err
 	}
-	if !a.used.fits(d, b.quota.whole()) && a.doubtful(time.Now()) {
+	if !a.used.Fits(d, b.quota) && a.doubtful(time.Now()) {
 		if err := b.recount(ctx, bucket, a); err != nil {
 			return err
 		}
 	}
-	if !a.known || a.used.fits(d, b.quota.whole()) {
+	if !a.known || a.used.Fits(d, b.quota) {
 		return nil
 	}
-	return b.full(a.used, d)
+	return b.quota.Full(b.name, a.used, d)
 }
 
 // doubtful tells whether it is time to count everything.
@@ -190,7 +139,7 @@ func (b Bucket) recount(ctx context.Context, bucket engine.Bucket, a *account) e
 }
 
 // write puts u on the record. Afterwards the record is known, unless somebody else has changed it.
-func (b Bucket) write(ctx context.Context, bucket engine.Bucket, a *account, u usage) error {
+func (b Bucket) write(ctx context.Context, bucket engine.Bucket, a *account, u entry.Usage) error {
 	a.known = false
 	data, err := json.Marshal(u)
 	if err != nil {
@@ -208,9 +157,9 @@ func (b Bucket) write(ctx context.Context, bucket engine.Bucket, a *account, u u
 }
 
 // count lists all that a plugin keeps, and reads none of it.
-func count(ctx context.Context, bucket engine.Bucket, prefix string) (usage, error) {
+func count(ctx context.Context, bucket engine.Bucket, prefix string) (entry.Usage, error) {
 	sizes, err := bucket.Sizes(ctx, prefix)
-	u := usage{Keys: len(sizes)}
+	u := entry.Usage{Keys: len(sizes)}
 	for _, s := range sizes {
 		u.Bytes += int64(len(s.Key) - len(prefix) + s.Bytes)
 	}

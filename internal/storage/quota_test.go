@@ -92,7 +92,7 @@ func TestWhatAPluginStoresIsBounded(t *testing.T) {
 		wantFull(t, s.Plugin("one", Quota{Keys: 1}).Put(t.Context(), "b", json.RawMessage("1")))
 	})
 	t.Run("by default to 64 MiB and 10,000 keys", func(t *testing.T) {
-		if q := (Quota{}).whole(); q != (Quota{Bytes: 64 << 20, Keys: 10_000}) {
+		if q := (Quota{}).Whole(); q != (Quota{Bytes: 64 << 20, Keys: 10_000}) {
 			t.Errorf("%+v", q)
 		}
 	})

@@ -8,23 +8,20 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
-	"github.com/patchbay-dev/patchbay/rawjson"
+	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
-// Bounds of what a plugin may store.
-const (
-	MaxKey   = 512     // bytes: longer than any path, short enough to list by the thousand
-	MaxValue = 4 << 20 // bytes: seed 002, "Max message size: 4 MB", so nothing larger can arrive
-)
-
-// What a plugin can do wrong. Other errors are the engine's.
+// What a plugin can do wrong, and how much it may keep. Other errors are the engine's.
 var (
-	ErrKey   = errors.New("not a storage key")
-	ErrValue = errors.New("not a storable value")
+	ErrKey   = entry.ErrKey
+	ErrValue = entry.ErrValue
+	ErrFull  = entry.ErrFull
 )
+
+// A Quota is how much one plugin may store.
+type Quota = entry.Quota
 
 // Store is what all plugins keep.
 type Store struct {
@@ -90,7 +87,7 @@ type Bucket struct {
 
 // Get is the value of a key; false where there is none.
 func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, error) {
-	if err := checkKey(key); err != nil {
+	if err := entry.CheckKey(key); err != nil {
 		return nil, false, err
 	}
 	bucket, err := b.store.opened(ctx)
@@ -110,7 +107,7 @@ func (b Bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, err
 // Put stores a value. When it returns nil, the value is on disk. One that the plugin has no room for is [ErrFull], and what
 // was there stays.
 func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
-	if err := cmp.Or(checkKey(key), checkValue(value)); err != nil {
+	if err := cmp.Or(entry.CheckKey(key), entry.CheckValue(value)); err != nil {
 		return err
 	}
 	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.put(ctx, bucket, a, key, value) })
@@ -118,7 +115,7 @@ func (b Bucket) Put(ctx context.Context, key string, value json.RawMessage) erro
 
 // Delete removes a key. That there is none is not an error.
 func (b Bucket) Delete(ctx context.Context, key string) error {
-	if err := checkKey(key); err != nil {
+	if err := entry.CheckKey(key); err != nil {
 		return err
 	}
 	return b.change(ctx, func(bucket engine.Bucket, a *account) error { return b.remove(ctx, bucket, a, key) })
@@ -151,11 +148,11 @@ func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key s
 	if err != nil {
 		return err
 	}
-	d := usage{Bytes: int64(len(value) - len(was.Data))}
+	d := entry.Usage{Bytes: int64(len(value) - len(was.Data))}
 	if was.Revision == 0 {
-		d = usage{Bytes: int64(len(key) + len(value)), Keys: 1}
+		d = entry.Usage{Bytes: int64(len(key) + len(value)), Keys: 1}
 	}
-	if d.grows() {
+	if d.Grows() {
 		if err := b.book(ctx, bucket, a, d); err != nil {
 			return err
 		}
@@ -164,9 +161,9 @@ func (b Bucket) put(ctx context.Context, bucket engine.Bucket, a *account, key s
 	defer cancel()
 	_, err = bucket.Update(writing, b.prefix+key, value, was.Revision)
 	switch {
-	case errors.Is(err, engine.ErrConflict) && d.grows():
-		return errors.Join(err, b.book(ctx, bucket, a, d.negative()))
-	case err != nil || d.grows():
+	case errors.Is(err, engine.ErrConflict) && d.Grows():
+		return errors.Join(err, b.book(ctx, bucket, a, negative(d)))
+	case err != nil || d.Grows():
 		return err
 	}
 	b.giveBack(ctx, bucket, a, d)
@@ -182,13 +179,13 @@ func (b Bucket) remove(ctx context.Context, bucket engine.Bucket, a *account, ke
 	if err := bucket.DeleteAt(ctx, b.prefix+key, was.Revision); err != nil {
 		return err
 	}
-	b.giveBack(ctx, bucket, a, usage{Bytes: -int64(len(key) + len(was.Data)), Keys: -1})
+	b.giveBack(ctx, bucket, a, entry.Usage{Bytes: -int64(len(key) + len(was.Data)), Keys: -1})
 	return nil
 }
 
 // giveBack books room that is free again. Where that fails, what was asked for is done all the same: the record is too high
 // until a refusal has everything counted, and the engine's failure is met by the next call.
-func (b Bucket) giveBack(ctx context.Context, bucket engine.Bucket, a *account, d usage) {
+func (b Bucket) giveBack(ctx context.Context, bucket engine.Bucket, a *account, d entry.Usage) {
 	_ = b.book(ctx, bucket, a, d)
 }
 
@@ -215,26 +212,4 @@ func (b Bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		keys[i] = strings.TrimPrefix(keys[i], b.prefix)
 	}
 	return keys, nil
-}
-
-func checkKey(key string) error {
-	switch {
-	case key == "":
-		return fmt.Errorf("%w: it is empty", ErrKey)
-	case len(key) > MaxKey:
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrKey, len(key), MaxKey)
-	case !utf8.ValidString(key):
-		return fmt.Errorf("%w: %.80q is not UTF-8", ErrKey, key)
-	}
-	return nil
-}
-
-func checkValue(value json.RawMessage) error {
-	if len(value) > MaxValue {
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrValue, len(value), MaxValue)
-	}
-	if err := rawjson.Check(value); err != nil {
-		return fmt.Errorf("%w: %w", ErrValue, err)
-	}
-	return nil
 }

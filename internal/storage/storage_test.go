@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/entry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,9 +63,9 @@ func TestBucketKeepsWhatItIsGiven(t *testing.T) {
 		"newline and quote":     "a\n\"b\"",
 		"escape lookalike":      "%2e",
 		"space at the end":      "a ",
-		"longest":               strings.Repeat("x", MaxKey),
-		"longest and all odd":   strings.Repeat("\x01", MaxKey),
-		"long, differs at last": strings.Repeat("x", MaxKey-1) + "y",
+		"longest":               strings.Repeat("x", entry.MaxKey),
+		"longest and all odd":   strings.Repeat("\x01", entry.MaxKey),
+		"long, differs at last": strings.Repeat("x", entry.MaxKey-1) + "y",
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := json.RawMessage(`{"key": ` + fmt.Sprintf("%q", name) + "}\n")
@@ -151,12 +152,12 @@ func TestRefusals(t *testing.T) {
 		want             error
 	}{
 		{"an empty key", "", "1", ErrKey},
-		{"a key too long", strings.Repeat("x", MaxKey+1), "1", ErrKey},
+		{"a key too long", strings.Repeat("x", entry.MaxKey+1), "1", ErrKey},
 		{"a key that is not UTF-8", "\xff", "1", ErrKey},
 		{"a value that is not JSON", "a", "{", ErrValue},
 		{"no value", "a", "", ErrValue},
 		{"two values", "a", "1 2", ErrValue},
-		{"a value too large", "a", `"` + strings.Repeat("x", MaxValue) + `"`, ErrValue},
+		{"a value too large", "a", `"` + strings.Repeat("x", entry.MaxValue) + `"`, ErrValue},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			if err := b.Put(t.Context(), c.key, json.RawMessage(c.value)); !errors.Is(err, c.want) {
@@ -173,7 +174,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	largest := `"` + strings.Repeat("x", MaxValue-2) + `"`
+	largest := `"` + strings.Repeat("x", entry.MaxValue-2) + `"`
 	put(t, b, "largest", largest)
 	if v, _, err := b.Get(t.Context(), "largest"); err != nil || string(v) != largest {
 		t.Errorf("the largest value: %d bytes, %v", len(v), err)
