@@ -58,6 +58,7 @@ var leaves = map[string]struct {
 	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
 	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it keeps events, and knows not what they say"},
 	"internal/entry":          {[]string{"rawjson"}, "bounds know not where things are kept"},
+	"filestore":               {[]string{".", "internal/entry", "rawjson"}, "it is for programs that embed Patchbay without an engine"},
 	"internal/storage":        {[]string{"internal/config", "internal/engine", "internal/entry"}, "it knows keys and values, not who has them"},
 }
 
@@ -86,7 +87,9 @@ var bars = []bar{
 		"only the host lists the dialects, by hand"},
 	{anyDir(".", "internal/pluginhost"), anyOf("adapter", "internal/cli", "internal/daemon", "cmd"),
 		"the library is below the daemon and the command"},
-	{not(anyDir("examples")), anyOf("."),
+	{not(anyDir("filestore", "examples")), anyOf("filestore"),
+		"filestore is for programs that embed Patchbay; inside, storage is handed in or is the engine's"},
+	{not(anyDir("examples", "filestore")), anyOf("."),
 		"the root is for programs that embed Patchbay; inside, everything uses what is behind it"},
 	{under("internal/daemon"), anyOf("internal/cli", "cmd"),
 		"the daemon is below the command"},
@@ -173,6 +176,9 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"internal/pluginhost/a.go", `import "` + module + `/internal/dialect/mine"`, ""},
 		{"internal/cli/a.go", `import "` + module + `"`, "internal/cli must not import ."},
 		{"examples/embed/a.go", `import "` + module + `"`, ""},
+		{"filestore/a.go", `import "` + module + `"`, ""},
+		{"filestore/a.go", `import "` + module + `/internal/engine"`, "filestore must not import internal/engine"},
+		{"a.go", `import "` + module + `/filestore"`, ". must not import filestore"},
 		{"a.go", `import "` + module + `/internal/daemon"`, ". must not import internal/daemon"},
 		{"internal/daemon/a.go", `import "` + module + `/internal/cli"`, "internal/daemon must not import internal/cli"},
 		{"internal/model/a.go", `import "` + module + `/internal/plugtest"`, "internal/model must not import internal/plugtest"},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/filestore"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -66,6 +67,26 @@ func ExampleOptions_points() {
 	// Output:
 	// {"message":"FASTER"}
 	// true
+}
+
+func ExampleOptions_storage() {
+	pluginDir, remove := shoutDir()
+	defer remove()
+	dataDir, err := os.MkdirTemp("", "patchbay-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dataDir)
+	ctx := context.Background()
+
+	store := filestore.New(dataDir)
+	host, err := patchbay.Open(ctx, &patchbay.Options{Dirs: []string{pluginDir}, Storage: store.Plugin})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer host.Close()
+	fmt.Println(len(host.Plugins()))
+	// Output: 1
 }
 
 func ExamplePlugin() {

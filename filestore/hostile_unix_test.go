@@ -1,0 +1,30 @@
+//go:build unix
+
+package filestore
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+)
+
+// TestAPipeIsNotWaitedFor: a pipe that nobody writes to must not keep the host waiting.
+func TestAPipeIsNotWaitedFor(t *testing.T) {
+	b, dir := planted(t)
+	path := filepath.Join(dir, keyName("bad"))
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := b.Get(t.Context(), "bad")
+	wantNamed(t, err, path)
+	stillGood(t, b)
+	put(t, b, "bad", "1")
+	wantValue(t, b, "bad", "1")
+}
+
+// TestAgain: files are kept for every user and wherever the directory lies.
+func TestAgain(t *testing.T) {
+	rerun.Tests(t, "TestWhatWasPutIsFound", "TestModes", "TestQuota", "TestLinksAreNotFollowed", "TestKilledWriters")
+}

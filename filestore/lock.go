@@ -1,0 +1,68 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+)
+
+// lockName is the file that a writer holds. It is no key's name.
+const lockName = "lock"
+
+// lockPatience is how long a writer waits for others. Each takes milliseconds; on a slow disk, seconds.
+const lockPatience = 30 * time.Second
+
+// lock waits until no other writer has the directory: no other bucket of this process and no other process. The system
+// gives the lock back when a process dies.
+func (d *dir) lock(ctx context.Context) (*ledger, error) {
+	for deadline := time.Now().Add(lockPatience); ; {
+		l, err := d.tryLock()
+		if l != nil || err != nil {
+			return l, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%s: another process has held this lock for %v; end it, or try again", d.file(lockName), lockPatience)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(time.Millisecond + rand.N(4*time.Millisecond)): // at random, so that two who wait take turns
+		}
+	}
+}
+
+// tryLock takes the lock, unless another has it: then it returns nil.
+func (d *dir) tryLock() (*ledger, error) {
+	f, err := d.open(lockName, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	held, err := lockFile(f)
+	if held {
+		held, err = d.isStill(lockName, f)
+	}
+	if err != nil {
+		return nil, errors.Join(at(d.file(lockName), err), f.Close())
+	}
+	if !held {
+		return nil, f.Close()
+	}
+	return &ledger{dir: d, file: f}, nil
+}
+
+// isStill tells whether f is what bears the name now. A lock file that somebody has removed keeps nobody out, and a link
+// would have us write to another file.
+func (d *dir) isStill(name string, f *os.File) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := d.root.Lstat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, now), err
+}

@@ -1,0 +1,188 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay"
+	"github.com/patchbay-dev/patchbay/internal/entry"
+)
+
+// What a plugin can do wrong. Other errors are the disk's.
+var (
+	ErrKey   = entry.ErrKey   // the key is empty, longer than 512 bytes, or not UTF-8
+	ErrValue = entry.ErrValue // the value is larger than 4 MiB, or not JSON
+	ErrFull  = entry.ErrFull  // the plugin has used up its quota
+)
+
+// A Store is a directory of plugins' directories.
+type Store struct {
+	dir string
+}
+
+// New names the directory. It does no I/O: the first Put makes the directory, and those above it, with mode 0700.
+func New(dir string) *Store { return &Store{dir: dir} }
+
+// Plugin is the storage of one plugin, for [patchbay.Options]. Names are told apart to the letter, also where the file
+// system does not. A program that sets quotas of its own wraps it in a function.
+func (s *Store) Plugin(name string, quota patchbay.StorageQuota) patchbay.Storage {
+	return &bucket{store: s.dir, plugin: name, quota: entry.Quota(quota), turn: make(chan struct{}, 1)}
+}
+
+// A bucket is what one plugin keeps.
+type bucket struct {
+	store  string // the directory of all plugins
+	plugin string
+	quota  entry.Quota
+	turn   chan struct{} // of capacity 1: callers of this bucket queue here rather than poll for the lock
+}
+
+// Get returns the value of a key; false where there is none.
+func (b *bucket) Get(ctx context.Context, key string) (json.RawMessage, bool, error) {
+	if err := cmp.Or(ctx.Err(), entry.CheckKey(key)); err != nil {
+		return nil, false, err
+	}
+	d, err := b.openDir()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, failed(err)
+	}
+	defer d.close()
+	content, err := d.read(keyName(key), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, failed(err)
+	}
+	value, err := decode(content, key)
+	if err != nil {
+		return nil, false, failed(d.damaged(keyName(key), err))
+	}
+	return value, true, nil
+}
+
+// Put stores a value. When it returns nil, the value is on disk. Where the plugin has no room for it, the error is [ErrFull]
+// and the old value stays.
+func (b *bucket) Put(ctx context.Context, key string, value json.RawMessage) error {
+	if err := cmp.Or(ctx.Err(), entry.CheckKey(key), entry.CheckValue(value)); err != nil {
+		return err
+	}
+	return b.change(ctx, change{
+		name:  keyName(key),
+		key:   key,
+		usage: entry.Usage{Bytes: int64(len(key) + len(value)), Keys: 1},
+		do:    func(d *dir) error { return d.replace(keyName(key), encode(key, value)) },
+	})
+}
+
+// Delete removes a key. It is no error that there is none.
+func (b *bucket) Delete(ctx context.Context, key string) error {
+	if err := cmp.Or(ctx.Err(), entry.CheckKey(key)); err != nil {
+		return err
+	}
+	return b.change(ctx, change{name: keyName(key), key: key, do: func(d *dir) error { return d.remove(keyName(key)) }})
+}
+
+// List returns the keys that begin with prefix, in order. Where files are damaged such that their keys are not known, it
+// returns the other keys and an error that names those files.
+func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
+	d, err := b.openDir()
+	keys := []string{} // not nil, which is null in JSON
+	if errors.Is(err, fs.ErrNotExist) {
+		return keys, ctx.Err()
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer d.close()
+	var damage []error
+	err = d.walk(ctx, func(f found) error {
+		switch {
+		case f.key != "" && !strings.HasPrefix(f.key, prefix):
+		case f.damage != nil:
+			damage = append(damage, f.damage)
+		default:
+			keys = append(keys, f.key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, failed(err)
+	}
+	slices.Sort(keys)
+	return keys, failed(errors.Join(damage...))
+}
+
+// A change is what is done to one key.
+type change struct {
+	name, key string
+	usage     entry.Usage // of the key afterwards
+	do        func(*dir) error
+}
+
+func (c change) deletes() bool { return c.usage.Keys == 0 }
+
+// change makes a change while no other writer has the plugin's directory. Where there is no directory, there is nothing to delete.
+func (b *bucket) change(ctx context.Context, c change) error {
+	select {
+	case b.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-b.turn }()
+	d, err := b.openFor(c)
+	if errors.Is(err, fs.ErrNotExist) && c.deletes() {
+		return nil
+	}
+	if err != nil {
+		return failed(err)
+	}
+	defer d.close()
+	l, err := d.lock(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	defer l.close()
+	return failed(b.within(ctx, l, c))
+}
+
+// within makes a change where the quota allows it.
+func (b *bucket) within(ctx context.Context, l *ledger, c change) error {
+	used, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	was, err := l.dir.usageOf(c.name, c.key)
+	if err != nil {
+		return err
+	}
+	more := entry.Usage{Bytes: c.usage.Bytes - was.Bytes, Keys: c.usage.Keys - was.Keys}
+	if !used.Fits(more, b.quota) {
+		return fmt.Errorf("%w, or the quota that the program gives to Store.Plugin", b.quota.Full(b.plugin, used, more))
+	}
+	if err := l.forget(); err != nil {
+		return err
+	}
+	if err := c.do(l.dir); err != nil {
+		return err
+	}
+	l.save(used.Plus(more))
+	return nil
+}
+
+// failed says in whose name an error comes.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("filestore: %w", err)
+}

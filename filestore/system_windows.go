@@ -1,0 +1,40 @@
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+// nonblock is nothing where named pipes are no files of a directory.
+const nonblock = 0
+
+// lockFile locks one byte far behind the end of the file: locks are mandatory on Windows, and the record must stay readable.
+func lockFile(f *os.File) (held bool, err error) {
+	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err = windows.LockFileEx(windows.Handle(f.Fd()), exclusive, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// rename tries again for a while: Windows may refuse to replace a file that another program has open, if only to search it
+// for viruses.
+func rename(root *os.Root, from, to string) error {
+	const tries, pause = 50, 10 * time.Millisecond
+	var err error
+	for range tries {
+		if err = root.Rename(from, to); err == nil || !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+	return err
+}
+
+// syncDir has nothing to do: directories cannot be flushed, and the journal keeps their entries in order.
+func syncDir(*os.Root) error { return nil }

@@ -1,0 +1,96 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// found is a file that walk came to.
+type found struct {
+	name   string
+	key    string
+	damage error // the key is not known, or it is no regular file
+}
+
+// walk visits the files of keys, in no order. Files with other names are not ours and are passed over.
+func (d *dir) walk(ctx context.Context, visit func(found) error) error {
+	entries, err := d.entries()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, ok := d.find(e)
+		if !ok {
+			continue
+		}
+		if err := visit(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dir) entries() ([]fs.DirEntry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, at(d.path, err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	return entries, at(d.path, err)
+}
+
+// find tells what an entry is; false where it is not ours, or gone since it was listed.
+func (d *dir) find(e fs.DirEntry) (found, bool) {
+	f := found{name: e.Name()}
+	var ok bool
+	f.key, ok = keyFromName(f.name)
+	switch {
+	case !ok && !isHashed(f.name):
+		return f, false
+	case !e.Type().IsRegular():
+		f.damage = at(d.file(f.name), regular(e.Type()))
+	case !ok:
+		f.key, f.damage = d.keyInside(f.name)
+	}
+	return f, !errors.Is(f.damage, fs.ErrNotExist)
+}
+
+// keyInside reads the key of a file whose name does not spell it.
+func (d *dir) keyInside(name string) (string, error) {
+	head, err := d.head(name, maxHead)
+	if err != nil {
+		return "", err
+	}
+	key, _, _, err := split(head)
+	if err == nil && keyName(key) != name {
+		err = fmt.Errorf("it holds the key %.80q, which belongs in %s", key, keyName(key))
+	}
+	if err != nil {
+		return "", d.damaged(name, err)
+	}
+	return key, nil
+}
+
+// sweep removes what killed writers left behind. Whoever holds the lock may: nobody else writes now.
+func (d *dir) sweep() error {
+	entries, err := d.entries()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		if err := d.root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return at(d.file(e.Name()), err)
+		}
+	}
+	return nil
+}
