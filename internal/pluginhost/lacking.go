@@ -49,8 +49,13 @@ func (h *Host) lacking(e *entry, err error) error {
 }
 
 var (
-	// notFound is how shells, env and others tell of a program that is not there: "run: line 3: jq: command not found".
-	notFound = regexp.MustCompile(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`)
+	// notFound is how a program that is not there is told of, by shells and env ("run: line 3: jq: command not found"), Python, Node and Go.
+	notFound = []*regexp.Regexp{
+		regexp.MustCompile(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
+		regexp.MustCompile(`No such file or directory: '([A-Za-z0-9._+-]+)'`),
+		regexp.MustCompile(`spawn ([A-Za-z0-9._+-]+) ENOENT`),
+		regexp.MustCompile(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
+	}
 	// pathNamed is an absolute path in a message.
 	pathNamed = regexp.MustCompile(`/[^\s'"‘’:,;()\[\]]+`)
 )
@@ -58,16 +63,25 @@ var (
 // missingPrograms are the programs of the operator's PATH that a message calls missing.
 func missingPrograms(text string, environ []string) []capability.Capability {
 	var found []capability.Capability
-	for _, match := range notFound.FindAllStringSubmatch(text, -1) {
-		for _, dir := range proc.SearchPath(environ) {
-			path := filepath.Join(dir, match[1])
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+	for _, way := range notFound {
+		for _, match := range way.FindAllStringSubmatch(text, -1) {
+			if path := inPath(match[1], environ); path != "" {
 				found = append(found, capability.Capability{Kind: capability.Exec, Binary: match[1], Path: path})
-				break
 			}
 		}
 	}
 	return found
+}
+
+// inPath is where the operator's PATH has a program; empty where it has none of that name.
+func inPath(name string, environ []string) string {
+	for _, dir := range proc.SearchPath(environ) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
 }
 
 // missingFiles are the paths in a message at which there is something on this machine.

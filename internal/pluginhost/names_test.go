@@ -95,6 +95,8 @@ func TestWhatGivesGoesByThePlace(t *testing.T) {
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "secret token notes"},
 		{rule: "the dialect in front of a name it gives itself", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
 			dirs: map[string]string{"evil": "notes"}, ask: "notes", name: "notes", want: "none none evil"},
+		{rule: "a directory is called like another plugin with its dialect in front: neither gets it", config: "[plugins.\"kaged:notes\"]\n" + gifts, secrets: "[plugins.\"kaged:notes\"]\n" + secret,
+			dirs: map[string]string{"notes": "notes", "kaged:notes": "other"}, ask: "other", name: "other", want: "none none kaged:notes"},
 		{rule: "two have the bare name: neither gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,
 			dirs: map[string]string{"notes": "notes"}, scaffold: []string{"notes"}, ask: "kaged:notes", name: "notes", want: "none none notes"},
 		{rule: "one has it, another calls itself so: the first gets it", config: "[plugins.notes]\n" + gifts, secrets: "[plugins.notes]\n" + secret,

@@ -418,13 +418,18 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 // TestDoctorNamesWhatAFailedStartLacked: a plugin that fails because its sandbox does not show it something.
 func TestDoctorNamesWhatAFailedStartLacked(t *testing.T) {
 	plugtest.NeedTool(t, "jq")
+	plugtest.NeedTool(t, "python3")
 	for rule, c := range map[string]struct{ script, want string }{
-		"a program": {"jq -n 1 || exit 1", "exec:jq:/"},
-		"a file":    {"exec 3<$H/secret/note", "read:fs:HOME/secret/note"},
+		"a program":                 {"#!/bin/sh\njq -n 1 || exit 1\n", "exec:jq:/"},
+		"a program from Python":     {"#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(['jq', '-n', '1'])\n", "exec:jq:/"},
+		"a program in Node's words": {"#!/bin/sh\necho 'Error: spawn jq ENOENT' >&2\n", "exec:jq:/"},
+		"a program in Go's words":   {"#!/bin/sh\necho 'exec: \"jq\": executable file not found in $PATH' >&2\n", "exec:jq:/"},
+		"a file":                    {"#!/bin/sh\nexec 3<$H/secret/note\n", "read:fs:HOME/secret/note"},
+		"a file from Python":        {"#!/usr/bin/env python3\nopen('$H/secret/note')\n", "read:fs:HOME/secret/note"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			h := confinable(t)
-			h.write(".local/scaffold/plugins/scaf", "#!/bin/sh\n"+strings.ReplaceAll(c.script, "$H", h.home)+"\n", 0o755)
+			h.write(".local/scaffold/plugins/scaf", strings.ReplaceAll(c.script, "$H", h.home), 0o755)
 			h.config("[plugins.scaf]\ncapabilities = []\n")
 			var fixes []string
 			for _, f := range h.open().Doctor() {

@@ -266,3 +266,45 @@ while True:
 		})
 	}
 }
+
+// TestTheHostsProcessesCannotBeGranted: /proc is the plugin's own, whatever is granted there.
+func TestTheHostsProcessesCannotBeGranted(t *testing.T) {
+	needNamespaces(t)
+	for _, grant := range []string{"read:fs:/proc", "read:fs:/proc/self", "read:fs:/proc/1", "read:fs:/proc/self/environ", "read:fs:/proc/cmdline", "read:fs:/proc/mounts"} {
+		t.Run(grant, func(t *testing.T) {
+			s := sh(Options{Grants: grants(t, grant), AnyProgram: true}, fmt.Sprintf("[ -e /proc/%d ] && echo sees the host; cat /proc/cmdline; read -r name </proc/1/comm; [ \"$name\" = \"$INIT\" ] && echo sees init; echo ran", os.Getpid()))
+			comm, err := os.ReadFile("/proc/1/comm")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Env = []string{testPath, "INIT=" + strings.TrimSpace(string(comm))}
+			expect(t, s, "ran")
+		})
+	}
+	for _, grant := range []string{"write:fs:/proc", "write:fs:/proc/self/oom_score_adj", "write:fs:/proc/sys"} {
+		for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
+			t.Run(name+"/"+grant, func(t *testing.T) {
+				if err := startError(t, sh(Options{Grants: grants(t, grant), System: system}, ":")); !strings.Contains(err.Error(), "a plugin's /proc is its own") {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	t.Run("an agent", func(t *testing.T) {
+		if err := startError(t, sh(Options{ReadAll: true, Grants: grants(t, "write:fs:/proc/sys")}, ":")); !strings.Contains(err.Error(), "a plugin's /proc is its own") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAGrantThatLeadsThroughProc: what a link in /proc leads to depends on who looks, so such a path is not granted.
+func TestAGrantThatLeadsThroughProc(t *testing.T) {
+	needNamespaces(t)
+	for _, grant := range []string{"read:fs:/proc/self/cwd", "read:fs:/proc/self/root", "write:fs:/proc/self/cwd", "read:fs:/proc/self/root/etc/ssl"} {
+		t.Run(grant, func(t *testing.T) {
+			if err := startError(t, sh(Options{Grants: grants(t, grant)}, ":")); !strings.Contains(err.Error(), "leads through /proc") {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -22,22 +22,30 @@ const (
 )
 
 // guard keeps the plugin from Patchbay's own places (docs/security.md, "Patchbay's own places"). A grant that is or lies in one of them is refused. Where
-// a grant contains them, something lies over them.
+// something in sight contains them, something lies over them.
 func (p *planner) guard() error {
-	if !p.opts.ReadAll && !slices.ContainsFunc(p.opts.Grants, isFile) {
-		return nil
+	if slices.ContainsFunc(p.opts.Grants, isFile) {
+		if err := p.guardGrants(readMounts()); err != nil {
+			return err
+		}
 	}
-	mounts := readMounts()
+	for _, place := range p.opts.Guarded {
+		if !place.Hidden && len(p.origins.writable) == 0 {
+			continue // it can be read, and nothing can be changed
+		}
+		if err := p.cover(place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *planner) guardGrants(mounts []mounted) error {
 	for _, g := range p.opts.Grants {
 		if !isFile(g) {
 			continue
 		}
 		if err := cmp.Or(p.guardGrant(g), p.guardAliases(g, mounts)); err != nil {
-			return err
-		}
-	}
-	for _, place := range p.opts.Guarded {
-		if err := p.cover(place); err != nil {
 			return err
 		}
 	}
@@ -69,14 +77,17 @@ func (p *planner) cover(place Place) error {
 	case root == "", !write && !place.Hidden:
 		return nil
 	case p.plan.Simple && (write || !p.opts.ReadAll):
-		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot keep a part of a directory back: grant less", root, place.Path)}
+		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot keep a part of a directory back: grant less, or move that", root, place.Path)}
 	case p.plan.Simple:
 		return nil // an agent may read everything
 	}
 	if err := p.pinLinks(w); err != nil {
 		return err
 	}
-	if place.Make && (place.Hidden || changeable(w.end)) { // elsewhere only the administrator makes it
+	if !exists(w.end) && !changeable(w.end) {
+		return nil // only the administrator makes it
+	}
+	if place.Make {
 		if err := os.MkdirAll(w.end, 0o700); err != nil {
 			return fmt.Errorf("make %s, so that the plugin cannot: %w", w.end, err)
 		}
@@ -133,6 +144,12 @@ func (p *planner) veil(dir string) error {
 	if p.has(jail.Firm, dir) {
 		return nil
 	}
+	isDir := func(place Place) bool { return place.Make && realPath(place.Path) == dir }
+	if slices.ContainsFunc(p.opts.Guarded, isDir) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make %s, so that what comes into it later is not in sight: %w", dir, err)
+		}
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("hide what Patchbay keeps in %s, where it is not there yet: %w", dir, err)
@@ -166,10 +183,16 @@ func (p *planner) has(kind jail.Kind, path string) bool {
 	return slices.ContainsFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == kind && m.Target == path })
 }
 
-// containing is a tree of the outside that contains a place and is in sight, and whether one of those may be changed.
+// containing is a tree of the outside that contains a place and is in sight, and whether one of those may be changed. Some are there without a grant: the
+// system's libraries and data, libraries beside a program, the plugin's own files.
 func (p *planner) containing(w way) (root string, write bool) {
 	if p.opts.ReadAll {
 		root = "/"
+	}
+	for _, m := range p.plan.Mounts {
+		if root == "" && m.Kind == jail.Bind && below(w.end, m.Source) {
+			root = m.Source
+		}
 	}
 	for _, g := range p.opts.Grants {
 		path := realPath(g.Path)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // ownHome is a home with Patchbay's places in it, one of which is not there yet.
@@ -107,5 +109,72 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		}
 		s := sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+dir+"/.config/other"), System: system}, "read line <"+dir+"/.config/other/file; echo $line")
 		expect(t, s, "other")
+	})
+}
+
+// TestOwnPlacesInSightWithoutAGrant: what must not be read is not there either where it lies in something that a plugin has without any grant.
+func TestOwnPlacesInSightWithoutAGrant(t *testing.T) {
+	needNamespaces(t)
+	const system = "/usr/share/zoneinfo" // every system has it, and nothing has to be written there
+	if !exists(system + "/UTC") {
+		t.Skip("there is no " + system + "/UTC to hide")
+	}
+	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {
+		write(t, dir+"/own/kept/secrets.toml", "secret", 0o644)
+		write(t, dir+"/own/data", "data", 0o644)
+		write(t, dir+"/tools/lib/kept/secrets.toml", "secret", 0o644)
+		write(t, dir+"/tools/lib/code", "data", 0o644)
+		write(t, dir+"/tools/bin/other", "", 0o644)
+		copyFile(t, "/proc/self/exe", dir+"/tools/bin/env") // prints every file that it is named, under this name
+		shown := map[string]string{dir + "/own/kept/secrets.toml": "", dir + "/tools/lib/kept/secrets.toml": "", system + "/UTC": "", dir + "/own/data": "data", dir + "/tools/lib/code": "data"}
+		for rule, hidden := range map[string][]string{
+			"directories": {dir + "/own/kept", dir + "/tools/lib/kept", system},
+			"files":       {dir + "/own/kept/secrets.toml", dir + "/tools/lib/kept/secrets.toml", system + "/UTC"},
+		} {
+			o := Options{Own: []string{dir + "/own"}, Environ: []string{"PATH=" + dir + "/tools/bin:/usr/bin:/bin", "HOME=" + dir + "/home"}}
+			for _, path := range hidden {
+				o.Guarded = append(o.Guarded, Place{Path: path, Hidden: true})
+			}
+			t.Run(place+"/"+rule, func(t *testing.T) {
+				for path, want := range shown {
+					r, err := newGroup(t).Run(t.Context(), proc.Spec{Path: dir + "/tools/bin/env", Args: []string{path}, Dir: dir + "/own", Env: o.Environ, Box: New(o)}, proc.Call{})
+					if err != nil || strings.TrimSpace(string(r.Stdout)) != want {
+						t.Errorf("%s: %v, %+v", path, err, r)
+					}
+				}
+			})
+			t.Run(place+"/"+rule+"/by Landlock alone", func(t *testing.T) {
+				o := o
+				o.System = needSimple(t)
+				if err := startError(t, proc.Spec{Path: dir + "/tools/bin/env", Dir: dir + "/own", Env: o.Environ, Box: New(o)}); !strings.Contains(err.Error(), "which is Patchbay's own") {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestReadingAroundPlacesThatAreNotThere: a plugin that may read around Patchbay's places starts where there are none yet, and they are made so that it does not
+// see what comes into them later.
+func TestReadingAroundPlacesThatAreNotThere(t *testing.T) {
+	needNamespaces(t)
+	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {
+		t.Run(place, func(t *testing.T) {
+			write(t, dir+"/notes", "notes", 0o644)
+			own := dir + "/.config/patchbay"
+			o := Options{Guarded: []Place{{Path: own, Make: true}, {Path: own + "/secrets.toml", Hidden: true}, {Path: own + "/data", Make: true, Hidden: true}}, Grants: grants(t, "read:fs:"+dir)}
+			expect(t, sh(o, "read -r line <"+dir+"/notes; echo $line"), "notes")
+			if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("%v, %v", info, err)
+			}
+		})
+	}
+	t.Run("where only the administrator makes them", func(t *testing.T) {
+		const own = "/usr/share/patchbay-test-none"
+		if changeable(own) {
+			t.Skip("this user may make it")
+		}
+		o := Options{Guarded: []Place{{Path: own, Make: true}, {Path: own + "/secrets.toml", Hidden: true}, {Path: own + "/data", Make: true, Hidden: true}}}
+		expect(t, sh(o, "echo ran"), "ran")
 	})
 }

@@ -199,6 +199,9 @@ func (p *planner) grant(g capability.Capability) error {
 	if err := p.origins.leaves(g, w); err != nil {
 		return err
 	}
+	if within(w.end, "/proc") || w.passes("/proc") {
+		return grantProc(g, w)
+	}
 	write := g.Kind == capability.WriteFS
 	for _, root := range p.origins.writable {
 		if within(w.end, root) && (w.end != root || !write) {
@@ -210,6 +213,18 @@ func (p *planner) grant(g capability.Capability) error {
 	}
 	p.mountLinks(g.String(), w)
 	p.add(g.String(), jail.Mount{Kind: jail.Bind, Source: w.end, Target: w.end, Write: write, Exec: p.opts.ReadAll, Lend: true, Missing: true})
+	return nil
+}
+
+// grantProc is grant for a path in /proc. The plugin has a /proc of its own, and reads there what it was granted to read. The host's would show it every process,
+// and a link in there leads elsewhere for each process that follows it.
+func grantProc(g capability.Capability, w way) error {
+	switch {
+	case !within(w.end, "/proc"):
+		return &Refusal{Why: fmt.Sprintf("%s leads through /proc, where it means something else to every process: grant the path itself", g)}
+	case g.Kind == capability.WriteFS:
+		return &Refusal{Why: fmt.Sprintf("%s would change processes of the host: a plugin's /proc is its own; leave it out", g)}
+	}
 	return nil
 }
 
