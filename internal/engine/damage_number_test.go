@@ -81,7 +81,7 @@ func renumberings() []renumbering {
 func TestDamagedNumber(t *testing.T) {
 	filled := t.TempDir()
 	manyBlocks(t, filled)
-	for _, block := range []int{2, 3} { // one in the middle, and the one that is written to
+	for _, block := range []int{1, 2, 3} {
 		at := offsets(readFile(t, blockPath(filled, "patchbay_stream_large", block)))
 		for place, record := range map[string]int{"first": 0, "middle": len(at) / 2, "last": len(at) - 1} {
 			for _, r := range renumberings() {
@@ -104,7 +104,7 @@ func TestDamagedNumber(t *testing.T) {
 func TestQuietDamage(t *testing.T) {
 	filled := t.TempDir()
 	manyBlocks(t, filled)
-	for _, block := range []int{1, 2, 3} {
+	for _, block := range []int{2, 3} { // one in the middle, and the one that is written to
 		at := offsets(readFile(t, blockPath(filled, "patchbay_stream_large", block)))
 		for part, from := range map[string]int{"length": 0, "time": 12, "subject length": 20, "subject": 24, "content": 5000, "hash": -4} {
 			for place, record := range map[string]int{"first": 0, "last": len(at) - 1} {
@@ -211,5 +211,34 @@ func sealAgain(t *testing.T, dir string) {
 	t.Helper()
 	if err := blocks.Seal(dir); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestACutBlockIsTold: where the server meets the damage first, and cuts the block without a word, that is told with counts.
+func TestACutBlockIsTold(t *testing.T) {
+	dir := t.TempDir()
+	manyBlocks(t, dir)
+	report, unread, err := blocks.Open(dir, blocks.Options{Now: time.Now(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil || report != nil || unread.Len() != 3 {
+		t.Fatalf("%+v, %d blocks, %v", report, unread.Len(), err)
+	}
+	path := blockPath(dir, "patchbay_stream_large", 2)
+	at := offsets(readFile(t, path))
+	if err := os.Truncate(path, int64(at[2])); err != nil {
+		t.Fatal(err)
+	}
+	unread.ReadIndexes()
+	var found []Finding
+	for i := range unread.Len() {
+		r, err := unread.Check(i, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r != nil {
+			found = append(found, r.Findings...)
+		}
+	}
+	if len(found) != 1 || found[0].Kind != blocks.Truncated || found[0].Block != 2 || found[0].Whole != 2 || found[0].Lost != len(at)-2 {
+		t.Errorf("found %+v; want 2 whole, %d lost", found, len(at)-2)
 	}
 }

@@ -36,25 +36,40 @@ func (s *scrub) stop() {
 	<-s.done
 }
 
-// run checks one block after another. It ends at the first that is damaged: the next server starts after all blocks were read.
+// run looks at the numbers that the start had no time for, and then checks one block after another. It ends at the first that
+// is damaged: the next server starts after all blocks were read.
 func (s *scrub) run(ctx context.Context) {
+	defer func() { s.unread = nil }() // it has read all indexes, and the server lives long
 	s.unread.ReadIndexes()
-	for i := range s.unread.Len() {
-		if ctx.Err() != nil {
-			return
-		}
-		at := time.Now()
-		report, err := s.check(i, at)
-		if err != nil {
-			s.watch.log.Error("engine: a block could not be checked, or not be kept aside", "err", err)
-		}
-		if report != nil {
-			tellDamage(s.watch.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *report)
-			s.watch.again()
-			return
-		}
-		pause(ctx, scrubRest*time.Since(at))
+	if s.each(ctx, func(i int) bool { return s.unread.Glance(i) || s.whole(i) }) {
+		s.each(ctx, s.whole)
 	}
+}
+
+// each calls f with every block until it returns false or the scrub is stopped, and tells whether it got to the end.
+func (s *scrub) each(ctx context.Context, f func(i int) bool) bool {
+	for i := range s.unread.Len() {
+		begin := time.Now()
+		if ctx.Err() != nil || !f(i) {
+			return false
+		}
+		pause(ctx, scrubRest*time.Since(begin))
+	}
+	return true
+}
+
+// whole checks a block. Damage is told, and has the server replaced.
+func (s *scrub) whole(i int) bool {
+	report, err := s.check(i, time.Now())
+	if err != nil {
+		s.watch.log.Error("engine: a block could not be checked, or not be kept aside", "err", err)
+	}
+	if report == nil {
+		return true
+	}
+	tellDamage(s.watch.log, "engine: a block of the store is damaged; the server is started anew to recover what is whole", *report)
+	s.watch.again()
+	return false
 }
 
 func (s *scrub) check(i int, now time.Time) (*Report, error) {

@@ -19,20 +19,16 @@ const glanceTime = 200 * time.Millisecond
 func (u *Unread) glance() []*unreadStream {
 	u.order()
 	var found []*unreadStream
-	var buffer []byte
 	for i, end := 0, time.Now().Add(glanceTime); i < len(u.blocks) && time.Now().Before(end); i++ {
 		b := &u.blocks[i]
 		if slices.Contains(found, b.unreadStream) {
 			continue
 		}
 		b.readIndex()
-		data, err := b.readInto(buffer)
-		if err != nil {
-			continue // whoever reads it next says so
-		}
-		if buffer = data; b.strange(data) && len(scan(data, newHash(b.name, b.number)).damage) > 0 {
+		if !u.Glance(i) && len(scan(u.buffer, newHash(b.name, b.number)).damage) > 0 {
 			found = append(found, b.unreadStream)
 		}
+		b.seen = true
 	}
 	u.blocks = slices.DeleteFunc(u.blocks, func(b unread) bool { return slices.Contains(found, b.unreadStream) })
 	return found

@@ -14,6 +14,7 @@ import (
 type Unread struct {
 	dir    string
 	blocks []unread
+	buffer []byte // of the last block that was looked at
 }
 
 // An unread is one block, as it was at the start.
@@ -21,7 +22,8 @@ type unread struct {
 	*unreadStream
 	number uint32
 	info   fs.FileInfo
-	rank   int // 0: the last or the first of its stream, which a server reads before all others
+	rank   int  // 0: the last or the first of its stream, which a server reads before all others
+	seen   bool // its numbers were looked at
 }
 
 // An unreadStream is what the blocks of a stream have in common.
@@ -76,6 +78,20 @@ func (u *Unread) order() {
 
 // Len is how many blocks there are.
 func (u *Unread) Len() int { return len(u.blocks) }
+
+// Glance tells whether the numbers of a block were looked at at the start, or are in order now. Where they are not, Check says what is wrong.
+func (u *Unread) Glance(i int) bool {
+	b := &u.blocks[i]
+	if b.seen {
+		return true
+	}
+	data, err := b.readInto(u.buffer)
+	if err != nil {
+		return true // the check says so
+	}
+	u.buffer = data
+	return !b.strange(data)
+}
 
 // ReadIndexes reads what the server knew of the blocks at the last clean stop, for exact counts.
 func (u *Unread) ReadIndexes() {
