@@ -30,6 +30,7 @@ func (u *Unread) glance() []*unreadStream {
 		}
 		b.seen = true
 	}
+	u.buffer = nil // there may be no more to look at
 	u.blocks = slices.DeleteFunc(u.blocks, func(b unread) bool { return slices.Contains(found, b.unreadStream) })
 	return found
 }
