@@ -15,6 +15,9 @@ type RunOptions struct {
 	Once  bool      // a single attempt
 	Began func(Run) // told when an attempt begins; nil: nobody
 	Wait  func(Run) // told when the run waits for its next attempt; nil: nobody
+
+	// Insist has results recorded however long the engine cannot write, as those of a schedule. Else who asked is told at once.
+	Insist bool
 }
 
 // RunNow makes a run with all its attempts, whatever the schedule says. [ErrBusy] is for a schedule whose last run is not over;
@@ -42,6 +45,7 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 		if c == nil { // another run by hand began in the same millisecond, or this one was ended
 			return r.whyNot(ctx, order)
 		}
+		c.insist = o.Insist
 		if over, err := c.runOnce(ctx, o); over || err != nil {
 			return c.run, err
 		}

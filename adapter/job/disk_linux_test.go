@@ -7,69 +7,148 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
+
+// A smallDisk is a runner whose engine is on a small disk, and an agent that fills it.
+type smallDisk struct {
+	t            *testing.T
+	runner       *job.Runner
+	agent        *job.Manifest
+	engine       *engine.Engine
+	clock        *fakeClock
+	filling, ran string
+	full         string        // is there when the agent has filled the disk
+	told         chan struct{} // a result could not be written
+}
+
+// newSmallDisk makes one. The agent notes that it ran, fills the disk, and does what then says.
+func newSmallDisk(t *testing.T, then string) *smallDisk {
+	t.Helper()
+	dir := plugtest.SmallDisk(t, "40m")
+	d := &smallDisk{t: t, filling: filepath.Join(dir, "filling"), ran: filepath.Join(t.TempDir(), "ran"), told: make(chan struct{}, 100),
+		clock: newFakeClock(time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))}
+	d.full = d.ran + "-full"
+	script := "echo ran >>" + d.ran + "; cat /dev/zero >" + d.filling + " 2>/dev/null; touch " + d.full + "; " + then
+	d.agent = &job.Manifest{Agent: job.Agent{Name: "filler", Monitor: true}, Run: job.Program{Command: "/bin/sh", Args: []string{"-c", script}, WorkingDir: dir}, Dir: dir,
+		Schedules: []job.Schedule{{ID: "hourly", Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{MaxRetries: 3}}}}
+	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(dir, "engine")})
+	must(t, err)
+	d.engine = e
+	t.Cleanup(func() { must(t, e.Close()) })
+	procs := proc.NewGroup(nil)
+	t.Cleanup(func() { must(t, procs.Close()) })
+	d.runner = &job.Runner{Host: noPlugins{}, Store: job.NewStore(e), Procs: procs, Environ: os.Environ(), Clock: d.clock, Logger: countWarnings(d.told)}
+	return d
+}
+
+// schedule runs a scheduler until the test ends, and lets the agent's hour come.
+func (d *smallDisk) schedule() {
+	d.t.Helper()
+	s := job.NewScheduler(d.runner, func() []*job.Manifest { return []*job.Manifest{d.agent} })
+	ctx, stop := context.WithCancel(d.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	d.t.Cleanup(func() { stop(); must(d.t, <-ended) })
+	d.await(func(job.State) bool { return true })
+	d.clock.set(d.clock.Now().Add(time.Hour).Truncate(time.Hour))
+}
+
+// await waits for a state of the schedule.
+func (d *smallDisk) await(holds func(job.State) bool) {
+	d.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		states, err := d.runner.Store.States(d.t.Context())
+		must(d.t, err)
+		for _, st := range states {
+			if holds(st) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			d.t.Fatalf("%+v", states)
+		}
+	}
+}
+
+// silence waits until the disk is full, and uses up what room the last page of the file has in which signs of life are written.
+func (d *smallDisk) silence() {
+	d.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for _, err := os.Stat(d.full); err != nil && time.Now().Before(deadline); _, err = os.Stat(d.full) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	beats, err := d.engine.Bucket(d.t.Context(), engine.BucketConfig{Name: "job_beats"})
+	must(d.t, err)
+	for !errors.Is(err, engine.ErrDisk) {
+		if time.Now().After(deadline) {
+			d.t.Fatalf("there is still room for signs of life: %v", err)
+		}
+		_, err = beats.Put(d.t.Context(), "another/schedule", []byte(strings.Repeat("x", 100)))
+	}
+}
+
+// makeRoom waits until a result could not be written, and makes room. The run succeeds then, and was made once.
+func (d *smallDisk) makeRoom() {
+	d.t.Helper()
+	select {
+	case <-d.told:
+	case <-time.After(time.Minute):
+		d.t.Fatal("nobody says that the result cannot be written")
+	}
+	must(d.t, os.Remove(d.filling))
+	d.await(func(st job.State) bool { return st.Active == "" && st.Last == job.Succeeded })
+	if text, err := os.ReadFile(d.ran); err != nil || string(text) != "ran\n" {
+		d.t.Errorf("it ran %q, %v", text, err)
+	}
+}
 
 // TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded when there is room again, as what it was. It is not taken for the attempt of
 // a process that died, and not made twice.
 func TestAFullDiskDelaysTheResult(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_NODEV, "size=40m,mode=0700"); errors.Is(err, syscall.EPERM) {
-		t.Skipf("no right to mount a small disk: %v; as root this test runs", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { must(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	filling, ran := filepath.Join(dir, "filling"), filepath.Join(t.TempDir(), "ran")
-	clock := newFakeClock(time.Date(2026, 3, 2, 0, 30, 0, 0, time.UTC))
-	script := "echo ran >>" + ran + "; cat /dev/zero >" + filling + " 2>/dev/null; exit 0"
-	agent := &job.Manifest{Agent: job.Agent{Name: "filler", Monitor: true}, Run: job.Program{Command: "/bin/sh", Args: []string{"-c", script}, WorkingDir: dir}, Dir: dir,
-		Schedules: []job.Schedule{{ID: "hourly", Type: job.TypeInterval, Interval: time.Hour, Retry: job.Retry{MaxRetries: 3}}}}
-	e, err := engine.Open(t.Context(), engine.Options{Dir: filepath.Join(dir, "engine")})
-	must(t, err)
-	defer func() { must(t, e.Close()) }()
-	procs := proc.NewGroup(nil)
-	defer func() { must(t, procs.Close()) }()
-	told := make(chan struct{}, 100)
-	r := &job.Runner{Host: noPlugins{}, Store: job.NewStore(e), Procs: procs, Environ: os.Environ(), Clock: clock, Logger: countWarnings(told)}
-	s := job.NewScheduler(r, func() []*job.Manifest { return []*job.Manifest{agent} })
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	defer func() { stop(); must(t, <-ended) }()
-	state := func(holds func(job.State) bool) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			states, err := r.Store.States(t.Context())
-			must(t, err)
-			for _, st := range states {
-				if holds(st) {
-					return
-				}
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%+v", states)
-			}
+	d := newSmallDisk(t, "exit 0")
+	d.schedule()
+	d.makeRoom()
+}
+
+// TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for longer than it may be silent, goes on, and its result is
+// recorded when there is room again. Nobody else could have taken it.
+func TestAFullDiskStopsNoProgram(t *testing.T) {
+	d := newSmallDisk(t, "sleep 8; exit 0")
+	d.runner.Store.SetBeat(time.Second) // it may be silent for 2.5 s
+	d.schedule()
+	d.silence()
+	d.makeRoom()
+}
+
+// TestAFullDiskDelaysARunByHand: the same holds for a run by hand that nobody waits for. Who waits is told at once.
+func TestAFullDiskDelaysARunByHand(t *testing.T) {
+	t.Run("insisted on", func(t *testing.T) {
+		d := newSmallDisk(t, "sleep 8; exit 0")
+		d.runner.Store.SetBeat(time.Second)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := d.runner.RunNow(t.Context(), d.agent, &d.agent.Schedules[0], job.RunOptions{Insist: true})
+			ended <- err
+		}()
+		d.silence()
+		d.makeRoom()
+		must(t, <-ended)
+	})
+	t.Run("waited for", func(t *testing.T) {
+		d := newSmallDisk(t, "exit 0")
+		if _, err := d.runner.RunNow(t.Context(), d.agent, &d.agent.Schedules[0], job.RunOptions{}); !errors.Is(err, engine.ErrDisk) {
+			t.Errorf("error %v; want one that says that the disk is full", err)
 		}
-	}
-	state(func(job.State) bool { return true })
-	clock.set(clock.Now().Add(time.Hour).Truncate(time.Hour))
-	select {
-	case <-told: // the result cannot be written
-	case <-time.After(time.Minute):
-		t.Fatal("nobody says that the result cannot be written")
-	}
-	must(t, os.Remove(filling))
-	state(func(st job.State) bool { return st.Active == "" && st.Last == job.Succeeded })
-	if text, err := os.ReadFile(ran); err != nil || string(text) != "ran\n" {
-		t.Errorf("it ran %q, %v", text, err)
-	}
+		must(t, os.Remove(d.filling))
+	})
 }
 
 // countWarnings is a log that passes on that a result could not be written.

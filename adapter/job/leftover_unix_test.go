@@ -126,8 +126,9 @@ func printHeap(dir string) error {
 	if err != nil {
 		return err
 	}
-	least := uint64(1 << 60) // what others do meanwhile can only add to it
-	for range 5 {
+	least := uint64(1 << 60) // what others do meanwhile can only add to it, as does the engine while it checks its blocks
+	for range 30 {
+		time.Sleep(100 * time.Millisecond)
 		runtime.GC()
 		runtime.GC() // what was in pools
 		var m runtime.MemStats

@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
 )
 
 // recordPause is between two tries to write a result down. A disk stays full until somebody makes room.
 const recordPause = time.Second
 
-// record writes down what came of an attempt. Of a scheduled run it tries until that works: a page that stays as it is would count the attempt as cut off, and
-// the next process would make it again. Who asked for a run by hand is told at once.
+// record writes down what came of an attempt. It tries until that works: a page that stays as it is would count the attempt as cut off, and the next
+// process would make it again. Who asked for a run by hand, and waits for it, is told at once, unless the run is to be insisted on.
 func (c *claim) record(ctx context.Context, a Attempt, text string) error {
 	before := c.run
 	for told := false; ; told = true {
 		c.run = before // a try that failed has changed it
 		err := c.settle(context.WithoutCancel(ctx), a, text)
-		if err == nil || errors.Is(err, errLost) || c.run.Manual {
+		if err == nil || errors.Is(err, errLost) || c.run.Manual && !c.insist {
 			return err
 		}
 		if !told {
@@ -28,4 +30,16 @@ func (c *claim) record(ctx context.Context, a Attempt, text string) error {
 		case <-time.After(recordPause):
 		}
 	}
+}
+
+// safe tells whether a sign of life that could not be written is no danger: the disk is full, and the page still names this process. Nobody can take the run over
+// without writing to that disk, and reading works while it is full.
+func (c *claim) safe(ctx context.Context, key string, err error, wait time.Duration) bool {
+	if !errors.Is(err, engine.ErrDisk) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	pg, _, err := c.parts.page(ctx, key)
+	return err == nil && pg.Held.token() == c.held.token()
 }

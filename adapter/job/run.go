@@ -87,6 +87,7 @@ type claim struct {
 	schedule *Schedule
 	run      Run
 	held     *held // as the page has it
+	insist   bool  // its result is recorded however long that takes, although a person asked for it
 }
 
 // errNotOurs is for an order that is not to be carried out: somebody else has it, or had.
@@ -369,7 +370,7 @@ func (c *claim) sign(ctx context.Context, key string) error {
 func (c *claim) key() string { return stateKey(c.run.Agent, c.run.Schedule) }
 
 // keepAlive says every few seconds that the run is alive. Where that cannot be said for too long the run is lost, and the
-// agent is stopped before somebody else starts another.
+// agent is stopped before somebody else starts another. A full disk is no reason: nobody else can write there either.
 func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	every, key := c.runner.Store.beat, c.key() // the run itself changes meanwhile
@@ -387,10 +388,11 @@ func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (
 				return
 			}
 			try, cancelTry := context.WithTimeout(ctx, every/2)
-			if c.sign(try, key) == nil {
+			err := c.sign(try, key)
+			cancelTry()
+			if err == nil || c.safe(ctx, key, err, every/2) {
 				last = time.Now()
 			}
-			cancelTry()
 		}
 	}()
 	return func() { close(done); <-ended }

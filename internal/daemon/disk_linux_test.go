@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
@@ -96,4 +98,24 @@ func testFullDisk(t *testing.T, guest bool) {
 		}
 	}
 	s.works("there is room again")
+}
+
+// TestFullDiskDelaysTheResultOfARun asks for a run that fills the disk. Its result is there as soon as there is room, as what it was.
+func TestFullDiskDelaysTheResultOfARun(t *testing.T) {
+	h := house{t, plugtest.SmallDisk(t, "40m")}
+	filling := filepath.Join(h.home, "filling")
+	h.write(".config/patchbay/agents/greeter/agent.toml", strings.ReplaceAll(greeter, "echo hello; sleep 0.2; echo bye", "cat /dev/zero >"+filling+" 2>/dev/null; exit 0"))
+	s := h.serve("", Limits{})
+	got := s.do("POST", "/v1/jobs/greeter/run", `{"once":true}`)
+	var run job.Run
+	if err := json.Unmarshal([]byte(got.body), &run); err != nil || got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	eventually(t, "the log says that the result cannot be recorded", func() bool { return strings.Contains(s.log.String(), "cannot be recorded") })
+	if err := os.Remove(filling); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the result is recorded", func() bool {
+		return strings.Contains(s.do("GET", "/v1/runs/"+run.ID, "").body, `"succeeded"`)
+	})
 }

@@ -45,7 +45,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	j.manual.Go(func() {
 		defer done()
 		told := false
-		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Began: func(r job.Run) {
+		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Insist: true, Began: func(r job.Run) {
 			if !told { // of the first attempt alone
 				told = true
 				began <- r

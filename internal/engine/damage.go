@@ -18,15 +18,15 @@ type Report = blocks.Report
 type Finding = blocks.Finding
 
 // prepare makes the directory ready for a server: see [blocks.Open]. It has the lock.
-func (n *node) prepare() error {
-	r, err := blocks.Open(n.dir, blocks.Options{Now: time.Now(), Logger: n.log})
+func (n *node) prepare() (*blocks.Unread, error) {
+	r, unread, err := blocks.Open(n.dir, blocks.Options{Now: time.Now(), Logger: n.log})
 	if err != nil {
-		return fmt.Errorf("engine on %s: %w", n.dir, err)
+		return nil, fmt.Errorf("engine on %s: %w", n.dir, err)
 	}
 	if r != nil {
 		tellDamage(n.log, "engine: blocks of the store are damaged; what is whole was recovered", *r)
 	}
-	return nil
+	return unread, nil
 }
 
 // tellDamage logs a report, with its counts.
@@ -45,6 +45,8 @@ type rebuildWatch struct {
 	dir   string
 	log   *slog.Logger
 	again func() // has a new server take the place of this one, without waiting
+
+	keeping sync.Mutex // held while a block is copied aside, so that it is done once
 
 	mu     sync.Mutex      // protects missed
 	missed map[string]bool // streams of which a block was found missing: the server says so at every read
@@ -82,6 +84,8 @@ func (w *rebuildWatch) heard(format string, args []any) {
 }
 
 func (w *rebuildWatch) keep(stream, what string, args []any) ([]*Report, error) {
+	w.keeping.Lock()
+	defer w.keeping.Unlock()
 	if strings.HasPrefix(what, "indexCacheBuf corrupt") && len(args) > 0 {
 		path, ok := args[0].(string)
 		if !ok {

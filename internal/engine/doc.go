@@ -11,7 +11,8 @@
 //	├─ dial ─► node.Dial      whoever answers, now and whenever the connection is lost:
 //	│         ├─ InProcessConn         this process runs the server
 //	│         ├─ localsock.Dial        another one does: its share copies to and from the server (share.go)
-//	│         └─ tryLock ─► rise       nobody does: check the store (blocks.Open), start it, and share it
+//	│         └─ tryLock ─► rise       nobody does: check the store (blocks.Open), start it, share it, and scrub
+//	│                                  what was not checked (scrub.go)
 //	└─ check                  is there a store?
 //
 //	Bucket.Put, Stream.Append, Queue.Put ─► backing.publish ─► link.do ─► attempt, until there is an answer

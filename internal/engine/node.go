@@ -29,6 +29,7 @@ type node struct {
 	lock   *fileLock      // nil unless this process is the owner
 	server *server.Server // nil unless this process is the owner
 	share  *share         // nil unless this process is the owner
+	scrub  *scrub         // likewise
 	err    error          // why the last Dial could not connect
 
 	faults faults
@@ -176,15 +177,18 @@ func (n *node) dial() (net.Conn, error) {
 
 // rise makes this process the owner.
 func (n *node) rise(lock *fileLock) error {
-	if err := n.prepare(); err != nil {
-		return errors.Join(err, lock.release())
-	}
-	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again}
-	srv, err := startServer(n.dir, n.log, n.faults.tell, watch.heard)
+	unread, err := n.prepare()
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
-	n.lock, n.server = lock, srv
+	watch := &rebuildWatch{dir: n.dir, log: n.log, again: n.faults.again}
+	scrub := startScrub(unread, watch)
+	srv, err := startServer(n.dir, n.log, n.faults.tell, watch.heard)
+	if err != nil {
+		scrub.stop()
+		return errors.Join(err, lock.release())
+	}
+	n.lock, n.server, n.scrub = lock, srv, scrub
 	l, err := localsock.Listen(n.socket)
 	if err != nil {
 		return errors.Join(fmt.Errorf("engine's socket: %w", err), n.stop())
@@ -202,6 +206,7 @@ func (n *node) stop() error {
 	if n.share != nil {
 		n.share.close()
 	}
+	n.scrub.stop()
 	clean := n.server.JetStreamEnabled() && !n.faults.isPending()
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
@@ -210,7 +215,7 @@ func (n *node) stop() error {
 	}
 	n.faults.settle()
 	err := n.lock.release()
-	n.share, n.server, n.lock = nil, nil, nil
+	n.share, n.server, n.scrub, n.lock = nil, nil, nil, nil
 	return err
 }
 

@@ -101,7 +101,7 @@ func Repair(ctx context.Context, dir string, log *slog.Logger) (*RepairResult, e
 }
 
 func (r *RepairResult) run(ctx context.Context, log *slog.Logger) (err error) {
-	if r.Found, err = blocks.Open(r.Dir, blocks.Options{Now: time.Now(), Logger: log, All: true}); err != nil {
+	if r.Found, _, err = blocks.Open(r.Dir, blocks.Options{Now: time.Now(), Logger: log, All: true}); err != nil {
 		return err
 	}
 	read, err := blocks.Check(r.Dir, false, log)

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -17,7 +18,10 @@ import (
 // the block is whole, or where this very damage is known.
 //
 // The server waits meanwhile, with the block locked. So the file does not change while it is read.
-func Keep(dir, path string, now time.Time) (*Report, error) {
+func Keep(dir, path string, now time.Time) (*Report, error) { return keep(dir, path, now, nil) }
+
+// keep is Keep with what an index said, which makes the counts exact.
+func keep(dir, path string, now time.Time, x *index) (*Report, error) {
 	p, number, err := blockAt(dir, path)
 	if err != nil {
 		return nil, err
@@ -26,10 +30,14 @@ func Keep(dir, path string, now time.Time) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{place: p, blocks: []block{{number, scan(data, newHash(p.name, number))}}}
+	s := &stream{place: p, index: x, blocks: []block{{number, scan(data, newHash(p.name, number))}}}
+	s.marked = marks(s.blocks)
 	b := &s.blocks[0]
 	if len(b.damage) == 0 {
 		return nil, nil
+	}
+	if known, err := pending(dir, p.name, number); known || err != nil {
+		return nil, err
 	}
 	r, err := newReport(dir, now)
 	if err != nil {
@@ -46,6 +54,14 @@ func Keep(dir, path string, now time.Time) (*Report, error) {
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
 	}
 	return r, nil
+}
+
+// pending tells whether a block was copied aside while the server ran, and waits to be mended by the next start.
+func pending(dir, stream string, number uint32) (bool, error) {
+	open, err := Unsettled(dir)
+	return slices.ContainsFunc(open, func(r Report) bool {
+		return r.Pending && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Stream == stream && f.Block == number })
+	}), err
 }
 
 // Note reports that a running server found a block of a stream missing. There is nothing to be kept.
@@ -82,7 +98,8 @@ func (m *mender) putBack() ([]string, error) {
 		return nil, err
 	}
 	var changed []string
-	for _, r := range open {
+	for i := range open {
+		r := &open[i]
 		if !r.Pending {
 			continue
 		}
@@ -92,7 +109,7 @@ func (m *mender) putBack() ([]string, error) {
 			if at < 0 || f.Kept == "" {
 				continue
 			}
-			if err := all[at].merge(f, filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))); err != nil {
+			if err := m.putBackTo(all[at], r, f); err != nil {
 				return nil, fmt.Errorf("putting back what %s has: %w", f.Kept, err)
 			}
 			changed = append(changed, f.Stream)
@@ -101,9 +118,40 @@ func (m *mender) putBack() ([]string, error) {
 		if err := r.write(); err != nil {
 			return nil, err
 		}
-		m.Logger.Warn("engine: what the server had cut off is back", "findings", texts(r.Findings))
 	}
 	return changed, nil
+}
+
+// putBackTo returns what one block has lost since it was copied. If the server has not cut it, it is mended as every
+// other block is, and needs no second copy.
+func (m *mender) putBackTo(p place, r *Report, f *Finding) error {
+	kept := filepath.Join(r.Dir, f.Stream, filepath.Base(f.Kept))
+	same, err := begins(p.block(f.Block), kept)
+	if err != nil {
+		return err
+	}
+	if same {
+		m.kept[blockID{f.Stream, f.Block}] = r
+		return nil
+	}
+	if err := p.merge(f, kept); err != nil {
+		return err
+	}
+	m.Logger.Warn("engine: what the server had cut off is back", "finding", f.String())
+	return nil
+}
+
+// begins tells whether a block begins with all the bytes of its copy: more may have been appended since.
+func begins(path, kept string) (bool, error) {
+	old, err := readBlock(kept)
+	if err != nil {
+		return false, err
+	}
+	now, err := readBlock(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return bytes.HasPrefix(now, old), err
 }
 
 // merge adds the whole records of a kept block to the block as it is now.
@@ -204,14 +252,6 @@ func boolInt(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-func texts(findings []Finding) []string {
-	out := make([]string, len(findings))
-	for i, f := range findings {
-		out[i] = f.String()
-	}
-	return out
 }
 
 // KeepAll is Keep for every block of a stream, where the server does not say which one it is about to rebuild. A write

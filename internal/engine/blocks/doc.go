@@ -2,16 +2,18 @@
 // reading it up to the first record that is not whole, and cuts off everything behind that record. This package looks
 // first: it copies such a block aside, and puts one in its place that has every record that is whole.
 //
-// What it is not: it never talks to a server, and must not run while one is at work on the same directory; only Keep and
-// Reports may. It knows the format of one version of nats-server, [ServerVersion], and a test holds it to that.
+// What it is not: it never talks to a server, and must not run while one is at work on the same directory; only Keep,
+// Unread and Reports may. It knows the format of one version of nats-server, [ServerVersion], and a test holds it to that.
 //
 //	Open                    before the server starts
-//	├─ readSeal             sizes and times at the last clean stop; streams that are as they were are not read
+//	├─ readSeal             sizes and times at the last clean stop; streams that are as they were are not checked
+//	├─ Unread.glance        of those, lengths and sequence numbers, for a bounded time
 //	├─ stream.read          the other streams, block by block
 //	│  └─ scan              record by record; after damage it looks for the next whole record
 //	├─ stream.findings      what is damaged, truncated, emptied or missing, with counts
 //	└─ mender.mend          copy aside, write anew, report
 //	Keep                    while the server runs: it is about to cut a block
+//	Unread.Check            while the server runs: a block that Open has not checked
 //	Seal                    after the server has stopped
 //	Check, Settle           for the commands `patchbay engine check` and `repair`
 //

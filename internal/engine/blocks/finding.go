@@ -136,7 +136,7 @@ func (s *stream) live(n uint32, r record) bool {
 	if r.kind != message || s.marked[r.sequence] {
 		return false
 	}
-	if s.index == nil {
+	if b := s.find(n); s.index == nil || b != nil && b.doubted(r) {
 		return true
 	}
 	x, ok := s.index.blocks[n]
@@ -195,6 +195,9 @@ func (c *count) lost(n uint32) int {
 	}
 	for _, d := range b.damage {
 		c.gap(lost, n, d.From)
+	}
+	for _, m := range b.strange {
+		m.count(lost)
 	}
 	return len(lost)
 }

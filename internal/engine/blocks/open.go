@@ -18,23 +18,24 @@ type Options struct {
 }
 
 // Open makes a data directory ready for the server: what the server would cut off is copied aside, and blocks that are
-// not whole are replaced by blocks with all of their whole records. It returns what it found, or nil, and removes the seal.
+// not whole are replaced by blocks with all of their whole records. It returns what it found, or nil, and what it has not read,
+// and removes the seal.
 //
 // It must have the lock of the directory. An error means that something could not be kept aside, or not be read: the server
 // must not start.
-func Open(dir string, o Options) (*Report, error) {
+func Open(dir string, o Options) (*Report, *Unread, error) {
 	if err := interrupted(dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	m := mender{Options: o, dir: dir}
+	m := mender{Options: o, dir: dir, unread: &Unread{dir: dir}, kept: make(map[blockID]*Report)}
 	back, err := m.putBack()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := m.mendAll(readSeal(dir), back); err != nil {
-		return nil, errors.Join(err, m.giveUp())
+		return nil, nil, errors.Join(err, m.giveUp())
 	}
-	return m.report, Unseal(dir)
+	return m.report, m.unread, Unseal(dir)
 }
 
 // giveUp removes the copies of a report after which nothing was changed: the next start makes them again.
@@ -114,8 +115,16 @@ func (c *Checked) add(s *stream) {
 type mender struct {
 	Options
 	dir     string
-	report  *Report // nil: nothing was found yet
-	changed bool    // a file of the store may have been changed
+	unread  *Unread
+	kept    map[blockID]*Report // blocks that were copied aside while a server ran, and are still as they were
+	report  *Report             // nil: nothing was found yet
+	changed bool                // a file of the store may have been changed
+}
+
+// A blockID names a block of a data directory.
+type blockID struct {
+	stream string
+	number uint32
 }
 
 // mendAll looks at the streams whose files are not as they were at the last clean stop, and at those that were just written.
@@ -131,21 +140,36 @@ func (m *mender) mendAll(kept *seal, written []string) error {
 			return err
 		}
 		if !m.All && before.same(now) && !slices.Contains(written, p.name) {
+			if err := m.unread.add(p, before); err != nil {
+				return err
+			}
 			continue
 		}
-		s, err := p.read(before)
-		if errors.Is(err, errForeign) {
-			m.Logger.Warn("engine: a stream cannot be checked", "err", err)
-			continue
+		if err := m.readAndMend(p, before); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("checking stream %s: %w", p.name, err)
-		}
-		if err := m.mend(s); err != nil {
-			return fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
+	}
+	for _, s := range m.unread.glance() {
+		if err := m.readAndMend(s.place, s.seal); err != nil {
+			return err
 		}
 	}
 	return m.goneStreams(kept)
+}
+
+func (m *mender) readAndMend(p place, before *sealedStream) error {
+	s, err := p.read(before)
+	if errors.Is(err, errForeign) {
+		m.Logger.Warn("engine: a stream cannot be checked", "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("checking stream %s: %w", p.name, err)
+	}
+	if err := m.mend(s); err != nil {
+		return fmt.Errorf("stream %s is damaged, and cannot be kept aside and mended: %w", p.name, err)
+	}
+	return nil
 }
 
 // goneStreams tells of streams whose directories have vanished since the last clean stop.
@@ -176,20 +200,10 @@ func (m *mender) mend(s *stream) error {
 	if len(found) == 0 {
 		return nil
 	}
-	if err := m.begin(); err != nil {
-		return err
-	}
 	for i := range found {
-		if err := m.keep(s, &found[i]); err != nil {
+		if err := m.note(s, &found[i]); err != nil { // before the first byte changes
 			return err
 		}
-	}
-	if err := m.keepIndex(s); err != nil {
-		return err
-	}
-	m.report.Findings = append(m.report.Findings, found...)
-	if err := m.report.write(); err != nil { // before the first byte changes
-		return err
 	}
 	m.changed = true
 	for _, f := range found {
@@ -206,18 +220,29 @@ func (m *mender) mend(s *stream) error {
 	return s.holdLast()
 }
 
+// note keeps a block and the index aside, and reports them. A block that was copied while the server ran has a report, which
+// gets the counts of now.
+func (m *mender) note(s *stream, f *Finding) error {
+	if r := m.kept[blockID{s.name, f.Block}]; r != nil {
+		return r.complete(f)
+	}
+	if err := m.begin(); err != nil {
+		return err
+	}
+	if err := m.keep(s, f); err != nil {
+		return err
+	}
+	m.report.Findings = append(m.report.Findings, *f)
+	return m.report.write()
+}
+
 func (m *mender) keep(s *stream, f *Finding) (err error) {
 	if b := s.find(f.Block); b != nil && b.size > 0 {
 		f.Kept, err = m.report.keep(s.name, s.block(f.Block))
 	}
-	return err
-}
-
-func (m *mender) keepIndex(s *stream) error {
-	if s.index == nil {
-		return nil
+	if err == nil && s.index != nil {
+		_, err = m.report.keep(s.name, s.place.index())
 	}
-	_, err := m.report.keep(s.name, s.place.index())
 	return err
 }
 

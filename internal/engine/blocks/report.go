@@ -41,6 +41,18 @@ func (r Report) Totals() (whole, lost, back int) {
 	return whole, lost, back
 }
 
+// complete gives the report of a block that was copied while the server ran the counts of the next start, which are those of the
+// whole stream.
+func (r *Report) complete(f *Finding) error {
+	for i := range r.Findings {
+		if old := &r.Findings[i]; old.Stream == f.Stream && old.Block == f.Block {
+			f.Kept = old.Kept
+			*old = *f
+		}
+	}
+	return r.write()
+}
+
 // newReport makes the directory of a report.
 func newReport(dir string, now time.Time) (*Report, error) {
 	at := now.UTC()

@@ -26,6 +26,7 @@ type scanned struct {
 	size    int
 	records []record
 	damage  []Span
+	strange []misnumbered // some of the damage
 	// torn is set where the last span begins as a record and the file ends before that record does: the end of a
 	// write that was cut short. Where nothing says otherwise, it was never acknowledged.
 	torn bool
@@ -47,6 +48,7 @@ func scan(data []byte, h hash.Hash64) scanned {
 		s.torn = next == len(data) && short(data[at:])
 		at = next
 	}
+	s.misnumbers(data)
 	return s
 }
 

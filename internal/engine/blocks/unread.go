@@ -1,0 +1,152 @@
+package blocks
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// Unread are the blocks whose records [Open] has not checked, because their streams are as they were at the last clean stop. They
+// can be checked while the server runs. Those that it will need first come first.
+type Unread struct {
+	dir    string
+	blocks []unread
+	buffer []byte // of the last block that was looked at
+}
+
+// An unread is one block, as it was at the start.
+type unread struct {
+	*unreadStream
+	number uint32
+	info   fs.FileInfo
+	rank   int  // 0: the last or the first of its stream, which a server reads before all others
+	seen   bool // its numbers were looked at
+}
+
+// An unreadStream is what the blocks of a stream have in common.
+type unreadStream struct {
+	place
+	seal    *sealedStream
+	index   *index // as at the last clean stop; nil: none that is whole
+	indexed bool   // it was looked for
+}
+
+// readIndex reads what the server knew at the last clean stop. It is to be called before the server has run for long.
+func (s *unreadStream) readIndex() {
+	if s.indexed {
+		return
+	}
+	s.indexed = true
+	if data, err := os.ReadFile(s.place.index()); err == nil {
+		s.index, _ = parseIndex(data, s.name) // without one the counts are lower bounds
+	}
+}
+
+// add takes down the blocks of a stream.
+func (u *Unread) add(p place, seal *sealedStream) error {
+	if errors.Is(p.readable(), errForeign) {
+		return nil
+	}
+	numbers, err := p.numbers()
+	if err != nil {
+		return err
+	}
+	s := &unreadStream{place: p, seal: seal}
+	for i, n := range numbers {
+		info, err := os.Stat(p.block(n))
+		if err != nil {
+			return err
+		}
+		b := unread{unreadStream: s, number: n, info: info, rank: 1}
+		if i == 0 || i == len(numbers)-1 {
+			b.rank = 0
+		}
+		u.blocks = append(u.blocks, b)
+	}
+	return nil
+}
+
+// order puts the blocks into the order in which they are checked: behind the first and the last ones of all streams, the newest.
+func (u *Unread) order() {
+	slices.SortStableFunc(u.blocks, func(a, b unread) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), b.info.ModTime().Compare(a.info.ModTime()))
+	})
+}
+
+// Len is how many blocks there are.
+func (u *Unread) Len() int { return len(u.blocks) }
+
+// Glance tells whether the numbers of a block were looked at at the start, or are in order now. Where they are not, Check says what is wrong.
+func (u *Unread) Glance(i int) bool {
+	b := &u.blocks[i]
+	if b.seen {
+		return true
+	}
+	data, err := b.readInto(u.buffer)
+	if err != nil {
+		return true // the check says so
+	}
+	u.buffer = data
+	return !b.strange(data)
+}
+
+// ReadIndexes reads what the server knew of the blocks at the last clean stop, for exact counts.
+func (u *Unread) ReadIndexes() {
+	for _, b := range u.blocks {
+		b.readIndex()
+	}
+}
+
+// Check reads a block while a server may be at work on it. A block that is not whole is copied aside, as with [Keep]. nil:
+// nothing is wrong with it, or it is known.
+func (u *Unread) Check(i int, now time.Time) (*Report, error) {
+	r, err := u.blocks[i].check(u.dir, now)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // its messages were deleted; else the server says so when it needs it
+	}
+	return r, err
+}
+
+func (b *unread) check(dir string, now time.Time) (*Report, error) {
+	info, err := os.Stat(b.block(b.number))
+	if err != nil {
+		return nil, err
+	}
+	if os.SameFile(info, b.info) && info.Size() < b.info.Size() {
+		return b.cut(dir, now)
+	}
+	data, err := readBlock(b.block(b.number))
+	if err != nil {
+		return nil, err
+	}
+	s := scan(data, newHash(b.name, b.number))
+	if len(s.damage) == 0 || s.torn && s.damage[0].From >= b.info.Size() {
+		return nil, nil // at the end, behind what was there at the start, a write may be under way
+	}
+	return keep(dir, b.block(b.number), now, b.index)
+}
+
+// cut reports a block that the server has cut off in place, without a word and before it could be copied. When a server
+// makes a block smaller for a good reason, it writes another file.
+func (b *unread) cut(dir string, now time.Time) (*Report, error) {
+	if known, err := pending(dir, b.name, b.number); known || err != nil {
+		return nil, err
+	}
+	data, err := readBlock(b.block(b.number))
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{place: b.place, index: b.index, exact: true, blocks: []block{{b.number, scan(data, newHash(b.name, b.number))}}}
+	s.marked = marks(s.blocks)
+	c := newCount(s)
+	f := Finding{Stream: b.name, Block: b.number, Kind: Truncated, Whole: c.whole(&s.blocks[0]), Lost: max(c.lost(b.number), 1)}
+	r, err := newReport(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	r.Findings, r.Running = []Finding{f}, true
+	return r, r.write()
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+)
+
+// inBlocks is how many messages of a megabyte are written: they fill two blocks of 8 MB and begin a third.
+const inBlocks = 20
+
+// manyBlocks is a stream of several blocks, whose engine has stopped.
+func manyBlocks(t *testing.T, dir string) {
+	t.Helper()
+	e := open(t, Options{Dir: dir})
+	s := openStream(t, e, "large")
+	for i := range inBlocks {
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: largeData(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeEngine(t, e)
+}
+
+func largeData(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%04d", i), 1<<18) }
+
+// quietly changes bytes of a file, as a disk may: size and time stay as they were.
+func quietly(t *testing.T, path string, change func(data []byte)) []byte {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, path)
+	change(data)
+	writeFile(t, path, data)
+	if err := os.Chtimes(path, time.Time{}, info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// offsets are where the records of a block begin.
+func offsets(data []byte) []int {
+	var out []int
+	for at := 0; at < len(data); at += int(binary.LittleEndian.Uint32(data[at:]) &^ (1 << 31)) {
+		out = append(out, at)
+	}
+	return out
+}
+
+// A renumbering is what happens to the sequence number of a record.
+type renumbering struct {
+	name string
+	to   func(sequence uint64) uint64
+}
+
+func renumberings() []renumbering {
+	return []renumbering{
+		{"too low", func(s uint64) uint64 { return s - 1 }},
+		{"zero", func(uint64) uint64 { return 0 }},
+		{"too high", func(s uint64) uint64 { return s + 2 }},
+		{"beyond the block", func(s uint64) uint64 { return s + 1000 }},
+		{"wildly high", func(s uint64) uint64 { return s | 1<<60 }},
+		{"deleted", func(s uint64) uint64 { return s | 1<<63 }},
+		{"deleted and wildly high", func(s uint64) uint64 { return s | 1<<63 | 1<<61 }},
+		{"a mark", func(s uint64) uint64 { return s | 1<<62 }},
+	}
+}
+
+// TestDamagedNumber changes the sequence number of a record, and leaves size and time of the file as they were at the clean stop:
+// the start does not read the block. All other messages can be read, what was found is told with counts, and kept.
+func TestDamagedNumber(t *testing.T) {
+	filled := t.TempDir()
+	manyBlocks(t, filled)
+	for _, block := range []int{1, 2, 3} {
+		at := offsets(readFile(t, blockPath(filled, "patchbay_stream_large", block)))
+		for place, record := range map[string]int{"first": 0, "middle": len(at) / 2, "last": len(at) - 1} {
+			for _, r := range renumberings() {
+				if block != 2 && (place != "middle" || r.name == "zero" || r.name == "deleted") {
+					continue // what one block shows need not be shown of three
+				}
+				t.Run(fmt.Sprintf("block %d, %s record, %s", block, place, r.name), func(t *testing.T) {
+					testQuietDamage(t, filled, block, func(data []byte) int {
+						number := binary.LittleEndian.Uint64(data[at[record]+4:])
+						binary.LittleEndian.PutUint64(data[at[record]+4:], r.to(number))
+						return int(number)
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestQuietDamage changes bytes of every part of a record in the same way.
+func TestQuietDamage(t *testing.T) {
+	filled := t.TempDir()
+	manyBlocks(t, filled)
+	for _, block := range []int{2, 3} { // one in the middle, and the one that is written to
+		at := offsets(readFile(t, blockPath(filled, "patchbay_stream_large", block)))
+		for part, from := range map[string]int{"length": 0, "time": 12, "subject length": 20, "subject": 24, "content": 5000, "hash": -4} {
+			for place, record := range map[string]int{"first": 0, "last": len(at) - 1} {
+				t.Run(fmt.Sprintf("block %d, %s record, %s", block, place, part), func(t *testing.T) {
+					testQuietDamage(t, filled, block, func(data []byte) int {
+						number := binary.LittleEndian.Uint64(data[at[record]+4:])
+						byteAt := at[record] + from
+						if from < 0 {
+							byteAt = append(at, len(data))[record+1] + from
+						}
+						data[byteAt] ^= 0xff
+						return int(number)
+					})
+				})
+			}
+		}
+	}
+}
+
+func testQuietDamage(t *testing.T, filled string, block int, change func([]byte) int) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filled)); err != nil {
+		t.Fatal(err)
+	}
+	sealAgain(t, dir)
+	path, lost := blockPath(dir, "patchbay_stream_large", block), 0
+	harmed := quietly(t, path, func(data []byte) { lost = change(data) })
+
+	var log lockedBuffer
+	e := open(t, Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	wantAllBut(t, e, lost)
+	reports := awaitDamage(t, e)
+	if len(reports) != 1 || len(reports[0].Findings) != 1 {
+		t.Fatalf("reports: %+v", reports)
+	}
+	f := reports[0].Findings[0]
+	whole := len(offsets(readFile(t, blockPath(filled, "patchbay_stream_large", block)))) - 1
+	if f.Kind != blocks.Damaged && f.Kind != blocks.Truncated || int(f.Block) != block || f.Whole != whole || f.Lost != 1 || reports[0].Pending {
+		t.Errorf("found %s, pending %t; want %d whole, 1 lost", f, reports[0].Pending, whole)
+	}
+	if !slices.Equal(readFile(t, f.Kept), harmed) {
+		t.Error("the block is not kept aside as it was found")
+	}
+	if text := log.String(); !strings.Contains(text, fmt.Sprintf("whole=%d lost=1", whole)) {
+		t.Errorf("the log does not tell the counts: %s", text)
+	}
+	closeEngine(t, e)
+	wantRepaired(t, dir, lost)
+}
+
+// wantAllBut reads everything until it is all there. The server may be replaced meanwhile.
+func wantAllBut(t *testing.T, e *Engine, lost int) {
+	t.Helper()
+	s := openStream(t, e, "large")
+	var got []int
+	eventually(t, "all messages but the harmed one can be read", func() bool {
+		records, err := s.Read(t.Context(), "t", 0, 0)
+		if err != nil {
+			return false
+		}
+		got = got[:0]
+		for _, r := range records {
+			if !bytes.Equal(r.Data, largeData(int(r.Sequence))) {
+				t.Fatalf("record %d has other data", r.Sequence)
+			}
+			got = append(got, int(r.Sequence))
+		}
+		return len(got) == inBlocks-1 && !slices.Contains(got, lost)
+	})
+}
+
+func awaitDamage(t *testing.T, e *Engine) (reports []Report) {
+	t.Helper()
+	eventually(t, "the damage is told and mended", func() bool {
+		var err error
+		if reports, err = e.Damage(); err != nil {
+			t.Fatal(err)
+		}
+		return len(reports) > 0 && !slices.ContainsFunc(reports, func(r Report) bool { return r.Pending || len(r.Findings) == 0 })
+	})
+	return reports
+}
+
+// wantRepaired wants a check to tell what was found until a repair, which finds nothing more.
+func wantRepaired(t *testing.T, dir string, lost int) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	c, err := Check(dir, false, log)
+	if err != nil || c.OK() || len(c.Reports) != 1 || len(c.Read.Findings) != 0 || c.Read.Messages != inBlocks-1 {
+		t.Errorf("check: %+v, %v", c, err)
+	}
+	if r, err := Repair(t.Context(), dir, log); err != nil || r.Found != nil || len(r.Settled) != 1 {
+		t.Errorf("repair: %+v, %v", r, err)
+	}
+	e := open(t, Options{Dir: dir})
+	wantAllBut(t, e, lost)
+	if reports, err := e.Damage(); err != nil || len(reports) != 0 {
+		t.Errorf("after the repair: %+v, %v", reports, err)
+	}
+}
+
+// sealAgain notes the sizes and times of a store that was copied.
+func sealAgain(t *testing.T, dir string) {
+	t.Helper()
+	if err := blocks.Seal(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestACutBlockIsTold: where the server meets the damage first, and cuts the block without a word, that is told with counts.
+func TestACutBlockIsTold(t *testing.T) {
+	dir := t.TempDir()
+	manyBlocks(t, dir)
+	report, unread, err := blocks.Open(dir, blocks.Options{Now: time.Now(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil || report != nil || unread.Len() != 3 {
+		t.Fatalf("%+v, %d blocks, %v", report, unread.Len(), err)
+	}
+	path := blockPath(dir, "patchbay_stream_large", 2)
+	at := offsets(readFile(t, path))
+	if err := os.Truncate(path, int64(at[2])); err != nil {
+		t.Fatal(err)
+	}
+	unread.ReadIndexes()
+	var found []Finding
+	for i := range unread.Len() {
+		r, err := unread.Check(i, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r != nil {
+			found = append(found, r.Findings...)
+		}
+	}
+	if len(found) != 1 || found[0].Kind != blocks.Truncated || found[0].Block != 2 || found[0].Whole != 2 || found[0].Lost != len(at)-2 {
+		t.Errorf("found %+v; want 2 whole, %d lost", found, len(at)-2)
+	}
+}
