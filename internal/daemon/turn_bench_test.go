@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,7 +110,7 @@ func openFor(b *testing.B) *Core {
 	return c
 }
 
-// talked is a session in which n messages were said.
+// talked is a session in which n messages were said, so short that none is compacted.
 func talked(b *testing.B, c *Core, n int) string {
 	b.Helper()
 	s, err := c.Sessions.Create(b.Context(), session.Session{WorkingDir: b.TempDir(), Title: "long"})
@@ -124,7 +123,7 @@ func talked(b *testing.B, c *Core, n int) string {
 	}
 	for i := range n {
 		role := []model.Role{model.User, model.Assistant}[i%2]
-		if err := t.Append(b.Context(), model.Message{Role: role, Content: fmt.Sprint(i, strings.Repeat(" word", 40))}); err != nil {
+		if err := t.Append(b.Context(), model.Message{Role: role, Content: fmt.Sprint("message ", i)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -159,6 +159,15 @@ func (b *backing) goal(ctx context.Context, filter string) (uint64, error) {
 	return m.sequence, err
 }
 
+// wanted is a filter as the server is quickest with it. For one that means all messages it would walk the index of all subjects
+// otherwise.
+func (b *backing) wanted(filter string) string {
+	if filter == b.root+">" {
+		return ">"
+	}
+	return filter
+}
+
 // A batch is one request for many messages. Asked again after it was cut off, it goes on where it was.
 type batch struct {
 	*backing
@@ -181,7 +190,7 @@ func (r *batch) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
-	req := getRequest{Seq: r.after + 1, NextFor: r.filter, Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
+	req := getRequest{Seq: r.after + 1, NextFor: r.wanted(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
 	if err := r.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+r.name, inbox, body(req)); err != nil {
 		return err
 	}

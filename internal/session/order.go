@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
@@ -45,6 +46,8 @@ type order struct {
 
 	mu    sync.Mutex // held while the order is being built; protects built
 	built bool       // all sessions are in the order
+
+	recent atomic.Pointer[window] // nil: none was read
 }
 
 // ready sees to it that sessions of earlier versions are in the order, once. Several processes may do so at once: a session's
@@ -103,16 +106,44 @@ func (o *order) add(ctx context.Context, p place) error {
 	return err
 }
 
-// back reads places, the last ones first: those before a sequence number, 0: all.
+// back are places, the last ones first: those before a sequence number, 0: all.
 func (o *order) back(ctx context.Context, before uint64, limit int) ([]place, error) {
-	records, err := o.stream.ReadBack(ctx, "", before, limit)
+	places, err := o.known(ctx, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("order of the sessions: %w", err)
 	}
+	return places, nil
+}
+
+// known takes places from memory where it can, and reads them where it can not.
+func (o *order) known(ctx context.Context, before uint64, limit int) ([]place, error) {
+	last, err := o.stream.Last(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := o.current(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	if places, ok := w.back(before, limit); ok {
+		return places, nil
+	}
+	records, err := o.stream.ReadBack(ctx, "", before, limit)
+	if err != nil {
+		return nil, err
+	}
+	places, err := readPlaces(records)
+	if err == nil && before == 0 {
+		o.keep(places, last, len(places) < limit)
+	}
+	return places, err
+}
+
+func readPlaces(records []engine.Record) ([]place, error) {
 	places := make([]place, len(records))
 	for i, r := range records {
 		if err := json.Unmarshal(r.Data, &places[i]); err != nil {
-			return nil, fmt.Errorf("order of the sessions: record %d is broken: %w", r.Sequence, err)
+			return nil, fmt.Errorf("record %d is broken: %w", r.Sequence, err)
 		}
 		places[i].id, places[i].sequence = r.Topic, r.Sequence
 	}

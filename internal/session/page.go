@@ -86,10 +86,11 @@ func (p *parts) page(ctx context.Context, at *place, limit int) (Page, error) {
 // behind are the places that come next in the list, at least so many of them, and whether those are all.
 func (o *order) behind(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
 	before := uint64(0)
-	if at != nil {
+	count += slack + 1 // the last ones are not certain; and [orderBuilt] is among them
+	if at != nil {     // and up to slack of them are before it in the list
 		before = at.sequence + slack + 1
+		count += slack
 	}
-	count += 2*slack + 1
 	places, err := o.back(ctx, before, count)
 	if err != nil {
 		return nil, false, err
@@ -127,6 +128,9 @@ func (p *parts) at(ctx context.Context, places []place) ([]standing, error) {
 			return nil, err
 		}
 		found = append(found, standing{by[v.Key], s})
+	}
+	if len(found) < len(places) { // they are looked for again the next time: a place may have been removed
+		p.order.recent.Store(nil)
 	}
 	return found, nil
 }
