@@ -54,7 +54,7 @@ var leaves = map[string]struct {
 	"internal/notify":         {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},
 	"internal/scratch":        {[]string{"internal/lease"}, "a directory knows not what for"},
-	"internal/session":        {[]string{"internal/engine", "internal/lease", "internal/model"}, "a transcript knows not what runs its turns"},
+	"internal/session":        {[]string{"internal/engine", "internal/lease", "internal/model", "rawjson"}, "a transcript knows not what runs its turns"},
 	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
 	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it keeps events, and knows not what they say"},
 	"internal/entry":          {[]string{"rawjson"}, "bounds know not where things are kept"},

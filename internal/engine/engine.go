@@ -93,6 +93,9 @@ type Stream interface {
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
+	// Contents returns the data alone of the records after a sequence number, oldest first, and the sequence number of the last of them; 0: there
+	// are none. It is several times as fast as Read where records are small.
+	Contents(ctx context.Context, topic string, after uint64) (data [][]byte, last uint64, err error)
 	// ReadBack returns the records before a sequence number (0: the last ones), newest first, at most limit.
 	ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]Record, error)
 	// Follow calls f with the records after a sequence number, then with each as it

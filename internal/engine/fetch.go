@@ -102,6 +102,7 @@ type getRequest struct {
 	Batch    int    `json:"batch,omitempty"`
 	MaxBytes int    `json:"max_bytes,omitempty"`
 
+	NoHeaders   bool     `json:"no_hdr,omitempty"`
 	LastForEach []string `json:"multi_last,omitempty"`
 }
 
@@ -182,22 +183,27 @@ type batch struct {
 }
 
 func (r *batch) run(ctx context.Context) error {
+	req := getRequest{Seq: r.after + 1, NextFor: r.wanted(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
+	return r.ask(ctx, req, r.take)
+}
+
+// ask requests up to req.Batch messages, and has take look at each message of the answer until it is done.
+func (b *backing) ask(ctx context.Context, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
 	// The channel can hold the answer whole: the connection never waits for us, and never drops a message.
-	messages := make(chan *nats.Msg, r.most+1)
-	inbox := r.engine.nc.NewInbox()
-	sub, err := r.engine.nc.ChanSubscribe(inbox, messages)
+	messages := make(chan *nats.Msg, req.Batch+1)
+	inbox := b.engine.nc.NewInbox()
+	sub, err := b.engine.nc.ChanSubscribe(inbox, messages)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is gone, and the subscription with it
-	req := getRequest{Seq: r.after + 1, NextFor: r.wanted(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
-	if err := r.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+r.name, inbox, body(req)); err != nil {
+	if err := b.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+b.name, inbox, body(req)); err != nil {
 		return err
 	}
 	for {
 		select {
 		case msg := <-messages:
-			if done, err := r.take(msg); done || err != nil {
+			if done, err := take(msg); done || err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -23,6 +23,12 @@ func (c *counting) Read(ctx context.Context, topic string, after uint64, limit i
 	return records, err
 }
 
+func (c *counting) Contents(ctx context.Context, topic string, after uint64) ([][]byte, uint64, error) {
+	data, last, err := c.Stream.Contents(ctx, topic, after)
+	c.read.Add(int64(len(data)))
+	return data, last, err
+}
+
 func (c *counting) ReadBack(ctx context.Context, topic string, before uint64, limit int) ([]engine.Record, error) {
 	records, err := c.Stream.ReadBack(ctx, topic, before, limit)
 	c.read.Add(int64(len(records)))

@@ -80,6 +80,11 @@ func (p *parts) advance(ctx context.Context, id string, now *state) (*state, err
 	case newest.Sequence < now.last:
 		now = &state{}
 	}
+	if now.last == 0 {
+		if all, err := p.replay(ctx, id, last); all != nil || err != nil {
+			return all, err
+		}
+	}
 	return now, p.play(ctx, id, now, last)
 }
 

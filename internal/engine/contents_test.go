@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestContents: the data of records without what else is known of them, however many answers that takes.
+func TestContents(t *testing.T) {
+	everywhere(t, func(t *testing.T, e *Engine) {
+		s, err := e.Stream(t.Context(), StreamConfig{Name: "contents", Together: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batch []Append
+		for i := range contentsMessages + 300 { // every tenth is of another topic
+			topic := "mine"
+			if i%10 == 0 {
+				topic = "other"
+			}
+			batch = append(batch, Append{Topic: topic, Data: fmt.Append(nil, i), ID: fmt.Sprint("r", i)})
+			if len(batch) == 200 || i == contentsMessages+299 {
+				if err := s.AppendAll(t.Context(), batch); err != nil {
+					t.Fatal(err)
+				}
+				batch = nil
+			}
+		}
+		for _, topic := range []string{"", "mine", "other", "none"} {
+			for _, after := range []uint64{0, 5, 4000, 9999} {
+				records, err := s.Read(t.Context(), topic, after, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []string
+				end := uint64(0)
+				for _, r := range records {
+					want, end = append(want, string(r.Data)), r.Sequence
+				}
+				data, last, err := s.Contents(t.Context(), topic, after)
+				var got []string
+				for _, d := range data {
+					got = append(got, string(d))
+				}
+				if err != nil || last != end || !slices.Equal(got, want) {
+					t.Errorf("topic %q after %d: %d records up to %d, wanted %d up to %d; %v", topic, after, len(got), last, len(want), end, err)
+				}
+			}
+		}
+	})
+}
+
+// TestContentsOfLargeRecords: an answer that the server cuts for its size is gone on with.
+func TestContentsOfLargeRecords(t *testing.T) {
+	s := openStream(t, open(t, Options{Dir: t.TempDir()}), "large")
+	for i := range 5 {
+		data := make([]byte, batchBytes/2-headroom)
+		data[0] = byte(i)
+		if _, err := s.Append(t.Context(), Append{Topic: "t", Data: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, last, err := s.Contents(t.Context(), "t", 0)
+	if err != nil || len(data) != 5 || last != 5 {
+		t.Fatalf("%d records up to %d, %v", len(data), last, err)
+	}
+	for i, d := range data {
+		if d[0] != byte(i) {
+			t.Errorf("record %d is the %dth", i, d[0])
+		}
+	}
+}
