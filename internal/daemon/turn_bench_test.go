@@ -110,10 +110,10 @@ func openFor(b *testing.B) *Core {
 	return c
 }
 
-// talked is a session in which n messages were said, so short that none is compacted.
+// talked is a session in which n messages were said, so short that none is compacted, in the project of the daemon itself.
 func talked(b *testing.B, c *Core, n int) string {
 	b.Helper()
-	s, err := c.Sessions.Create(b.Context(), session.Session{WorkingDir: b.TempDir(), Title: "long"})
+	s, err := c.Sessions.Create(b.Context(), session.Session{Title: "long"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (y *tally) Bucket(ctx context.Context, c engine.BucketConfig) (engine.Bucke
 
 func (y *tally) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream, error) {
 	s, err := y.Store.Stream(ctx, c)
-	return tallyStream{s, func() { y.note(c.Name) }}, err
+	return tallyStream{s, func() { y.note(c.Name) }, func() { y.note(c.Name + "-together") }}, err
 }
 
 type tallyBucket struct {
@@ -81,7 +81,8 @@ func (b tallyBucket) DeleteAt(ctx context.Context, key string, revision uint64) 
 
 type tallyStream struct {
 	engine.Stream
-	note func()
+	note     func()
+	together func()
 }
 
 func (s tallyStream) Append(ctx context.Context, r engine.Append) (uint64, error) {
@@ -90,7 +91,7 @@ func (s tallyStream) Append(ctx context.Context, r engine.Append) (uint64, error
 }
 
 func (s tallyStream) AppendAll(ctx context.Context, records []engine.Append) error {
-	s.note()
+	s.together()
 	return s.Stream.AppendAll(ctx, records)
 }
 

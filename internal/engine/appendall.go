@@ -20,7 +20,7 @@ const (
 )
 
 // AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it answers, and then stores them
-// with one sync. Whatever is wrong with one of them, it answers the last one with an error.
+// with six synced calls, however many they are. Whatever is wrong with one of them, it answers the last one with an error.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)

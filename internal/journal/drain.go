@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 )
@@ -16,14 +17,22 @@ const (
 	mostTogetherBytes = 1 << 20 // of their data; the last one may exceed it
 )
 
+// gatherFor is how long events are gathered before they are written, where the last ones were written together: so many come that
+// it is worth it. Whatever their number, the server makes some 25 calls to the file system for them, six of which are synced. Where
+// few events come, each is written at once.
+const gatherFor = 50 * time.Millisecond
+
 // drain writes what was posted, in its order, until Close.
 func (j *Journal) drain() {
 	defer close(j.queue.drained)
-	told := uint64(0)
+	told, gather := uint64(0), time.Duration(0)
 	for {
-		postings := j.queue.take()
+		postings := j.queue.take(gather)
 		if len(postings) == 0 {
 			return
+		}
+		if gather = 0; len(postings) >= fewestTogether {
+			gather = gatherFor
 		}
 		kept := j.keep(j.entries(postings))
 		j.queue.done(postings)
@@ -54,25 +63,43 @@ func (j *Journal) tellDropped(told uint64) uint64 {
 	return total
 }
 
-// take waits for something to write, and takes what there is, up to a bound. Nothing: the queue is closed and empty.
-func (q *queue) take() []posting {
+// take waits for something to write, and then for more, for so long. It takes what there is, up to a bound. Nothing: the queue is
+// closed and empty.
+func (q *queue) take(gather time.Duration) []posting {
 	p, ok := <-q.waiting
 	if !ok {
 		return nil
 	}
+	var enough <-chan time.Time
+	if gather > 0 {
+		enough = time.After(gather)
+	}
 	postings, size := []posting{p}, len(p.data)
 	for len(postings) < mostTogether && size < mostTogetherBytes {
-		select {
-		case p, ok := <-q.waiting:
-			if !ok {
-				return postings
-			}
-			postings, size = append(postings, p), size+len(p.data)
-		default:
-			return postings
+		if p, ok = q.next(enough); !ok {
+			break
 		}
+		postings, size = append(postings, p), size+len(p.data)
 	}
 	return postings
+}
+
+// next is the next posting; not ok: there is none, or none until enough, where that is not nil.
+func (q *queue) next(enough <-chan time.Time) (p posting, ok bool) {
+	select {
+	case p, ok = <-q.waiting:
+		return p, ok
+	default:
+	}
+	if enough == nil {
+		return posting{}, false
+	}
+	select {
+	case p, ok = <-q.waiting:
+		return p, ok
+	case <-enough:
+		return posting{}, false
+	}
 }
 
 // done makes room for others.

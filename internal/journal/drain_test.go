@@ -133,3 +133,32 @@ func TestBurst(t *testing.T) {
 		}
 	})
 }
+
+// TestGather: where many events come, one waits for others, up to a bound; else it does not.
+func TestGather(t *testing.T) {
+	q := newQueue()
+	defer q.cancel()
+	for range 3 {
+		q.waiting <- posting{kind: "k"}
+	}
+	if got := q.take(0); len(got) != 3 {
+		t.Errorf("%d events were taken at once, wanted 3", len(got))
+	}
+	go func() {
+		for range mostTogether + 2 {
+			q.waiting <- posting{kind: "k"}
+		}
+		close(q.waiting)
+	}()
+	for _, want := range []int{mostTogether, 2, 0} { // none waits for the hour to pass: the batch is full, or the queue closed
+		if got := q.take(time.Hour); len(got) != want {
+			t.Errorf("%d events were gathered, wanted %d", len(got), want)
+		}
+	}
+	late := newQueue()
+	defer late.cancel()
+	late.waiting <- posting{kind: "k"}
+	if got := late.take(time.Millisecond); len(got) != 1 {
+		t.Errorf("%d events were gathered, wanted 1", len(got))
+	}
+}
