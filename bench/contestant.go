@@ -56,6 +56,7 @@ func children() map[string]func() error {
 		"bare":      bareChild,
 		"taker":     takerChild,
 		"wire":      wireChild,
+		"peer":      peerChild,
 		"scaffold":  scaffoldChild,
 		"kaged":     kagedChild,
 		"fault":     faultChild,

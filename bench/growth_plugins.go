@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -57,53 +59,70 @@ func measureKaged(ctx context.Context, e effort) (out []Series, err error) {
 		}
 		defer func() { err = errors.Join(err, closeHost()) }()
 		entrants = append(entrants, entrant{nameKaged(n), kagedTurn(host, n)})
-		pipes, closePipes, err := barePipes(ctx, n)
-		if err != nil {
-			return nil, err
+		for name, one := range map[string]func() Contestant{
+			nameBareEach(n): func() Contestant { return &bare{} },
+			namePeerEach(n): func() Contestant { return &wirePeer{serve: "peer"} },
+		} {
+			all, closeAll, err := openMany(ctx, n, one)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, closeAll()) }()
+			entrants = append(entrants, entrant{name, eachTurn(all)})
 		}
-		defer func() { err = errors.Join(err, closePipes()) }()
-		entrants = append(entrants, entrant{nameBareEach(n), bareTurn(pipes)})
 	}
+	slices.SortStableFunc(entrants, func(a, b entrant) int { return strings.Compare(a.name, b.name) })
 	return roundRobin(ctx, e.of(20), entrants)
 }
 
 // nameBareEach is the series of as many processes without Patchbay: what the scheduler and the caches make of the number alone.
 func nameBareEach(n int) string { return fmt.Sprint("bare pipe, each of ", n) }
 
-func barePipes(ctx context.Context, n int) ([]*bare, func() error, error) {
-	pipes := make([]*bare, n)
+// namePeerEach is that of as many processes which read in one goroutine and answer in another, on both sides, as the kaged dialect does; without
+// the hub.
+func namePeerEach(n int) string { return fmt.Sprint("wire alone, each of ", n) }
+
+// peerChild answers every call with its params, from a goroutine of its own.
+func peerChild() error {
+	peer := wire.NewPeer(os.Stdin, os.Stdout, wire.PeerOptions{
+		OnRequest: func(_ context.Context, _ string, params json.RawMessage) (json.RawMessage, error) { return params, nil },
+	})
+	<-peer.Done()
+	return nil
+}
+
+func openMany(ctx context.Context, n int, one func() Contestant) ([]Contestant, func() error, error) {
+	var all []Contestant
 	closeAll := func() error {
 		var errs []error
-		for _, b := range pipes {
-			if b != nil {
-				errs = append(errs, b.Close())
-			}
+		for _, c := range all {
+			errs = append(errs, c.Close())
 		}
 		return errors.Join(errs...)
 	}
-	for i := range pipes {
-		b := &bare{}
-		if err := b.Open(ctx); err != nil {
+	for range n {
+		c := one()
+		if err := c.Open(ctx); err != nil {
 			return nil, nil, errors.Join(err, closeAll())
 		}
-		pipes[i] = b
+		all = append(all, c)
 	}
-	return pipes, closeAll, nil
+	return all, closeAll, nil
 }
 
-// bareTurn sends a line to each process, one after another.
-func bareTurn(pipes []*bare) turn {
+// eachTurn calls each process, one after another.
+func eachTurn(all []Contestant) turn {
 	payload := payloadOf(smallCall)
 	return func(ctx context.Context) ([]float64, error) {
 		samples := make([]float64, 20)
 		for i := range samples {
 			start := time.Now()
-			for _, b := range pipes {
-				if err := b.Call(ctx, payload); err != nil {
+			for _, c := range all {
+				if err := c.Call(ctx, payload); err != nil {
 					return nil, err
 				}
 			}
-			samples[i] = micros(time.Since(start)) / float64(len(pipes))
+			samples[i] = micros(time.Since(start)) / float64(len(all))
 		}
 		return samples, nil
 	}

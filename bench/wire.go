@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -46,6 +47,7 @@ func (w *wireSerial) Close() error {
 
 // wirePeer is Patchbay's wire where many calls are in flight and a goroutine reads the replies.
 type wirePeer struct {
+	serve string // the child; "": "wire"
 	child *child
 	wire  *wire.Peer
 }
@@ -53,7 +55,7 @@ type wirePeer struct {
 func (w *wirePeer) Name() string { return namePeer }
 
 func (w *wirePeer) Open(ctx context.Context) error {
-	child, err := startChild(ctx, "wire")
+	child, err := startChild(ctx, cmp.Or(w.serve, "wire"))
 	if err != nil {
 		return err
 	}
