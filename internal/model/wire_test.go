@@ -131,6 +131,7 @@ func TestOpenAIServersMayBeSloppy(t *testing.T) {
 		{"comments, ids and retries", ": hello\n\nid: 5\nretry: 10\n" + delta(`{"content":"a"}`), `"a"`},
 		{"lines that end in CR LF", strings.ReplaceAll(delta(`{"content":"a"}`), "\n", "\r\n"), `"a"`},
 		{"no space after the colon", strings.ReplaceAll(delta(`{"content":"a"}`), "data: ", "data:"), `"a"`},
+		{"no error", `data: {"error":null,"choices":[{"delta":{"content":"a"}}]}` + "\n\n", `"a"`},
 		{"an event in two lines", "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n\n", `"a"`},
 	})
 }
@@ -150,6 +151,7 @@ func TestAnthropicServersMayBeSloppy(t *testing.T) {
 		{"a tool that the server runs", typed("content_block_start", `"index":0,"content_block":{"type":"server_tool_use","id":"a","name":"n"}`) +
 			typed("content_block_delta", `"index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}`), `""`},
 		{"events of the future", typed("tomorrow", `"a":1`) + event("tomorrow", ``), `""`},
+		{"events without a name", `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n\n", `"a"`},
 		{"pings of any kind", event("ping", "pong") + event("ping", ``) + "event: ping\n\n", `""`},
 		{"lines that end in CR LF", strings.ReplaceAll(typed("content_block_start", `"index":0,"content_block":{"type":"text","text":"a"}`), "\n", "\r\n"), `"a"`},
 	})
