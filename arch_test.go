@@ -109,6 +109,9 @@ type privilege struct {
 	why   string
 }
 
+// linkerWhy is the reason against packages that look up methods by names which are known only at run time.
+const linkerWhy = "it makes the linker keep every exported method of the program, 6 MB of them: see docs/decisions/0017-what-the-linker-drops.md"
+
 var privileges = []privilege{
 	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
 		"one package starts every child: else groups, guardian and environment are forgotten somewhere"},
@@ -118,6 +121,9 @@ var privileges = []privilege{
 	{"fmt", []string{"Print", "Printf", "Println"},
 		anyDir("cmd", "internal/plugtest", "sdk", "examples"),
 		"that is os.Stdout by another name; the command line writes to its streams"},
+	{"text/template", nil, nowhere, linkerWhy},
+	{"html/template", nil, nowhere, linkerWhy},
+	{"net/rpc", nil, nowhere, linkerWhy},
 }
 
 // initIn are the folders that may have an init function.
@@ -184,6 +190,8 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"internal/model/a.go", `import "` + module + `/internal/plugtest"`, "internal/model must not import internal/plugtest"},
 		{"internal/model/a.go", `import "os/exec"`, "internal/model must not use os/exec"},
 		{"internal/proc/a.go", `import "os/exec"`, ""},
+		{"internal/cli/a.go", `import "text/template"`, "internal/cli must not use text/template"},
+		{"internal/cli/a_test.go", `import "text/template"`, ""},
 		{"a.go", `import "os"; var _ = os.Args`, ". must not use os.Args"},
 		{"a.go", `import system "os"; func f() { system.Exit(1) }`, ". must not use os.Exit"},
 		{"a.go", `import "os"; var _ = os.Getpid`, ""},
@@ -376,6 +384,8 @@ func anyDir(roots ...string) func(string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool { return under(root)(dir) })
 	}
 }
+
+func nowhere(string) bool { return false }
 
 func anyOf(roots ...string) func(from, to string) bool {
 	return func(_, to string) bool { return anyDir(roots...)(to) }
