@@ -22,9 +22,9 @@ FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^fu
 # Where inputs that led somewhere new are kept from one run to the next: as go test does.
 FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 # What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
-# engine, a model provider's SDK or the terminal's libraries, which takes minutes.
+# engine or the terminal's libraries, which takes minutes.
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
-	./internal/journal ./internal/model ./internal/notify ./internal/session ./internal/storage ./internal/tui
+	./internal/journal ./internal/notify ./internal/session ./internal/storage ./internal/tui
 
 # Packages whose tests start their own executable by the hundred, which is many times slower under the race detector. Most of them is
 # left out there, and all of it is run without.
@@ -91,7 +91,7 @@ tools: ## what the tests run; installed by apt-get where that is possible
 		[[ "$${CI:-}" != true ]] || exit 1; \
 	fi
 
-check: fmt vet static benchvet modules ## everything but the tests
+check: fmt vet static lean benchvet modules ## everything but the tests
 
 fmt: ## gofmt
 	@unformatted="$$(find . -name '*.go' -not -path '*/testdata/*' -not -path '*/node_modules/*' -print0 | xargs -0 gofmt -l)" || exit 1; \
@@ -102,6 +102,12 @@ vet: ## go vet
 
 static: ## staticcheck
 	go tool staticcheck ./...
+
+lean: ## the linker drops methods that nobody calls: docs/decisions/0017-what-the-linker-drops.md
+	@dir="$$(mktemp -d)"; trap 'rm -rf "$$dir"' EXIT; \
+	go build -o "$$dir/patchbay" -ldflags=-dumpdep ./cmd/patchbay 2>"$$dir/links" || { tail -n 20 "$$dir/links"; exit 1; }; \
+	[[ -s "$$dir/links" ]] || { echo "the linker said nothing: was it asked?"; exit 1; }; \
+	if grep -o '^[^ ]* <[^>]*ReflectMethod[^>]*>' "$$dir/links" | sort -u | grep .; then echo "these keep every exported method in the program"; exit 1; fi
 
 # Not part of CI, where it takes a quarter of the time: run it before a release.
 platforms: ## it compiles, tests included, for every system it is meant for

@@ -109,6 +109,9 @@ type privilege struct {
 	why   string
 }
 
+// linkerWhy is the reason against packages that look up methods by names which are known only at run time.
+const linkerWhy = "it makes the linker keep every exported method of the program, 6 MB of them: see docs/decisions/0017-what-the-linker-drops.md"
+
 var privileges = []privilege{
 	{"os/exec", nil, anyDir("internal/proc", "internal/plugtest", "examples"),
 		"one package starts every child: else groups, guardian and environment are forgotten somewhere"},
@@ -118,6 +121,9 @@ var privileges = []privilege{
 	{"fmt", []string{"Print", "Printf", "Println"},
 		anyDir("cmd", "internal/plugtest", "sdk", "examples"),
 		"that is os.Stdout by another name; the command line writes to its streams"},
+	{"text/template", nil, nowhere, linkerWhy},
+	{"html/template", nil, nowhere, linkerWhy},
+	{"net/rpc", nil, nowhere, linkerWhy},
 }
 
 // initIn are the folders that may have an init function.
@@ -184,6 +190,8 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"internal/model/a.go", `import "` + module + `/internal/plugtest"`, "internal/model must not import internal/plugtest"},
 		{"internal/model/a.go", `import "os/exec"`, "internal/model must not use os/exec"},
 		{"internal/proc/a.go", `import "os/exec"`, ""},
+		{"internal/cli/a.go", `import "text/template"`, "internal/cli must not use text/template"},
+		{"internal/cli/a_test.go", `import "text/template"`, ""},
 		{"a.go", `import "os"; var _ = os.Args`, ". must not use os.Args"},
 		{"a.go", `import system "os"; func f() { system.Exit(1) }`, ". must not use os.Exit"},
 		{"a.go", `import "os"; var _ = os.Getpid`, ""},
@@ -377,6 +385,8 @@ func anyDir(roots ...string) func(string) bool {
 	}
 }
 
+func nowhere(string) bool { return false }
+
 func anyOf(roots ...string) func(from, to string) bool {
 	return func(_, to string) bool { return anyDir(roots...)(to) }
 }
@@ -394,37 +404,80 @@ func spoke(hub, dir string) string {
 // heavy are packages of others that a program which embeds Patchbay must not get.
 var heavy = map[string]string{
 	"github.com/nats-io/":       "the engine is a server: 20 MB and half of the build; plugin storage is an interface",
-	"github.com/openai/":        "a model is the agent's affair, not the library's",
-	"github.com/anthropics/":    "a model is the agent's affair, not the library's",
 	"charm.land/":               "a terminal is the command's affair, not the library's",
 	"github.com/charmbracelet/": "a terminal is the command's affair, not the library's",
 	"github.com/spf13/":         "a command line is the program's own",
-	"google.golang.org/grpc":    "nothing here speaks gRPC, and it weighs 10 MB",
+}
+
+// banned are modules that not even the command may have, by itself or through others.
+var banned = map[string]string{
+	"github.com/openai/":     "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
+	"github.com/anthropics/": "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
+	"google.golang.org/grpc": "nothing here speaks gRPC, and it weighs 10 MB",
 }
 
 // TestTheLibraryIsLight follows the imports of the root through the module: none of them may lead to what is heavy.
 func TestTheLibraryIsLight(t *testing.T) {
-	for _, fault := range tooHeavy(moduleFiles(t)) {
+	files := moduleFiles(t)
+	for _, fault := range append(tooHeavy(files, ".", heavy), tooHeavy(files, ".", banned)...) {
 		t.Error(fault)
 	}
 }
 
-// TestTheLibraryIsLightCanFail plants an import far down.
-func TestTheLibraryIsLightCanFail(t *testing.T) {
+// TestTheCommandIsLight follows the imports of the command, and looks through go.mod: it names every module that a
+// package of ours or of others needs.
+func TestTheCommandIsLight(t *testing.T) {
+	for _, fault := range tooHeavy(moduleFiles(t), "cmd/patchbay", banned) {
+		t.Error(fault)
+	}
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range bannedModules(string(text)) {
+		t.Error(fault)
+	}
+}
+
+// TestLightnessCanFail plants imports far down, and modules that others need.
+func TestLightnessCanFail(t *testing.T) {
 	files := []source{
 		parseSource(t, "a.go", `package p; import "`+module+`/internal/x"`),
 		parseSource(t, "internal/x/a.go", `package x; import "`+module+`/internal/y"`),
 		parseSource(t, "internal/y/a.go", `package y; import "github.com/nats-io/nats.go"`),
 		parseSource(t, "internal/z/a.go", `package z; import "github.com/openai/openai-go"`),
+		parseSource(t, "cmd/patchbay/a.go", `package main; import "`+module+`/internal/z"`),
 	}
-	got := tooHeavy(files)
+	got := tooHeavy(files, ".", heavy)
 	if len(got) != 1 || !strings.Contains(got[0], ". → internal/x → internal/y → github.com/nats-io/nats.go") {
-		t.Errorf("got %q", got)
+		t.Errorf("the library: got %q", got)
+	}
+	got = tooHeavy(files, "cmd/patchbay", banned)
+	if len(got) != 1 || !strings.Contains(got[0], "cmd/patchbay → internal/z → github.com/openai/openai-go") {
+		t.Errorf("the command: got %q", got)
+	}
+	got = bannedModules("require (\n\tgithub.com/a/b v1.0.0\n\tgoogle.golang.org/grpc v1.64.1 // indirect\n)\nrequire github.com/openai/openai-go/v3 v3.0.0\n")
+	if len(got) != 2 {
+		t.Errorf("the modules: got %q", got)
 	}
 }
 
-// tooHeavy lists the ways from the root to a heavy package, as chains of imports.
-func tooHeavy(files []source) []string {
+// bannedModules lists the lines of a go.mod that require a banned module.
+func bannedModules(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		required := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "require"))
+		for prefix, why := range banned {
+			if strings.HasPrefix(required, prefix) {
+				out = append(out, fmt.Sprintf("go.mod: %s: %s", required, why))
+			}
+		}
+	}
+	return out
+}
+
+// tooHeavy lists the ways from a folder to a package of a list, as chains of imports.
+func tooHeavy(files []source, from string, list map[string]string) []string {
 	imports := make(map[string][]string) // by folder
 	for _, f := range files {
 		if f.test {
@@ -435,11 +488,11 @@ func tooHeavy(files []source) []string {
 		}
 	}
 	var out []string
-	seen := map[string]bool{".": true}
+	seen := map[string]bool{from: true}
 	var walk func(dir, way string)
 	walk = func(dir, way string) {
 		for _, to := range imports[dir] {
-			for prefix, why := range heavy {
+			for prefix, why := range list {
 				if strings.HasPrefix(to, prefix) {
 					out = append(out, fmt.Sprintf("%s → %s: %s", way, to, why))
 				}
@@ -450,6 +503,6 @@ func tooHeavy(files []source) []string {
 			}
 		}
 	}
-	walk(".", ".")
+	walk(from, from)
 	return out
 }

@@ -12,7 +12,7 @@ import (
 
 // grpcPlugin is hashicorp/go-plugin in its newer protocol: gRPC over a Unix socket. The payload travels
 // as bytes, the cheapest thing protobuf can carry. go-plugin itself asks for
-// gRPC 1.61; go.mod has 1.64.1, which the model SDKs beside it want at least. Later ones (1.85 was tried against 1.61) are no
+// gRPC 1.61; go.mod has 1.64.1. Later ones (1.85 was tried against 1.61) are no
 // faster with 300 bytes and slower with 64 KiB.
 type grpcPlugin struct {
 	goPlugin

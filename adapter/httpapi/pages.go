@@ -3,7 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"fmt"
-	"html/template"
+	"html"
 	"net/http"
 	"strings"
 
@@ -26,10 +26,7 @@ func (a *api) addPages(home bool) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.index()
-	if err != nil {
-		return err
-	}
+	page := a.index()
 	a.mux.HandleFunc("GET /openapi.json", fixed("application/openapi+json", text))
 	a.mux.HandleFunc("GET /docs", fixed("text/html; charset=utf-8", page))
 	if home {
@@ -64,27 +61,25 @@ func fixed(contentType string, text []byte) http.HandlerFunc {
 }
 
 // index is the page of routes.
-func (a *api) index() ([]byte, error) {
+func (a *api) index() []byte {
 	var page bytes.Buffer
-	if err := indexPage.Execute(&page, a.routes); err != nil {
-		return nil, fmt.Errorf("make the page of routes: %w", err)
+	page.WriteString(indexHead)
+	for _, r := range a.routes {
+		path := "<code>" + html.EscapeString(r.path) + "</code>"
+		if r.isLink() {
+			path = `<a href="` + html.EscapeString(r.path) + `">` + path + "</a>"
+		}
+		fmt.Fprintf(&page, "<tr><td><code>%s</code><td>%s<td>%s\n", html.EscapeString(r.method), path, html.EscapeString(r.summary))
 	}
-	return page.Bytes(), nil
+	page.WriteString("</table>\n</html>\n")
+	return page.Bytes()
 }
 
-// Method is for the page, as are Path and Summary: a template sees nothing that is not exported.
-func (r route) Method() string { return r.method }
+// isLink is whether a person can follow the route: there is nothing to fill in.
+func (r route) isLink() bool { return r.method == http.MethodGet && !strings.Contains(r.path, "{") }
 
-// Path is for the page.
-func (r route) Path() string { return r.path }
-
-// Summary is for the page.
-func (r route) Summary() string { return r.summary }
-
-// Link is whether a person can follow it: there is nothing to fill in.
-func (r route) Link() bool { return r.method == http.MethodGet && !strings.Contains(r.path, "{") }
-
-var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
+// indexHead is the page before its routes. It is no template: see docs/decisions/0017-what-the-linker-drops.md.
+const indexHead = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -99,7 +94,4 @@ code { font-family: ui-monospace, monospace }
 <h1>Patchbay</h1>
 <p>The daemon is running. Its API, in full: <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1).</p>
 <table>
-{{range .}}<tr><td><code>{{.Method}}</code><td>{{if .Link}}<a href="{{.Path}}"><code>{{.Path}}</code></a>{{else}}<code>{{.Path}}</code>{{end}}<td>{{.Summary}}
-{{end}}</table>
-</html>
-`))
+`

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"text/template"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 
@@ -27,13 +26,15 @@ type unit struct {
 // installed marks a file as ours: what somebody else wrote is not overwritten.
 const installed = "written by patchbay serve, with its install flag"
 
-var unitFile = template.Must(template.New("unit").Parse(`# {{.Mark}}
+// unitFile is the file for systemd.
+func unitFile(command []string) string {
+	return `# ` + installed + `
 [Unit]
 Description=Patchbay, plugins and scheduled agents
 After=network-online.target
 
 [Service]
-ExecStart={{range .Command}}{{.}} {{end}}
+ExecStart=` + strings.Join(command, " ") + `
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=5
@@ -42,24 +43,28 @@ TimeoutStopSec=60
 
 [Install]
 WantedBy=default.target
-`))
+`
+}
 
-var plistFile = template.Must(template.New("plist").Parse(`<?xml version="1.0" encoding="UTF-8"?>
+// plistFile is the file for launchd.
+func plistFile(command []string) string {
+	return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- {{.Mark}} -->
+<!-- ` + installed + ` -->
 <plist version="1.0">
 <dict>
 	<key>Label</key><string>dev.patchbay.patchbay</string>
 	<key>ProgramArguments</key>
-	<array>{{range .Command}}
-		<string>{{.}}</string>{{end}}
+	<array>
+		<string>` + strings.Join(command, "</string>\n\t\t<string>") + `</string>
 	</array>
 	<key>RunAtLoad</key><true/>
 	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 	<key>ExitTimeOut</key><integer>60</integer>
 </dict>
 </plist>
-`))
+`
+}
 
 // install writes the file that keeps the daemon running. It starts nothing.
 func (a *app) install(listen string) error {
@@ -123,10 +128,8 @@ func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error
 	for i := range command {
 		command[i] = quote(command[i])
 	}
-	var text bytes.Buffer
-	err := file.Execute(&text, map[string]any{"Mark": installed, "Command": command})
-	u.text = text.String()
-	return u, err
+	u.text = file(command)
+	return u, nil
 }
 
 // systemdQuote makes a word safe in ExecStart, where % and $ have a meaning and quotes group.

@@ -20,7 +20,7 @@ func TestUnit(t *testing.T) {
 		if err != nil || u.path != "/home/me/.config/systemd/user/patchbay.service" {
 			t.Fatalf("%+v, %v", u, err)
 		}
-		if want := `ExecStart="/opt/my tools/patchbay" serve --listen 127.0.0.1:9000 ` + "\n"; !strings.Contains(u.text, want) {
+		if want := `ExecStart="/opt/my tools/patchbay" serve --listen 127.0.0.1:9000` + "\n"; !strings.Contains(u.text, want) {
 			t.Errorf("no %q in\n%s", want, u.text)
 		}
 	})

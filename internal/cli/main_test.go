@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,6 +63,13 @@ func TestColours(t *testing.T) {
 				t.Errorf("colours in the error: %t, want %t", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheVersionFlag(t *testing.T) {
+	c := newConsole(t)
+	if code := c.run("--version"); code != exitOK || c.out.String() != "patchbay "+pluginhost.Version+"\n" || c.err.String() != "" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, c.out.String(), c.err.String())
 	}
 }
 

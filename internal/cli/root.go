@@ -22,15 +22,21 @@ const (
 // newRootCommand is the whole tree. Everything a command keeps between its flags
 // and its run is in the app, so a tree can be made at any time, and twice.
 func newRootCommand(a *app) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:           "patchbay",
 		Short:         "Plugins of any dialect, in any program",
 		Long:          "Patchbay finds the plugins you already have, whatever protocol they speak, and lets you list, try, test and debug them.",
-		Version:       pluginhost.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
-		RunE:          func(*cobra.Command, []string) error { return a.overview() },
+		RunE: func(*cobra.Command, []string) error {
+			if version {
+				a.printf("patchbay %s\n", pluginhost.Version)
+				return nil
+			}
+			return a.overview()
+		},
 
 		ValidArgsFunction: a.completeForeign,
 	}
@@ -45,7 +51,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newDoctorCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
-	root.SetVersionTemplate("patchbay {{.Version}}\n")
+	// Cobra's own flag would need a template: see docs/decisions/0017-what-the-linker-drops.md.
+	root.Flags().BoolVar(&version, "version", false, "version for patchbay")
 	root.SetIn(a.In)
 	root.SetOut(a.out)
 	root.SetErr(a.Err)

@@ -1,152 +1,215 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
+	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
+// anthropicVersion is the version of the API whose formats are below.
+const anthropicVersion = "2023-06-01"
+
 // anthropicModel speaks Anthropic's Messages.
-type anthropicModel struct {
-	name     string
-	messages anthropic.MessageService
+type anthropicModel struct{ name string }
+
+func newAnthropic(_ endpoint, name string) provider { return &anthropicModel{name: name} }
+
+func (m *anthropicModel) path() string { return "/v1/messages" }
+
+func (m *anthropicModel) sign(h http.Header, key config.Secret) {
+	h.Set("Anthropic-Version", anthropicVersion)
+	if !key.Empty() {
+		h.Set("X-Api-Key", key.Reveal())
+	}
 }
 
-// newAnthropic does not use the SDK's client, which reads keys, profiles and headers
-// from the environment and from files of its own.
-func newAnthropic(at endpoint, name string) provider {
-	opts := []option.RequestOption{
-		option.WithBaseURL(at.base + "/"),
-		option.WithHTTPClient(at.client),
-		option.WithMaxRetries(0), // retry.go does that
-		option.WithHeader("User-Agent", userAgent),
-	}
-	if !at.key.Empty() {
-		opts = append(opts, option.WithAPIKey(at.key.Reveal()))
-	}
-	return &anthropicModel{name: name, messages: anthropic.NewMessageService(opts...)}
-}
-
-// userAgent is how we call ourselves to providers.
-const userAgent = "patchbay"
-
-func (m *anthropicModel) try(ctx context.Context, p *prepared, r *reply, w *watch) error {
-	stream := m.messages.NewStreaming(ctx, m.params(p), option.WithMiddleware(w.middleware))
-	defer stream.Close()
-	for !r.ended && stream.Next() {
-		if err := hearAnthropic(stream.Current(), r); err != nil {
-			return err
+// anthropicEvent is one event of the stream. Its kind is in its data, and should
+// be in its name too.
+type anthropicEvent struct {
+	Type    looseText
+	Index   looseInt
+	Message struct { // message_start
+		Usage struct {
+			Input       looseInt `json:"input_tokens"`
+			CacheWrites looseInt `json:"cache_creation_input_tokens"`
+			CacheReads  looseInt `json:"cache_read_input_tokens"`
 		}
 	}
-	return stream.Err()
+	Block struct { // content_block_start
+		Type, Text, ID, Name looseText
+	} `json:"content_block"`
+	Delta struct { // content_block_delta, message_delta
+		Type, Text  looseText
+		PartialJSON looseText `json:"partial_json"`
+		StopReason  looseText `json:"stop_reason"`
+	}
+	Usage struct { // message_delta: the sum so far
+		Output looseInt `json:"output_tokens"`
+	}
 }
 
-// hearAnthropic takes one event of the stream. Blocks that are neither text nor a
-// call of one of our tools (thinking, above all) are not for anybody to see.
-func hearAnthropic(e anthropic.MessageStreamEventUnion, r *reply) error {
-	switch e.Type {
+// hear takes one event of the stream.
+func (m *anthropicModel) hear(e event, r *reply) error {
+	switch e.name {
+	case "ping": // whatever it says
+		return nil
+	case "error":
+		return &answeredError{body: e.data}
+	}
+	var v anthropicEvent
+	if err := decode(e.data, &v); err != nil {
+		return err
+	}
+	if v.Type == "error" {
+		return &answeredError{body: e.data}
+	}
+	return v.tell(r)
+}
+
+// tell adds an event to the reply. Blocks that are neither text nor a call of one
+// of our tools (thinking, above all) are not for anybody to see.
+func (v *anthropicEvent) tell(r *reply) error {
+	switch v.Type {
 	case "message_start":
-		u := e.Message.Usage
-		r.usage.Input = int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens)
+		u := v.Message.Usage
+		r.usage.Input = int(u.Input + u.CacheWrites + u.CacheReads)
 	case "content_block_start":
-		return beginBlock(e, r)
+		return v.begin(r)
 	case "content_block_delta":
-		return growBlock(e, r)
+		v.grow(r)
 	case "message_delta":
-		r.usage.Output = int(e.Usage.OutputTokens)
-		r.stop = anthropicStop(e.Delta.StopReason)
+		r.usage.Output = int(v.Usage.Output)
+		r.stop = anthropicStop(v.Delta.StopReason)
 	case "message_stop":
 		r.end(r.stop)
+		r.closed = true
 	}
 	return nil
 }
 
-func beginBlock(e anthropic.MessageStreamEventUnion, r *reply) error {
-	switch e.ContentBlock.Type {
+func (v *anthropicEvent) begin(r *reply) error {
+	switch v.Block.Type {
 	case "text":
 		r.paragraph()
-		r.say(e.ContentBlock.Text)
+		r.say(string(v.Block.Text))
 	case "tool_use":
-		c, err := r.call(e.Index, e.ContentBlock.ID)
+		c, err := r.call(int64(v.Index), string(v.Block.ID))
 		if err != nil {
 			return err
 		}
-		r.named(c, e.ContentBlock.Name)
+		r.named(c, string(v.Block.Name))
 	}
 	return nil
 }
 
-func growBlock(e anthropic.MessageStreamEventUnion, r *reply) error {
-	switch e.Delta.Type {
+func (v *anthropicEvent) grow(r *reply) {
+	switch v.Delta.Type {
 	case "text_delta":
-		r.say(e.Delta.Text)
+		r.say(string(v.Delta.Text))
 	case "input_json_delta":
-		if len(r.calls) == 0 || r.calls[len(r.calls)-1].index != e.Index {
-			return nil // of a tool that the server runs itself
+		if len(r.calls) == 0 || r.calls[len(r.calls)-1].index != int64(v.Index) {
+			return // of a tool that the server runs itself
 		}
-		r.calls[len(r.calls)-1].arguments.WriteString(e.Delta.PartialJSON)
+		r.calls[len(r.calls)-1].arguments.WriteString(string(v.Delta.PartialJSON))
 	}
-	return nil
 }
 
-func anthropicStop(why anthropic.StopReason) StopReason {
+func anthropicStop(why looseText) StopReason {
 	switch why {
-	case anthropic.StopReasonToolUse:
+	case "tool_use":
 		return StopTools
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		return StopLength
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		return StopRefusal
 	}
 	return StopEnd
 }
 
-func (m *anthropicModel) params(p *prepared) anthropic.MessageNewParams {
-	out := anthropic.MessageNewParams{Model: m.name, MaxTokens: int64(p.maxTokens)}
+// anthropicRequest is the body of a request.
+type anthropicRequest struct {
+	Model     string             `json:"model"`
+	MaxTokens int                `json:"max_tokens"`
+	Stream    bool               `json:"stream"`
+	System    []anthropicBlock   `json:"system,omitempty"`
+	Tools     []anthropicTool    `json:"tools,omitempty"`
+	Messages  []anthropicMessage `json:"messages"`
+}
+
+type anthropicTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+}
+
+type anthropicMessage struct {
+	Role    Role             `json:"role"`
+	Content []anthropicBlock `json:"content"`
+}
+
+// anthropicBlock is a piece of a message: text, tool_use or tool_result.
+type anthropicBlock struct {
+	Type string `json:"type"`
+
+	Text string `json:"text,omitempty"` // text
+
+	ID    string          `json:"id,omitempty"` // tool_use
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+
+	Answers string           `json:"tool_use_id,omitempty"` // tool_result
+	Failed  bool             `json:"is_error,omitempty"`
+	Content []anthropicBlock `json:"content,omitempty"`
+
+	Cache *anthropicCache `json:"cache_control,omitempty"`
+}
+
+// anthropicCache marks the end of what the provider should keep in its cache.
+type anthropicCache struct {
+	Type string `json:"type"`
+}
+
+func ephemeral() *anthropicCache { return &anthropicCache{Type: "ephemeral"} }
+
+func anthropicText(s string) anthropicBlock { return anthropicBlock{Type: "text", Text: s} }
+
+func (m *anthropicModel) body(p *prepared) any {
+	out := anthropicRequest{Model: m.name, MaxTokens: p.maxTokens, Stream: true}
 	if p.system != "" {
-		out.System = []anthropic.TextBlockParam{{Text: p.system, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
+		prompt := anthropicText(p.system)
+		prompt.Cache = ephemeral()
+		out.System = []anthropicBlock{prompt}
 	}
 	for _, t := range p.tools {
-		tool := anthropic.ToolParam{Name: t.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](t.Parameters)}
-		if t.Description != "" {
-			tool.Description = anthropic.String(t.Description)
-		}
-		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: &tool})
+		out.Tools = append(out.Tools, anthropicTool{t.Name, t.Description, t.Parameters})
 	}
 	for _, t := range p.turns {
-		out.Messages = append(out.Messages, anthropicMessage(t))
+		out.Messages = append(out.Messages, anthropicTurn(t))
 	}
 	cacheUpTo(out.Messages[len(out.Messages)-1])
 	return out
 }
 
-func anthropicMessage(t turn) anthropic.MessageParam {
-	m := anthropic.MessageParam{Role: anthropic.MessageParamRole(t.role)}
+func anthropicTurn(t turn) anthropicMessage {
+	m := anthropicMessage{Role: t.role}
 	for _, a := range t.answers { // the provider wants them before any text
-		m.Content = append(m.Content, anthropic.NewToolResultBlock(a.id, a.content, a.failed))
+		m.Content = append(m.Content, anthropicBlock{Type: "tool_result", Answers: a.id, Failed: a.failed, Content: []anthropicBlock{anthropicText(a.content)}})
 	}
 	for _, x := range t.texts {
-		m.Content = append(m.Content, anthropic.NewTextBlock(x.content))
+		m.Content = append(m.Content, anthropicText(x.content))
 	}
 	for _, c := range t.calls {
-		m.Content = append(m.Content, anthropic.NewToolUseBlock(c.ID, c.Arguments, c.Name))
+		m.Content = append(m.Content, anthropicBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Arguments})
 	}
 	return m
 }
 
 // cacheUpTo marks the end of what the next request of the turn will repeat, so that
 // the provider reads it from its cache, for a tenth of the price.
-func cacheUpTo(m anthropic.MessageParam) {
-	if len(m.Content) == 0 {
-		return
-	}
-	if c := m.Content[len(m.Content)-1].GetCacheControl(); c != nil {
-		*c = anthropic.NewCacheControlEphemeralParam()
+func cacheUpTo(m anthropicMessage) {
+	if n := len(m.Content); n > 0 {
+		m.Content[n-1].Cache = ephemeral()
 	}
 }
 
@@ -162,14 +225,6 @@ var anthropicStatus = map[string]int{
 	"api_error":             http.StatusInternalServerError,
 	"timeout_error":         http.StatusGatewayTimeout,
 	"overloaded_error":      statusOverloaded,
-}
-
-func (m *anthropicModel) event(err error) ([]byte, bool) {
-	var e *anthropic.Error // it holds the request: nothing but its body may go on
-	if errors.As(err, &e) {
-		return []byte(e.RawJSON()), true
-	}
-	return nil, false
 }
 
 func (m *anthropicModel) read(body []byte) refusal {

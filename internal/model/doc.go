@@ -13,8 +13,12 @@
 //	├─ prepare                     any conversation → one that every provider takes (prepare.go, names.go)
 //	├─ once                        up to five times
 //	│  ├─ newWatch                 silence, endlessness, size (watch.go)
-//	│  ├─ provider.try             anthropic.go, openai.go: SDK types out, events in
-//	│  │  └─ reply.say, call, end  deltas to the listener, the response in the making (reply.go)
+//	│  ├─ try                      one request over net/http (ask.go)
+//	│  │  ├─ provider.body, sign   the provider's words and headers (anthropic.go, openai.go)
+//	│  │  ├─ answered, notStream   answers that are no reply (answer.go)
+//	│  │  └─ listen                events out of the stream (sse.go)
+//	│  │     └─ provider.hear      decoded with leniency (loose.go)
+//	│  │        └─ reply.say, …    deltas to the listener, the response in the making (reply.go)
 //	│  └─ said, broken             whatever went wrong → *Error (errors.go)
 //	├─ pause                       Delta{Retry}, then Retry-After or a growing while
 //	└─ reply.response

@@ -29,7 +29,7 @@ type site struct {
 	base     string // its own endpoint
 	prefix   string // ANTHROPIC or OPENAI, of its variables
 	domain   string // of all its endpoints
-	drop     string // an end of the base URL that users write and the SDK adds again
+	drop     string // an end of the base URL that users write and the path of requests has too
 }
 
 var (

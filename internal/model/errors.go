@@ -23,8 +23,8 @@ var (
 // maxForeign bounds what an error repeats of a provider's words.
 const maxForeign = 500
 
-// An Error says why a model gave no reply. It never holds the key, nor anything of
-// the SDKs': their errors carry the request with its headers.
+// An Error says why a model gave no reply. It never holds the key, nor the request
+// with its headers.
 type Error struct {
 	Provider string
 	Status   int    // of HTTP; 0: no answer came

@@ -41,7 +41,7 @@ func (s *spoken) hear(t *testing.T, provider string) (*Response, []Delta, error)
 	return resp, deltas, err
 }
 
-// FuzzAnthropicStream and FuzzOpenAIStream let a server stream anything, through the provider's own SDK: it is a whole reply, whose calls
+// FuzzAnthropicStream and FuzzOpenAIStream let a server stream anything: it is a whole reply, whose calls
 // have ids of their own and objects for arguments and whose text is what was streamed; or an error that can be printed.
 func FuzzAnthropicStream(f *testing.F) {
 	const begin = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n"

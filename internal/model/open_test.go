@@ -153,8 +153,8 @@ func TestWhereTheKeyAndTheBaseComeFrom(t *testing.T) {
 	})
 }
 
-// The SDKs read a good deal of the environment by themselves.
-func TestTheSDKsReadNothingThemselves(t *testing.T) {
+// Other clients of these providers read a good deal more of the environment.
+func TestNothingButKeyAndBaseIsTakenFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"} {
 		t.Setenv(name, "stray")
 	}
@@ -184,6 +184,10 @@ func TestTheKeyNeverShows(t *testing.T) {
 		{Status: 400, Body: "Bearer " + testKey},
 		{Status: 400, Body: strings.Repeat("x", maxForeign-5) + testKey}, // cut in the middle of the key
 		{Status: 200, Body: testKey, Header: map[string]string{"Content-Type": "text/html"}},
+		{Status: 200, Body: strings.Repeat("x", maxForeign-5) + testKey, Header: map[string]string{"Content-Type": "text/html"}},
+		{Status: 304, Body: testKey, Header: map[string]string{"Content-Type": testKey}},
+		{Raw: "data: " + testKey + "\n\n"},
+		{Status: 200, Header: map[string]string{"Content-Encoding": testKey}},
 		{Status: 307, Header: map[string]string{"Location": "http://" + testKey + ".invalid/"}},
 		{Raw: "event: error\ndata: " + echo + "\n\n"},
 		{Raw: "event: error\ndata: " + testKey + "\n\n"},

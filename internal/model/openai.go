@@ -1,75 +1,78 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
 // openaiModel speaks OpenAI's Chat Completions, which is what compatible servers
 // have in common.
 type openaiModel struct {
-	name        string
-	official    bool
-	completions openai.ChatCompletionService
+	name     string
+	official bool
 }
 
-// newOpenAI does not use the SDK's client, which reads keys and headers from the
-// environment.
 func newOpenAI(at endpoint, name string) provider {
-	opts := []option.RequestOption{
-		option.WithBaseURL(at.base + "/"),
-		option.WithHTTPClient(at.client),
-		option.WithMaxRetries(0), // retry.go does that
-		option.WithHeader("User-Agent", userAgent),
-	}
-	if !at.key.Empty() {
-		opts = append(opts, option.WithAPIKey(at.key.Reveal()))
-	}
-	return &openaiModel{name: name, official: at.official, completions: openai.NewChatCompletionService(opts...)}
+	return &openaiModel{name: name, official: at.official}
 }
 
-// try reads on after the end of the reply: the usage comes last.
-func (m *openaiModel) try(ctx context.Context, p *prepared, r *reply, w *watch) error {
-	stream := m.completions.NewStreaming(ctx, m.params(p), option.WithMiddleware(w.middleware))
-	defer stream.Close()
-	for stream.Next() {
-		if err := hearOpenAI(stream.Current(), r); err != nil {
-			return err
+func (m *openaiModel) path() string { return "/chat/completions" }
+
+func (m *openaiModel) sign(h http.Header, key config.Secret) {
+	if !key.Empty() {
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	}
+}
+
+// openaiChunk is one event of the stream: a piece of the reply.
+type openaiChunk struct {
+	Choices []struct {
+		Delta struct {
+			Content, Refusal looseText
+			ToolCalls        []openaiCallDelta `json:"tool_calls"`
 		}
+		FinishReason looseText `json:"finish_reason"`
 	}
-	return stream.Err()
+	Usage struct {
+		Prompt     looseInt `json:"prompt_tokens"`
+		Completion looseInt `json:"completion_tokens"`
+	}
+	Error json.RawMessage
 }
 
-func hearOpenAI(c openai.ChatCompletionChunk, r *reply) error {
-	if c.Usage.PromptTokens > 0 || c.Usage.CompletionTokens > 0 {
-		r.usage = Usage{Input: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)}
+type openaiCallDelta struct {
+	Index    looseInt
+	ID       looseText
+	Function struct{ Name, Arguments looseText }
+}
+
+// hear takes one event of the stream. The end of the reply is not the last: the
+// usage comes after it.
+func (m *openaiModel) hear(e event, r *reply) error {
+	var c openaiChunk
+	if err := decode(e.data, &c); err != nil {
+		return err
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return &answeredError{body: e.data}
+	}
+	if c.Usage.Prompt > 0 || c.Usage.Completion > 0 {
+		r.usage = Usage{Input: int(c.Usage.Prompt), Output: int(c.Usage.Completion)}
 	}
 	if len(c.Choices) == 0 {
 		return nil
 	}
 	choice := c.Choices[0]
-	r.say(choice.Delta.Content)
-	r.say(choice.Delta.Refusal)
+	r.say(string(choice.Delta.Content))
+	r.say(string(choice.Delta.Refusal))
 	for _, d := range choice.Delta.ToolCalls {
-		call, err := r.call(d.Index, d.ID)
-		if err != nil {
+		if err := d.tell(r); err != nil {
 			return err
 		}
-		if call.id == "" {
-			call.id = d.ID
-		}
-		r.named(call, d.Function.Name)
-		call.arguments.WriteString(d.Function.Arguments)
 	}
 	if choice.FinishReason != "" {
 		r.end(openaiStop(choice.FinishReason))
@@ -77,7 +80,20 @@ func hearOpenAI(c openai.ChatCompletionChunk, r *reply) error {
 	return nil
 }
 
-func openaiStop(why string) StopReason {
+func (d *openaiCallDelta) tell(r *reply) error {
+	call, err := r.call(int64(d.Index), string(d.ID))
+	if err != nil {
+		return err
+	}
+	if call.id == "" {
+		call.id = string(d.ID)
+	}
+	r.named(call, string(d.Function.Name))
+	call.arguments.WriteString(string(d.Function.Arguments))
+	return nil
+}
+
+func openaiStop(why looseText) StopReason {
 	switch why {
 	case "tool_calls", "function_call":
 		return StopTools
@@ -89,24 +105,62 @@ func openaiStop(why string) StopReason {
 	return StopEnd
 }
 
-func (m *openaiModel) params(p *prepared) openai.ChatCompletionNewParams {
-	out := openai.ChatCompletionNewParams{
-		Model:         m.name,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
-	}
-	switch {
-	case p.maxTokens == 0:
-	case m.official:
-		out.MaxCompletionTokens = openai.Int(int64(p.maxTokens))
-	default: // the older name is the one that all compatible servers know
-		out.MaxTokens = openai.Int(int64(p.maxTokens))
+// openaiRequest is the body of a request.
+type openaiRequest struct {
+	Model         string          `json:"model"`
+	Stream        bool            `json:"stream"`
+	StreamOptions openaiOptions   `json:"stream_options"`
+	MaxTokens     int             `json:"max_tokens,omitempty"`            // the name that all compatible servers know
+	MaxCompletion int             `json:"max_completion_tokens,omitempty"` // the name that OpenAI's newer models want
+	Tools         []openaiTool    `json:"tools,omitempty"`
+	Messages      []openaiMessage `json:"messages"`
+}
+
+type openaiOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type openaiTool struct {
+	Type     string         `json:"type"` // function
+	Function openaiFunction `json:"function"`
+}
+
+type openaiFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type openaiMessage struct {
+	Role      Role         `json:"role"`
+	Content   *string      `json:"content,omitempty"` // nil: an assistant that only calls tools
+	ToolCalls []openaiCall `json:"tool_calls,omitempty"`
+	Answers   string       `json:"tool_call_id,omitempty"`
+}
+
+type openaiCall struct {
+	ID       string           `json:"id"`
+	Type     string           `json:"type"` // function
+	Function openaiCalledFunc `json:"function"`
+}
+
+type openaiCalledFunc struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON within JSON
+}
+
+func (m *openaiModel) body(p *prepared) any {
+	out := openaiRequest{Model: m.name, Stream: true, StreamOptions: openaiOptions{IncludeUsage: true}}
+	if m.official {
+		out.MaxCompletion = p.maxTokens
+	} else {
+		out.MaxTokens = p.maxTokens
 	}
 	for _, t := range p.tools {
-		out.Tools = append(out.Tools, openai.ChatCompletionFunctionTool(
-			param.Override[shared.FunctionDefinitionParam](openaiFunction(t))))
+		out.Tools = append(out.Tools, openaiTool{"function", openaiFunction(t)})
 	}
 	if p.system != "" {
-		out.Messages = append(out.Messages, openai.SystemMessage(p.system))
+		out.Messages = append(out.Messages, openaiMessage{Role: System, Content: &p.system})
 	}
 	for _, t := range p.turns {
 		out.Messages = append(out.Messages, openaiMessages(t)...)
@@ -114,23 +168,13 @@ func (m *openaiModel) params(p *prepared) openai.ChatCompletionNewParams {
 	return out
 }
 
-// openaiFunction is a tool. The SDK's own type has the schema in a map, which loses
-// the order of the properties, and models take that for their importance.
-func openaiFunction(t Tool) any {
-	return struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}{t.Name, t.Description, t.Parameters}
-}
-
-func openaiMessages(t turn) []openai.ChatCompletionMessageParamUnion {
+func openaiMessages(t turn) []openaiMessage {
 	if t.role == Assistant {
-		return []openai.ChatCompletionMessageParamUnion{openaiAssistant(t)}
+		return []openaiMessage{openaiAssistant(t)}
 	}
-	var out []openai.ChatCompletionMessageParamUnion
+	var out []openaiMessage
 	for _, a := range t.answers {
-		out = append(out, openai.ToolMessage(a.content, a.id))
+		out = append(out, openaiMessage{Role: ToolRole, Content: &a.content, Answers: a.id})
 	}
 	for i := 0; i < len(t.texts); {
 		role, first := t.texts[i].role, i
@@ -138,31 +182,21 @@ func openaiMessages(t turn) []openai.ChatCompletionMessageParamUnion {
 			i++
 		}
 		content := join(t.texts[first:i])
-		if role == System {
-			out = append(out, openai.SystemMessage(content))
-		} else {
-			out = append(out, openai.UserMessage(content))
-		}
+		out = append(out, openaiMessage{Role: role, Content: &content})
 	}
 	return out
 }
 
-func openaiAssistant(t turn) openai.ChatCompletionMessageParamUnion {
-	var m openai.ChatCompletionAssistantMessageParam
+func openaiAssistant(t turn) openaiMessage {
+	m := openaiMessage{Role: Assistant}
 	if len(t.texts) > 0 {
-		m.Content.OfString = openai.String(join(t.texts))
+		content := join(t.texts)
+		m.Content = &content
 	}
 	for _, c := range t.calls {
-		m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID: c.ID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: c.Name, Arguments: string(c.Arguments),
-				},
-			},
-		})
+		m.ToolCalls = append(m.ToolCalls, openaiCall{c.ID, "function", openaiCalledFunc{c.Name, string(c.Arguments)}})
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &m}
+	return m
 }
 
 func join(texts []text) string {
@@ -171,14 +205,6 @@ func join(texts []text) string {
 		parts[i] = t.content
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-func (m *openaiModel) event(err error) ([]byte, bool) {
-	var e *ssestream.StreamError
-	if errors.As(err, &e) {
-		return e.Event.Data, true
-	}
-	return nil, false
 }
 
 // read takes what is under "error": an object, or with some servers a text.

@@ -263,7 +263,7 @@ func conversation() *Request {
 	}
 }
 
-// sent is the body of a request, but for what the SDK adds.
+// sent is the body of a request, as JSON with its keys in order.
 func sent(t *testing.T, f *fixture) string {
 	t.Helper()
 	f.must(t, conversation())

@@ -26,7 +26,9 @@ type reply struct {
 	calls []*growingCall
 	stop  StopReason
 	usage Usage
-	ended bool // the provider said that it is whole
+
+	ended  bool // the provider said that it is whole
+	closed bool // and that nothing follows which we want to hear
 }
 
 // A growingCall is a tool call whose arguments are still coming.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
 )
 
 const (
@@ -23,13 +25,17 @@ const (
 	maxWait = time.Minute
 )
 
-// A provider speaks to one kind of server. It is stateless.
+// A provider knows the words of one kind of server. It is stateless.
 type provider interface {
-	// try asks once and fills the reply, by the calling goroutine.
-	try(ctx context.Context, p *prepared, r *reply, w *watch) error
-	// event is the body of an error that came as an event in mid-stream; false where
-	// err is none.
-	event(err error) (body []byte, ok bool)
+	// path is where replies are asked for, below the base URL.
+	path() string
+	// sign adds the headers that the provider wants, the key among them.
+	sign(h http.Header, key config.Secret)
+	// body is what a request says, to be written as JSON.
+	body(p *prepared) any
+	// hear adds one event of the stream to the reply. An error that the server sent
+	// as an event is an [*answeredError].
+	hear(e event, r *reply) error
 	// read tells what the body of an error says.
 	read(body []byte) refusal
 }
@@ -105,7 +111,7 @@ func (m *remote) pause(ctx context.Context, failed *Error, stream func(Delta)) e
 func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 	w := newWatch(ctx, m.idle)
 	defer w.stop()
-	err := m.provider.try(w.ctx, p, r, w)
+	err := m.try(p, r, w)
 	if err == nil {
 		err = errCut
 	}
@@ -114,7 +120,7 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 		return m.cancelled(ctx.Err())
 	case r.ended: // what comes after the end, or fails to, changes nothing
 		return nil
-	case cause != nil: // the watch ended it: what the SDK says is but a consequence
+	case cause != nil: // the watch ended it: what net/http says is but a consequence
 		return &Error{Provider: m.info.Provider, Message: cause.Error(), cause: cause}
 	}
 	if said, ok := m.said(err); ok {
@@ -127,15 +133,14 @@ func (m *remote) once(ctx context.Context, p *prepared, r *reply) *Error {
 // that spoke.
 func (m *remote) said(err error) (refusal, bool) {
 	var answer *answeredError
-	if errors.As(err, &answer) {
-		r := m.provider.read(answer.body)
+	if !errors.As(err, &answer) {
+		return refusal{}, false
+	}
+	r := m.provider.read(answer.body)
+	if answer.status != 0 {
 		r.status, r.header = answer.status, answer.header
-		return r, true
 	}
-	if body, ok := m.provider.event(err); ok {
-		return m.provider.read(body), true
-	}
-	return refusal{}, false
+	return r, true
 }
 
 func (m *remote) cancelled(err error) *Error {
@@ -152,6 +157,7 @@ func (m *remote) broken(err error) *Error {
 		dial     *net.OpError
 		redirect *redirectError
 		page     *notStreamError
+		unsent   *unsendableError
 		dns      *net.DNSError
 		untrue   x509.UnknownAuthorityError
 		misnamed x509.HostnameError
@@ -162,7 +168,8 @@ func (m *remote) broken(err error) *Error {
 		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		e.passing, e.Fix = false, "is the base URL "+m.at.base+" right?"
-	case errors.As(err, &untrue), errors.As(err, &misnamed), errors.As(err, &expired), errors.Is(err, errManyCalls):
+	case errors.As(err, &untrue), errors.As(err, &misnamed), errors.As(err, &expired),
+		errors.As(err, &unsent), errors.Is(err, errManyCalls), errors.Is(err, errBigEvent):
 		e.passing = false
 	case errors.As(err, &dial) && dial.Op == "dial":
 		e.Fix = "does a server listen at " + m.at.base + "?"

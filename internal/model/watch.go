@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net/http"
 	"time"
 )
 
@@ -25,8 +23,8 @@ var (
 )
 
 // A watch ends a request that has stopped, that never ends or that brings too
-// much. It looks at the bytes of the response rather than at the events, of which
-// the SDKs keep some (pings) to themselves.
+// much. It looks at the bytes of the response rather than at the events: a comment or
+// half an event is also a sign of life.
 type watch struct {
 	ctx    context.Context // of the request
 	cancel context.CancelCauseFunc
@@ -58,24 +56,6 @@ func (w *watch) cause() error {
 	return nil
 }
 
-// middleware is for the SDKs: it puts the watch on the body of the response, and
-// takes refusals out of their hands. They make errors of them that hold the request
-// with its key, and one loses the status of a body that it does not understand.
-func (w *watch) middleware(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	resp, err := next(r)
-	if err != nil {
-		return resp, err
-	}
-	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w, left: maxReplyBytes}
-	if resp.StatusCode >= http.StatusBadRequest {
-		return nil, answered(resp)
-	}
-	if err := notStream(resp); err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
 // A watchedBody tells its watch of every byte. It is read by one goroutine.
 type watchedBody struct {
 	io.ReadCloser
@@ -93,52 +73,4 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		return 0, errHuge
 	}
 	return n, err
-}
-
-// An answeredError is an HTTP response that is an error.
-type answeredError struct {
-	status int
-	header http.Header
-	body   []byte // its beginning
-}
-
-func (e *answeredError) Error() string { return "the server answered with an error" } // see endpoint.refused
-
-// maxErrorBytes bounds what is read of an error: messages have a few hundred bytes.
-const maxErrorBytes = 64 << 10
-
-// answered reads an error; what it says is worth less than its status, and may be
-// missing.
-func answered(resp *http.Response) error {
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
-	if err != nil && len(body) == 0 {
-		body = []byte(err.Error())
-	}
-	return &answeredError{status: resp.StatusCode, header: resp.Header, body: body}
-}
-
-// notStream catches what is no model server: a page, or a JSON answer of another
-// kind, with a status that says all is well. The SDKs would find no event in it.
-func notStream(resp *http.Response) error {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil {
-		kind = "" // a server that does not say what it sends may still send events
-	}
-	if kind != "text/html" && kind != "application/json" {
-		return nil
-	}
-	defer resp.Body.Close()
-	begin, err := io.ReadAll(io.LimitReader(resp.Body, maxForeign))
-	if err != nil {
-		return err
-	}
-	return &notStreamError{kind: kind, begin: string(begin)}
-}
-
-// A notStreamError is an answer that is no stream of events.
-type notStreamError struct{ kind, begin string }
-
-func (e *notStreamError) Error() string {
-	return fmt.Sprintf("the server answered with %s rather than a stream: %q", e.kind, e.begin)
 }

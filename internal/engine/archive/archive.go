@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
@@ -30,8 +31,11 @@ const (
 	version = 1
 )
 
-// layout matches the names of the entries that an archive may have.
-var layout = regexp.MustCompile(`^streams/([A-Za-z0-9_-]{1,128})/(meta\.inf|meta\.sum|msgs/([1-9][0-9]{0,9})\.blk|obs/[A-Za-z0-9_-]{1,128}/(meta\.inf|meta\.sum|o\.dat))$`)
+// layout matches the names of the entries that an archive may have. To compile it takes half a millisecond, which
+// commands that read no archive need not spend.
+var layout = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^streams/([A-Za-z0-9_-]{1,128})/(meta\.inf|meta\.sum|msgs/([1-9][0-9]{0,9})\.blk|obs/[A-Za-z0-9_-]{1,128}/(meta\.inf|meta\.sum|o\.dat))$`)
+})
 
 // A Manifest lists what an archive has.
 type Manifest struct {
@@ -73,7 +77,7 @@ func NewWriter(w io.Writer, created time.Time) *Writer {
 // Add writes one file of a stream.
 func (w *Writer) Add(stream, name string, data []byte) error {
 	entry := path.Join("streams", stream, name)
-	if !layout.MatchString(entry) {
+	if !layout().MatchString(entry) {
 		return fmt.Errorf("a backup has no place for %.200q", entry)
 	}
 	sum := sha256.Sum256(data)
@@ -155,7 +159,7 @@ func (r *reading) next() error {
 }
 
 func (r *reading) file(name string, data []byte) error {
-	m := layout.FindStringSubmatch(name)
+	m := layout().FindStringSubmatch(name)
 	if m == nil {
 		return fmt.Errorf("the backup has an entry %.200q, which no engine writes", name)
 	}

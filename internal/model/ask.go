@@ -1,0 +1,87 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// userAgent is how we call ourselves to providers.
+const userAgent = "patchbay"
+
+// try asks once and fills the reply, by the calling goroutine. The watch ends it.
+func (m *remote) try(p *prepared, r *reply, w *watch) error {
+	req, err := m.request(w.ctx, p)
+	if err != nil {
+		return &unsendableError{err}
+	}
+	resp, err := m.at.client.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, watch: w, left: maxReplyBytes}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return answered(resp)
+	}
+	if err := notStream(resp); err != nil {
+		return err
+	}
+	return m.listen(resp, r)
+}
+
+// request is the HTTP request for a reply. Go's transport adds Accept-Encoding, and
+// takes off the compression that it asked for.
+func (m *remote) request(ctx context.Context, p *prepared) (*http.Request, error) {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m.provider.body(p)); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.at.base+m.provider.path(), &body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json") // as the providers' own clients say it; events come anyway
+	req.Header.Set("User-Agent", userAgent)
+	m.provider.sign(req.Header, m.at.key)
+	return req, nil
+}
+
+// doneMark ends a stream of OpenAI's, and of some proxies for other providers.
+var doneMark = []byte("[DONE]")
+
+// listen reads events until the provider has heard enough or the stream ends.
+func (m *remote) listen(resp *http.Response, r *reply) error {
+	events := newEventReader(resp.Body)
+	for heard := 0; ; heard++ {
+		e, err := events.next()
+		switch {
+		case errors.Is(err, io.EOF) && heard == 0:
+			return noEvents(resp)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case bytes.HasPrefix(e.data, doneMark):
+			return nil
+		}
+		if err := m.provider.hear(e, r); err != nil || r.closed {
+			return err
+		}
+	}
+}
+
+// An unsendableError is a request that could not be made; asking again would not help.
+type unsendableError struct{ cause error }
+
+func (e *unsendableError) Error() string {
+	return fmt.Sprintf("the request cannot be made: %v", e.cause)
+}
+func (e *unsendableError) Unwrap() error { return e.cause }
