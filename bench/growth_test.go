@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
 func TestCountSyncs(t *testing.T) {
@@ -34,7 +35,7 @@ func TestSeedIsASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	begun, err := session.New(e).Begin(t.Context(), "ses_bench1", session.BeginOptions{})
+	begun, err := sessionstore.New(e).Begin(t.Context(), "ses_bench1", sessionstore.BeginOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

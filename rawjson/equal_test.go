@@ -39,7 +39,7 @@ func TestEqual(t *testing.T) {
 		{`{"a":{"x":1,"y":[{"p":1,"q":2}]},"b":2}`, `{"b":2,"a":{"y":[{"q":2,"p":3}],"x":1}}`, false},
 		{`{"a":1,"a":1,"b":2}`, `{"b":2,"a":1,"c":3}`, false},
 		{`{"a":1,"a":2}`, `{"a":3,"a":2}`, false}, // the same, but it does not look
-		{`[1, 2]`, `[1,2]`, false},                 // it wants them compact
+		{`[1, 2]`, `[1,2]`, false}, // it wants them compact
 	} {
 		if got := Equal([]byte(c.a), []byte(c.b)); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)

@@ -23,7 +23,7 @@ type Host interface {
 	Alters(ctx context.Context, point hook.Point) bool
 }
 
-// A Log is one session's transcript while a turn is running; *session.Turn is
+// A Log is one session's transcript while a turn is running; *sessionstore.Turn is
 // one. What Append and Compact returned nil for is kept.
 //
 // A log may also have a method Earlier() int: how many of the model's replies

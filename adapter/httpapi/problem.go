@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/patchbay-dev/patchbay/hook"
-	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -98,6 +97,9 @@ func classify(err error) (status int, detail string) {
 	if e, ok := errors.AsType[*session.BusyError](err); ok {
 		return http.StatusConflict, e.Error()
 	}
+	if _, ok := errors.AsType[diskError](err); ok {
+		return http.StatusInsufficientStorage, err.Error() // names the data directory and what mends it
+	}
 	if status := pluginStatus(err); status != 0 {
 		return status, err.Error() // names the plugin and what it did
 	}
@@ -106,8 +108,6 @@ func classify(err error) (status int, detail string) {
 		return http.StatusNotFound, detailNoSession
 	case errors.Is(err, session.ErrCursor):
 		return http.StatusBadRequest, "after: " + session.ErrCursor.Error()
-	case errors.Is(err, engine.ErrDisk):
-		return http.StatusInsufficientStorage, err.Error() // names the data directory and what mends it
 	case errors.Is(err, hook.ErrUnknownPoint), errors.Is(err, hook.ErrBadPayload):
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, context.Canceled):
@@ -175,4 +175,10 @@ func cut(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// A diskError is one of an engine whose disk refuses to write.
+type diskError interface {
+	error
+	DiskRefuses()
 }

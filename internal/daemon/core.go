@@ -27,7 +27,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
@@ -45,7 +45,7 @@ type Core struct {
 	Dirs     config.Dirs
 	Host     *pluginhost.Host
 	Engine   *engine.Engine
-	Sessions *session.Store
+	Sessions *sessionstore.Store
 	Features *feature.Features
 	Journal  *journal.Journal
 	Jobs     *Jobs
@@ -195,7 +195,7 @@ func (c *Core) openEngine(ctx context.Context) error {
 	if c.Engine, err = engine.Open(ctx, eo); err != nil {
 		return err
 	}
-	c.Sessions = session.New(c.Engine)
+	c.Sessions = sessionstore.New(c.Engine)
 	c.Features = feature.New(c.Engine)
 	c.Journal = journal.New(c.Engine, journal.Options{Logger: c.log})
 	return nil

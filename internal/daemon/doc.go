@@ -7,7 +7,7 @@
 //	├─ session.Begin       the lease: one turn of a session at a time
 //	├─ chat.Agent.Run      plugins, model, tools
 //	├─ Core.record         what happened, into the journal                record.go
-//	└─ session.Turn.End
+//	└─ sessionstore.Turn.End
 //	Serve                  listeners, routes, and how they end            serve.go
 //	├─ bounded, peers      who may connect, and how many                  listen.go
 //	├─ backend             the core as the routes see it                  backend.go

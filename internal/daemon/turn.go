@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
 // A TurnRequest is a message for a session.
@@ -28,7 +29,7 @@ type TurnRequest struct {
 // where the turn could not begin.
 func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	var result *chat.Result
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *pluginhost.Host) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
 		c.gather(ctx, host, r)
 		var err error
 		result, err = c.agent(host, r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
@@ -60,7 +61,7 @@ func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest)
 // Compact makes a session's transcript shorter. Nil without an error is a transcript that is short enough.
 func (c *Core) Compact(ctx context.Context, r CompactRequest) (*session.Compaction, error) {
 	var compaction *session.Compaction
-	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *session.Turn, host *pluginhost.Host) (session.Status, error) {
+	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
 		var err error
 		compaction, err = c.agent(host, nil).CompactNow(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t,
 			Observe: c.observer(nil)}, r.Strategy)
@@ -102,7 +103,7 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 }
 
 // A turnUse is work on a session whose lease is held, with the plugins of its project.
-type turnUse func(context.Context, *session.Turn, *pluginhost.Host) (session.Status, error)
+type turnUse func(context.Context, *sessionstore.Turn, *pluginhost.Host) (session.Status, error)
 
 // Alters tells whether a plugin takes part in a session's turns that can change what becomes of an event at point.
 func (c *Core) Alters(id string, plugins []string, point hook.Point) bool {
@@ -116,7 +117,7 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUs
 		return err
 	}
 	defer done()
-	t, err := c.Sessions.Begin(ctx, id, session.BeginOptions{})
+	t, err := c.Sessions.Begin(ctx, id, sessionstore.BeginOptions{})
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (c *Core) hold(ctx context.Context, id string, plugins []string, use turnUs
 }
 
 // inProject has the work on a session done with the plugins of the session's project.
-func (c *Core) inProject(ctx context.Context, t *session.Turn, use turnUse) (session.Status, error) {
+func (c *Core) inProject(ctx context.Context, t *sessionstore.Turn, use turnUse) (session.Status, error) {
 	host, done, err := c.projects.in(ctx, t.Session().WorkingDir)
 	if err != nil {
 		return session.Failed, err

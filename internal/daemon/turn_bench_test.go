@@ -10,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
 // BenchmarkTurn is a turn of a session with so many earlier messages: the offline model, and no plugin.
@@ -70,7 +71,7 @@ func BenchmarkTurns(b *testing.B) {
 	const sessions = 50
 	c := openFor(b)
 	y := &tally{Store: c.Engine, writes: make(map[string]int)}
-	c.Sessions, c.Journal = session.New(y), journal.New(y, journal.Options{})
+	c.Sessions, c.Journal = sessionstore.New(y), journal.New(y, journal.Options{})
 	var ids []string
 	for range sessions {
 		ids = append(ids, talked(b, c, 2))
@@ -117,7 +118,7 @@ func talked(b *testing.B, c *Core, n int) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := c.Sessions.Begin(b.Context(), s.ID, session.BeginOptions{})
+	t, err := c.Sessions.Begin(b.Context(), s.ID, sessionstore.BeginOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/journal"
-	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
 // A tally is an engine that counts what is written to it, each time it has to sync.
@@ -106,7 +106,7 @@ func TestWritesOfATurn(t *testing.T) {
 	c := h.open("")
 	y := &tally{Store: c.Engine, writes: make(map[string]int)}
 	holder := c.Sessions.Holder
-	c.Sessions = session.New(y)
+	c.Sessions = sessionstore.New(y)
 	c.Sessions.Holder = holder
 	id := h.session(c)
 	h.say(c, id, "the first message gives the session its title")

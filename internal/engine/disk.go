@@ -16,6 +16,14 @@ const (
 	faultLasts = time.Minute
 )
 
+// diskRefuses is [ErrDisk]. Its method lets those know it who must not import an engine, such as the HTTP API.
+type diskRefuses struct{}
+
+func (diskRefuses) Error() string { return "the disk refuses to write" }
+
+// DiskRefuses marks the error.
+func (diskRefuses) DiskRefuses() {}
+
 // probeDisk tries to write a number of bytes into a directory, and removes them again. It is asked only when something failed, or for
 // the health: what a file system says about its free room is not what it lets one user write.
 func probeDisk(dir string, bytes int) error {

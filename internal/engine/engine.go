@@ -18,7 +18,7 @@ var (
 	ErrTooLarge    = errors.New("too large for the engine")
 	ErrUnavailable = errors.New("the engine does not answer")
 	ErrClosed      = errors.New("the engine is closed")
-	ErrDisk        = errors.New("the disk refuses to write")
+	ErrDisk        = error(diskRefuses{})
 
 	// ErrUncertain: the engine went away in the middle of a write with a revision, and somebody else has written
 	// since. Whether this write came before that one cannot be found out any more: read, and decide anew.

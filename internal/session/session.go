@@ -7,6 +7,12 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
+// DefaultPage is how many sessions a page has where nobody says.
+const DefaultPage = 50
+
+// ErrCursor is returned for a cursor that no page has given.
+var ErrCursor = errors.New("no page has given this cursor: leave it out to begin with the newest session")
+
 // ErrNotFound is returned for a session that is not there.
 var ErrNotFound = errors.New("session not found")
 
@@ -59,4 +65,16 @@ type BusyError struct {
 
 func (e *BusyError) Error() string {
 	return "session " + e.Session + ": a turn is running (" + e.Owner + "): wait for it to end"
+}
+
+// A PageRequest asks for some of the sessions.
+type PageRequest struct {
+	Limit  int    // at most so many; 0: DefaultPage
+	Cursor string // of the page before; "": begin with the newest
+}
+
+// A Page is some of the sessions, the newest first.
+type Page struct {
+	Sessions []Session
+	Next     string // the cursor of the next page; "": there is none
 }

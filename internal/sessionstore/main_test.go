@@ -1,0 +1,148 @@
+package sessionstore
+
+import (
+	"context"
+	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// TestMain is also the other process: the test binary, started again as "binary -fake NAME ARG…"; see fakes.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "-fake" {
+		if err := fakes[os.Args[2]](os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// shortTTL is a lease's in tests that wait for one to run out.
+const shortTTL = time.Second
+
+func openEngine(t testing.TB, dir string) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// newStore is a store on an engine of its own.
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	return New(openEngine(t, t.TempDir()))
+}
+
+// shortLived is a store whose leases run out while one watches.
+func shortLived(e engine.Store) *Store {
+	s := New(e)
+	s.ttl = shortTTL
+	return s
+}
+
+func create(t testing.TB, s *Store, n session.Session) session.Session {
+	t.Helper()
+	made, err := s.Create(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func begin(t testing.TB, s *Store, id string, o BeginOptions) *Turn {
+	t.Helper()
+	turn, err := s.Begin(t.Context(), id, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = turn.End(context.Background(), session.Failed) }) // ends the goroutine of a test that stopped short
+	return turn
+}
+
+func appendTo(t testing.TB, turn *Turn, messages ...model.Message) {
+	t.Helper()
+	if err := turn.Append(t.Context(), messages...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func end(t testing.TB, turn *Turn, status session.Status) {
+	t.Helper()
+	if err := turn.End(t.Context(), status); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func say(role model.Role, text string) model.Message { return model.Message{Role: role, Content: text} }
+
+func user(text string) model.Message { return say(model.User, text) }
+
+// calling is an assistant's message that wants tools called, by these ids.
+func calling(ids ...string) model.Message {
+	m := say(model.Assistant, "")
+	for _, id := range ids {
+		m.ToolCalls = append(m.ToolCalls, model.ToolCall{ID: id, Name: "shell", Arguments: []byte(`{"cmd":"ls"}`)})
+	}
+	return m
+}
+
+func result(id string) model.Message {
+	return model.Message{Role: model.ToolRole, ToolCallID: id, Name: "shell", Content: "done"}
+}
+
+// outline is a transcript in short: "began user assistant tool(failed) done".
+func outline(t testing.TB, s *Store, id string) string {
+	t.Helper()
+	entries, err := s.Transcript(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, e := range entries {
+		text += " " + short(e)
+	}
+	if text == "" {
+		return ""
+	}
+	return text[1:]
+}
+
+func short(e session.Entry) string {
+	switch {
+	case e.Compaction != nil:
+		return "compaction"
+	case e.Message != nil && e.Message.Failed:
+		return string(e.Message.Role) + "(failed)"
+	case e.Message != nil:
+		return string(e.Message.Role)
+	}
+	return string(e.Status)
+}
+
+// eventually waits for a condition that comes about by itself.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

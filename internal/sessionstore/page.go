@@ -1,0 +1,144 @@
+package sessionstore
+
+import (
+	"context"
+
+	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// slack is by how many places the order in which sessions were written down may differ from that of their times: so many may
+// be made at the same time, each with its time taken before its place.
+const slack = 64
+
+// Page returns sessions in the order of [Store.List]. It costs the same however many there are. A cursor stays good though
+// sessions are made and deleted meanwhile, the one that it was given with too.
+func (s *Store) Page(ctx context.Context, r session.PageRequest) (session.Page, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return session.Page{}, err
+	}
+	at, err := readCursor(r.Cursor)
+	if err != nil {
+		return session.Page{}, err
+	}
+	if err := p.order.ready(ctx); err != nil {
+		return session.Page{}, err
+	}
+	if r.Limit <= 0 {
+		r.Limit = session.DefaultPage
+	}
+	return p.page(ctx, at, r.Limit)
+}
+
+// page gathers one session more than are wanted: so it is known whether there is a next page.
+func (p *parts) page(ctx context.Context, at *place, limit int) (session.Page, error) {
+	page := session.Page{Sessions: []session.Session{}}
+	for {
+		places, end, err := p.order.behind(ctx, at, limit+1)
+		if err != nil {
+			return session.Page{}, err
+		}
+		if want := limit + 1 - len(page.Sessions); len(places) > want {
+			places, end = places[:want], false
+		}
+		found, err := p.at(ctx, places)
+		if err != nil {
+			return session.Page{}, err
+		}
+		for _, f := range found {
+			if len(page.Sessions) == limit {
+				page.Next = at.cursor()
+				return page, nil
+			}
+			page.Sessions, at = append(page.Sessions, f.session), &f.place
+		}
+		if end {
+			return page, nil
+		}
+		if len(places) > 0 { // those that are no more are passed over
+			at = &places[len(places)-1]
+		}
+	}
+}
+
+// behind are the places that come next in the list, at least so many of them, and whether those are all.
+func (o *order) behind(ctx context.Context, at *place, count int) (next []place, end bool, err error) {
+	before := uint64(0)
+	count += slack + 1 // the last ones are not certain; and [orderBuilt] is among them
+	if at != nil {     // and up to slack of them are before it in the list
+		before = at.sequence + slack + 1
+		count += slack
+	}
+	places, err := o.back(ctx, before, count)
+	if err != nil {
+		return nil, false, err
+	}
+	end = len(places) < count
+	next = slices.DeleteFunc(places, func(p place) bool { return p.id == orderBuilt || at != nil && newer(*at, p) >= 0 })
+	slices.SortFunc(next, newer)
+	if !end { // the last ones may have to stand behind some that were not read
+		next = next[:max(len(next)-slack, 0)]
+	}
+	return next, end, nil
+}
+
+// A standing session is one with its place.
+type standing struct {
+	place   place
+	session session.Session
+}
+
+// at are the sessions at some places, without those that are not there any more, or not yet.
+func (p *parts) at(ctx context.Context, places []place) ([]standing, error) {
+	ids := make([]string, len(places))
+	by := make(map[string]place, len(places))
+	for i, one := range places {
+		ids[i], by[one.id] = one.id, one
+	}
+	values, err := p.records.GetAll(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	found := make([]standing, 0, len(values))
+	for _, v := range values {
+		s, err := decodeSession(v)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, standing{by[v.Key], s})
+	}
+	if len(found) < len(places) { // they are looked for again the next time: a place may have been removed
+		p.order.recent.Store(nil)
+	}
+	return found, nil
+}
+
+// A cursor is a place: its sequence number, its time in nanoseconds and its id, the numbers in base 36. So it says where to go
+// on though the session is no more.
+func (p *place) cursor() string {
+	return strings.Join([]string{strconv.FormatUint(p.sequence, 36), strconv.FormatInt(p.CreatedAt.UnixNano(), 36), p.id}, ".")
+}
+
+// readCursor also sees that the id was made at that time.
+func readCursor(text string) (*place, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil, session.ErrCursor
+	}
+	sequence, err := strconv.ParseUint(parts[0], 36, 63)
+	nanos, err2 := strconv.ParseInt(parts[1], 36, 64)
+	at := time.Unix(0, nanos).UTC()
+	began := session.NewID(session.Prefix, at)[:len(session.Prefix)+session.TimeDigits]
+	if err != nil || err2 != nil || sequence == 0 || nanos < 0 || !strings.HasPrefix(parts[2], began) || len(parts[2]) != len(began)+session.ChanceDigits {
+		return nil, session.ErrCursor
+	}
+	return &place{sequence: sequence, id: parts[2], CreatedAt: at}, nil
+}

@@ -1,0 +1,41 @@
+//go:build unix
+
+package sessionstore
+
+import (
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestStopped stops a process in the middle of a turn for so long that its lease runs out, as a debugger or a full swap
+// does. When it goes on, it must not write.
+func TestStopped(t *testing.T) {
+	dir := t.TempDir()
+	s := shortLived(openEngine(t, dir))
+	id := create(t, s, session.Session{}).ID
+	waiter := startFake(t, "wait", dir, id)
+	if !waiter.says.Scan() || waiter.says.Text() != "begun" {
+		t.Fatalf("got %q", waiter.says.Text())
+	}
+	if err := waiter.process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	turn := beginWhenFree(t, s, id)
+	appendTo(t, turn, user("mine"))
+	if err := waiter.process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(waiter.hears, "late\n"); err != nil {
+		t.Fatal(err)
+	}
+	if !waiter.says.Scan() || !strings.HasPrefix(waiter.says.Text(), "true ") { // it was lost
+		t.Errorf("got %q", waiter.says.Text())
+	}
+	end(t, turn, session.Done)
+	if got := outline(t, s, id); got != "began interrupted began user done" {
+		t.Errorf("got %s", got)
+	}
+}

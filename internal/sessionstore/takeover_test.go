@@ -1,0 +1,247 @@
+package sessionstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/skewed"
+	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// needHolders skips a test where nobody can tell whether a process lives.
+func needHolders(t *testing.T) {
+	t.Helper()
+	if lease.Self().State() != lease.Alive {
+		t.Skipf("%s does not tell which process holds a lease", runtime.GOOS)
+	}
+}
+
+// lasting is a store whose leases do not run out while a test lasts.
+func lasting(e engine.Store) *Store {
+	s := New(e)
+	s.ttl = time.Hour
+	return s
+}
+
+// TestTakeover: the lease of a process of this machine that was killed is taken over at once. That of a living one is not.
+func TestTakeover(t *testing.T) {
+	needHolders(t)
+	for name, owns := range map[string]bool{"a guest of the engine": false, "the owner of the engine": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var s *Store
+			id := ""
+			if owns {
+				id = prepare(t, dir)
+			} else {
+				s = lasting(openEngine(t, dir))
+				id = create(t, s, session.Session{}).ID
+			}
+			waiter := startFake(t, "hold", dir, id)
+			if !waiter.says.Scan() || waiter.says.Text() != "begun" {
+				t.Fatalf("got %q", waiter.says.Text())
+			}
+			if owns {
+				s = lasting(openEngine(t, dir))
+			}
+			var busy *session.BusyError
+			if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "fake" {
+				t.Fatalf("while it lives: %v", err)
+			}
+			if err := waiter.process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			waiter.says.Scan() // to the end of it
+			_, _ = waiter.process.Wait()
+			end(t, begin(t, s, id, BeginOptions{}), session.Done)
+			if got := outline(t, s, id); got != "began interrupted began done" {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+// TestNothingRunsTwice: while something runs that a dead process has started, because its guardian was killed too, its session is not taken over,
+// and the error says what is in the way.
+func TestNothingRunsTwice(t *testing.T) {
+	needHolders(t)
+	s := lasting(openEngine(t, t.TempDir()))
+	id := create(t, s, session.Session{}).ID
+	group := proc.NewGroup(nil)
+	left, err := group.Start(t.Context(), proc.Spec{Path: "/bin/sleep", Args: []string{"600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := claim{Token: "t", Owner: "dead", Holder: lease.Self(group.Mark())}
+	dead.Holder.Start++ // another process had the number
+	plant(t, s, id, dead)
+	var busy *session.BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || !strings.Contains(busy.Owner, fmt.Sprintf("process %d)", left.Pid())) {
+		t.Errorf("got %v, want that process %d is in the way", err, left.Pid())
+	}
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, s, id, BeginOptions{}), session.Done)
+}
+
+// plant begins a turn by hand, under a claim or what stands in its place; nil: none.
+func plant(t *testing.T, s *Store, id string, claim any) {
+	t.Helper()
+	data, ok := claim.([]byte)
+	if !ok {
+		var err error
+		if data, err = json.Marshal(claim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := (&state{}).encode(session.Entry{Turn: "turn_planted", Time: time.Now(), Status: session.Began}, json.RawMessage(data))
+	if err == nil {
+		_, err = s.opened.transcripts.Append(t.Context(), engine.Append{Topic: id, Data: text})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// afar is the claim of a process on another machine.
+func afar() claim {
+	return claim{Token: "t", Owner: "afar", Holder: lease.Holder{Machine: "another", PID: 1, Start: 1, Name: "afar"}}
+}
+
+// TestDamagedLease: a lease that cannot be read is damaged, not held, and somebody is told.
+func TestDamagedLease(t *testing.T) {
+	s := lasting(openEngine(t, t.TempDir()))
+	const old = `{"token":"x","owner":"process 1 on vm","turn":"t","since":"2026-01-01T00:00:00Z"}`
+	for name, c := range map[string]struct{ claim, sign string }{
+		"garbage": {claim: `"x"`}, "half": {claim: `{"token":"x"}`}, "nothing": {claim: `{}`}, "without a holder": {claim: old},
+		"of an earlier version": {sign: old}, "garbage of an earlier version": {sign: "\x00\x01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			id := create(t, s, session.Session{}).ID
+			plant(t, s, id, []byte(c.claim))
+			leave := func() {
+				if _, err := s.opened.leases.Put(t.Context(), id, []byte(c.sign)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			leave()
+			turn := begin(t, s, id, BeginOptions{})
+			if text := log.String(); strings.Count(text, "damaged") != 1 || !strings.Contains(text, id) {
+				t.Errorf("told %q", text)
+			}
+			leave() // again, in the middle of the turn
+			if err := turn.lease.renew(t.Context()); err != nil {
+				t.Errorf("renewed: %v", err)
+			}
+			end(t, turn, session.Done)
+		})
+	}
+}
+
+// TestExpiryIsByTheEngine: a lease from elsewhere runs out whoever looks, though no engine was up meanwhile, and not before.
+func TestExpiryIsByTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.Open(t.Context(), engine.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shortLived(e)
+	id := create(t, s, session.Session{}).ID
+	plant(t, s, id, afar())
+	var busy *session.BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "afar" {
+		t.Fatalf("got %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(shortTTL) // of which no engine learns
+	s = shortLived(openEngine(t, dir))
+	end(t, begin(t, s, id, BeginOptions{}), session.Done)
+}
+
+// TestClockJumps: the engine's clock jumps an hour either way. A turn that runs keeps its session; one whose machine died does not
+// keep it for an hour.
+func TestClockJumps(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := shortLived(openEngine(t, t.TempDir()))
+			s.ttl = 3 * shortTTL     // a busy machine renews late
+			s.Holder = afar().Holder // its number means nothing here
+			living, dead := create(t, s, session.Session{}).ID, create(t, s, session.Session{}).ID
+			clock := skewed.New(s.opened.leases)
+			s.opened.leases = clock
+			turn := begin(t, s, living, BeginOptions{Owner: "runs"})
+			plant(t, s, dead, afar())
+			clock.Jump(jump)
+			var busy *session.BusyError
+			if _, err := s.Begin(t.Context(), living, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "runs" {
+				t.Errorf("a turn that runs: %v", err)
+			}
+			appendTo(t, turn, user("still mine"))
+			end(t, turn, session.Done)
+			end(t, beginWhenFree(t, s, dead), session.Done)
+		})
+	}
+}
+
+// TestALeaseThatCannotBeGivenBack: where the engine refuses to write the end, as on a full disk, the next turn of the same store does not wait.
+func TestALeaseThatCannotBeGivenBack(t *testing.T) {
+	s := lasting(openEngine(t, t.TempDir()))
+	id := create(t, s, session.Session{}).ID
+	p, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := begin(t, s, id, BeginOptions{})
+	full := *p
+	full.transcripts = stuck{p.transcripts}
+	turn.parts = &full
+	if err := turn.End(t.Context(), session.Done); err == nil {
+		t.Error("the end was written all the same")
+	}
+	end(t, begin(t, s, id, BeginOptions{}), session.Done)
+}
+
+// TestTurnsOfAnEarlierVersion: their entries do not say who runs them, and the bucket does.
+func TestTurnsOfAnEarlierVersion(t *testing.T) {
+	s := shortLived(openEngine(t, t.TempDir()))
+	id := create(t, s, session.Session{}).ID
+	plant(t, s, id, []byte(nil))
+	data, err := json.Marshal(afar())
+	if err == nil {
+		_, err = s.opened.leases.Put(t.Context(), id, data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *session.BusyError
+	if _, err := s.Begin(t.Context(), id, BeginOptions{}); !errors.As(err, &busy) || busy.Owner != "afar" {
+		t.Errorf("got %v", err)
+	}
+	end(t, beginWhenFree(t, s, id), session.Done)
+	if got := outline(t, s, id); got != "began interrupted began done" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// stuck is a stream to which nothing can be added.
+type stuck struct{ engine.Stream }
+
+func (stuck) Append(context.Context, engine.Append) (uint64, error) {
+	return 0, errors.New("no space left on device")
+}

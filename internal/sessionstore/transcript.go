@@ -1,0 +1,274 @@
+package sessionstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// Transcript returns all entries of a session, oldest first. It is one question to the engine, however many there are.
+func (s *Store) Transcript(ctx context.Context, id string) ([]session.Entry, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !possible(id) {
+		return nil, notFound(id)
+	}
+	entries, err := p.read(ctx, id)
+	if err == nil && len(entries) == 0 { // nothing was said, or there is no such session
+		_, err = s.Get(ctx, id)
+	}
+	return entries, err
+}
+
+// Messages returns the conversation as it stands: compactions applied. It reads from the last compaction on, and the next
+// turn of this store does not read that again. The list is not to be changed.
+func (s *Store) Messages(ctx context.Context, id string) ([]model.Message, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !possible(id) {
+		return nil, notFound(id)
+	}
+	now, err := p.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if now.last == 0 { // nothing was said, or there is no such session
+		_, err = s.Get(ctx, id)
+		return []model.Message{}, err
+	}
+	messages := now.said()
+	if now.open == nil { // else it may be another's turn, of which we do not hear
+		p.tails.put(id, now)
+	}
+	return messages, nil
+}
+
+// load reads a conversation, from the last compaction on: the newest entry says where that is. Where a turn is open, it is
+// read from its beginning.
+func (p *parts) load(ctx context.Context, id string) (*state, error) {
+	return p.advance(ctx, id, &state{})
+}
+
+// advance brings a conversation up to date with what was added to its transcript. It gives back another one where the transcript
+// is not the one that was read.
+func (p *parts) advance(ctx context.Context, id string, now *state) (*state, error) {
+	newest, err := p.transcripts.Newest(ctx, id)
+	if errors.Is(err, engine.ErrNotFound) {
+		return &state{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	last, err := decodeKept(newest)
+	if err != nil {
+		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	switch {
+	case newest.Sequence == now.last:
+		return now, nil
+	case newest.Sequence < now.last:
+		now = &state{}
+	}
+	if now.last == 0 {
+		if all, err := p.replay(ctx, id, last); all != nil || err != nil {
+			return all, err
+		}
+	}
+	return now, p.play(ctx, id, now, last)
+}
+
+// play reads the entries that a state lacks, of which the last is known, and adds them.
+func (p *parts) play(ctx context.Context, id string, now *state, last *kept) error {
+	records, err := p.transcripts.Read(ctx, id, max(last.from(), now.last), 0)
+	if err != nil {
+		return fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	for _, r := range records {
+		k, err := decodeKept(r)
+		if err != nil {
+			return fmt.Errorf("transcript of %.64q: %w", id, err)
+		}
+		if k.Sequence == last.base { // what came before it was not counted, or not all of it
+			now.replies = last.earlier
+		}
+		now.add(k)
+	}
+	return nil
+}
+
+func (p *parts) read(ctx context.Context, id string) ([]session.Entry, error) {
+	records, err := p.transcripts.Read(ctx, id, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+	}
+	entries := make([]session.Entry, len(records))
+	for i, r := range records {
+		if entries[i], err = decode(r); err != nil {
+			return nil, fmt.Errorf("transcript of %.64q: %w", id, err)
+		}
+	}
+	return entries, nil
+}
+
+// replies is 1 for an entry that is a reply of the model's.
+func replies(e *session.Entry) int {
+	if e.Message != nil && e.Message.Role == model.Assistant {
+		return 1
+	}
+	return 0
+}
+
+// A line is an entry as it is kept. The sequence number is not in it: the engine gives it. Whoever reads the newest line
+// alone learns from it where to begin: a line that does not say so, as those of earlier versions, means the beginning.
+type line struct {
+	Turn       string              `json:"turn"`
+	Time       time.Time           `json:"time"`
+	Message    *model.Message      `json:"message,omitempty"`
+	Compaction *session.Compaction `json:"compaction,omitempty"`
+	Status     session.Status      `json:"status,omitempty"`
+	Claim      json.RawMessage     `json:"claim,omitempty"`   // of one that says [Began]: a claim
+	Base       uint64              `json:"base,omitempty"`    // the last compaction before it
+	Earlier    int                 `json:"earlier,omitempty"` // replies of the model's before that
+	Open       uint64              `json:"open,omitempty"`    // where the turn began that is under way
+}
+
+// A kept entry is one with what its line says beside it.
+type kept struct {
+	session.Entry
+	at      time.Time // when the engine wrote it
+	claim   *claim    // nil: none, or none that can be read
+	base    uint64
+	earlier int
+	open    uint64
+}
+
+// from is behind which sequence number to read when k is the newest entry.
+func (k *kept) from() uint64 {
+	first := k.base
+	if k.open != 0 {
+		first = min(first, k.open)
+	}
+	return max(first, 1) - 1
+}
+
+// encode writes an entry without a place in a conversation.
+func encode(e session.Entry) ([]byte, error) { return (&state{}).encode(e, nil) }
+
+// encode writes an entry that comes behind those of the state.
+func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
+	l := line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status,
+		Claim: claim, Base: s.base, Earlier: s.earlier}
+	if s.open != nil && e.Status == "" {
+		l.Open = s.open.began
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // code is full of < and &, which would take six bytes each
+	if err := enc.Encode(l); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+func decode(r engine.Record) (session.Entry, error) {
+	k, err := decodeKept(r)
+	if err != nil {
+		return session.Entry{}, err
+	}
+	return k.Entry, nil
+}
+
+func decodeKept(r engine.Record) (*kept, error) {
+	var l line
+	if err := json.Unmarshal(r.Data, &l); err != nil {
+		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
+	}
+	k := &kept{at: r.Time}
+	if l.Base < r.Sequence && l.Open < r.Sequence { // else it is damaged: it is read from the beginning
+		k.base, k.earlier, k.open = l.Base, max(l.Earlier, 0), l.Open
+	}
+	k.Entry = session.Entry{Sequence: r.Sequence, Time: l.Time, Turn: l.Turn, Message: l.Message, Compaction: l.Compaction, Status: l.Status}
+	if err := check(&k.Entry); err != nil {
+		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
+	}
+	if l.Claim != nil {
+		k.claim = readClaim(l.Claim)
+	}
+	return k, nil
+}
+
+// check holds an entry against what an entry can be: what is kept may have been written by another version.
+func check(e *session.Entry) error {
+	set := 0
+	for _, there := range []bool{e.Message != nil, e.Compaction != nil, e.Status != ""} {
+		if there {
+			set++
+		}
+	}
+	switch {
+	case set != 1:
+		return fmt.Errorf("it has %d of message, compaction and status, not one", set)
+	case e.Message != nil:
+		return checkRole(e.Message.Role)
+	case e.Compaction != nil:
+		return checkCompaction(e.Compaction)
+	}
+	return checkStatus(e.Status)
+}
+
+func checkCompaction(c *session.Compaction) error {
+	for _, m := range c.Messages {
+		if err := checkRole(m.Role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkRole(r model.Role) error {
+	switch r {
+	case model.System, model.User, model.Assistant, model.ToolRole:
+		return nil
+	}
+	return fmt.Errorf("no such role: %.32q", r)
+}
+
+func checkStatus(s session.Status) error {
+	switch s {
+	case session.Began, session.Done, session.Failed, session.Skipped, session.Interrupted:
+		return nil
+	}
+	return fmt.Errorf("no such status: %.32q", s)
+}
+
+// checkEnd refuses what is no end of a turn.
+func checkEnd(s session.Status) error {
+	if s == session.Began {
+		return fmt.Errorf("a turn does not end as %q", s)
+	}
+	return checkStatus(s)
+}
+
+// clone copies messages so deeply that nothing is shared.
+func clone(messages []model.Message) []model.Message {
+	out := slices.Clone(messages)
+	for i, m := range out {
+		out[i].ToolCalls = slices.Clone(m.ToolCalls)
+		for j, c := range m.ToolCalls {
+			out[i].ToolCalls[j].Arguments = slices.Clone(c.Arguments)
+		}
+	}
+	return out
+}
