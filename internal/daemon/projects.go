@@ -134,12 +134,16 @@ func (p *projects) open(ctx context.Context, one *project) {
 	host, err := p.own.In(ctx, one.root)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer close(one.ready)
 	one.host, one.err = host, err
-	if err != nil && p.sets[one.root] == one {
+	if err == nil {
+		p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began))
+		return
+	}
+	p.log.Warn("the plugins of a project cannot be opened", "project", one.root, "err", err)
+	if p.sets[one.root] == one {
 		delete(p.sets, one.root) // the next one tries again
 	}
-	close(one.ready)
-	p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began), "err", err)
 }
 
 // leave says that one user of a project's plugins is done with them.
