@@ -38,6 +38,18 @@ func (h jobHost) FindPlugin(ctx context.Context, plugin string, point hook.Point
 // jobKinds are the kinds of plugin that are asked at the points of a job.
 var jobKinds = map[hook.Point]string{hook.JobPreflight: "preflight", hook.JobSink: "sink", hook.JobNotify: "notify"}
 
+// kindLists are the lists of a manifest in which plugins of a kind are named.
+var kindLists = map[string]string{"preflight": "[[preflight]]", "sink": "[[on_success]]", "notify": "[[on_failure]]"}
+
+// lists are the lists of a manifest that are for plugins of these kinds.
+func lists(kinds []string) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, kindLists[k])
+	}
+	return strings.Join(names, " or ")
+}
+
 // An obstacle is why a plugin that a manifest names cannot be asked.
 type obstacle struct {
 	severity pluginhost.Severity // of the finding that it is
@@ -59,9 +71,11 @@ func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacl
 	case p.State == dialect.Unsupported:
 		return &obstacle{pluginhost.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
 	case p.State != dialect.Ready:
-		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)), ""}
+		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)),
+			"`patchbay plugin info " + job.PluginDialect + ":" + plugin + "` says what is wrong with it"}
 	case !slices.ContainsFunc(p.Wiring, func(w pluginhost.Wire) bool { return w.Point == point }):
-		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is no %s plugin, but %s", plugin, jobKinds[point], strings.Join(p.Kinds, ", ")), ""}
+		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is no %s plugin, but %s", plugin, jobKinds[point], strings.Join(p.Kinds, ", ")),
+			"name it in " + lists(p.Kinds) + ", or another plugin here"}
 	}
 	return nil
 }
