@@ -53,11 +53,11 @@ func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
 // errProjectsClosed is returned for work that begins when the daemon ends.
 var errProjectsClosed = errors.New("the plugins are being closed")
 
-// NoDirectoryError says that the working directory of a session is not there any more.
+// NoDirectoryError says that the working directory of a session, or of an agent, is not there any more.
 type NoDirectoryError struct{ Dir string }
 
 func (e *NoDirectoryError) Error() string {
-	return fmt.Sprintf("the working directory %s of this session is gone: make it again, or begin a session in another", e.Dir)
+	return fmt.Sprintf("the working directory %s is gone: make it again, or work in another", e.Dir)
 }
 
 // in returns the plugins that work in the project of a directory, and a function that says that they are not used any more.
