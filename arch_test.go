@@ -30,6 +30,7 @@ var leaves = map[string]struct {
 }{
 	"rawjson":                 {nil, "JSON knows nobody"},
 	"internal/nearest":        {nil, "spelling knows nobody"},
+	"internal/project":        {nil, "a directory knows not who works in it"},
 	"internal/plainfile":      {nil, "a file is read without knowing what for"},
 	"internal/editfile":       {[]string{"internal/plainfile"}, "a file is changed without knowing what for"},
 	"internal/secretenv":      {nil, "a list of names knows nobody"},

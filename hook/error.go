@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.cause())
-	if tail := telling(e.Stderr); tail != "" {
+	if tail := LastWords(e.Stderr); tail != "" {
 		b.WriteString(" (stderr: " + tail + ")")
 	}
 	return b.String()
@@ -97,9 +97,9 @@ func kindOf(err error) Kind {
 	return Unknown
 }
 
-// telling is the line of a program's last words that tells most: the last one that speaks of an error. Interpreters print more after
-// it, such as their version. Where none does it is the last line.
-func telling(stderr string) string {
+// LastWords is the line of what a program wrote to stderr that tells most of its end: the last one that speaks of an error.
+// Interpreters print more after it, such as their version. Where none does it is the last line. It is cut, and valid UTF-8.
+func LastWords(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	line := lines[len(lines)-1]
 	for _, l := range slices.Backward(lines[max(0, len(lines)-lastLines):]) {

@@ -46,6 +46,14 @@ func WithChoice(ctx context.Context, c Choice) context.Context {
 	return context.WithValue(ctx, choiceKey{}, &c)
 }
 
+// ChoiceOf is the choice of a context; the zero Choice where it has none.
+func ChoiceOf(ctx context.Context) Choice {
+	if c := value[*Choice](ctx, choiceKey{}); c != nil {
+		return *c
+	}
+	return Choice{}
+}
+
 func value[T any](ctx context.Context, key any) T {
 	v, _ := ctx.Value(key).(T)
 	return v

@@ -2,12 +2,11 @@ package chat
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
 // startSession tells plugins of a session's first turn. What they inject opens
@@ -21,7 +20,7 @@ func (r *run) startSession(ctx context.Context) error {
 		SessionID   string `json:"session_id"`
 		WorkingDir  string `json:"working_dir"`
 		ProjectRoot string `json:"project_root"`
-	}{r.about.SessionID, r.about.WorkingDir, projectRoot(r.about.WorkingDir)})
+	}{r.about.SessionID, r.about.WorkingDir, project.Root(r.about.WorkingDir)})
 	if err != nil {
 		return err
 	}
@@ -30,20 +29,6 @@ func (r *run) startSession(ctx context.Context) error {
 		return nil
 	}
 	return r.append(ctx, model.Message{Role: model.System, Content: inject})
-}
-
-// projectRoot is the nearest directory upwards that is under version control, or
-// dir itself: the rule by which the host finds its own.
-func projectRoot(dir string) string {
-	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if filepath.Dir(at) == at {
-			break
-		}
-	}
-	return dir
 }
 
 // begin asks whether there is to be a turn at all.

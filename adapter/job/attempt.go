@@ -39,6 +39,20 @@ type Host interface {
 	Fire(ctx context.Context, point hook.Point, payload any) (*hook.Outcome, error)
 }
 
+// A Placer is a host that has plugins in several projects. At is that host with the plugins of a directory's project.
+type Placer interface {
+	At(dir string) Host
+}
+
+// hostOf is the host of an agent's events. Where the manifest names a working directory, its plugins run in that directory's
+// project; an agent that works beside its manifest has the plugins that there are.
+func hostOf(m *Manifest, host Host) Host {
+	if p, ok := host.(Placer); ok && m.Run.WorkingDir != m.Dir {
+		return p.At(m.Run.WorkingDir)
+	}
+	return host
+}
+
 // An attempt is one try at a run, under way.
 type attempt struct {
 	runner   *Runner
@@ -50,6 +64,9 @@ type attempt struct {
 	tmp      string // its temporary directory, to be made; "": whichever
 	out      *output
 }
+
+// host takes the events of the attempt.
+func (a *attempt) host() Host { return hostOf(a.manifest, a.runner.Host) }
 
 // do makes the attempt: preflights, the agent, and the sinks.
 func (a *attempt) do(ctx context.Context) Attempt {
@@ -99,7 +116,7 @@ func (a *attempt) preflight(ctx context.Context) *refusal {
 		}
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
-	out, err := a.runner.Host.Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
+	out, err := a.host().Fire(others, hook.JobPreflight, a.payload(&Hook{}, "", ""))
 	return refused(out, err)
 }
 
@@ -115,7 +132,7 @@ func refused(out *hook.Outcome, err error) *refusal {
 
 // ask fires a point at one plugin of the manifest.
 func (a *attempt) ask(ctx context.Context, point hook.Point, h *Hook, payload any) (*hook.Outcome, error) {
-	return ask(ctx, a.runner.Host, point, h, payload)
+	return ask(ctx, a.host(), point, h, payload)
 }
 
 // ask fires a point at one plugin that a manifest names. One that cannot be asked is an error that says why.
@@ -175,7 +192,7 @@ func (a *attempt) sinks(ctx context.Context) []string {
 		}
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
-	out, err := a.runner.Host.Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
+	out, err := a.host().Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
 	if err == nil {
 		err = stepError(out)
 	}

@@ -87,7 +87,10 @@ func TestHeartbeat(t *testing.T) {
 		target := r.write("target.json", `{"last_success_at":1}`, 0o600)
 		must(t, os.Remove(path))
 		if err := os.Symlink(target, path); err != nil {
-			t.Skip(err)
+			if runtime.GOOS == "windows" { // where making one takes a privilege
+				t.Skipf("this user may make no links: %v", err)
+			}
+			t.Fatal(err)
 		}
 		r.clock.set(began.Add(2 * time.Hour))
 		_, after := run("7")

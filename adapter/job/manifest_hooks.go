@@ -84,7 +84,7 @@ func readConfig(t *tomlfile.Table, key string) json.RawMessage {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(config); err != nil {
-		t.Bad(key, "", "%s", err)
+		t.Bad(key, "plugins are given JSON: write a value that it has", "%s", err)
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
@@ -103,13 +103,13 @@ func readSecurity(t *tomlfile.Table, dir string) Security {
 	}
 	for i, path := range t.List("filesystem_writable") {
 		if strings.Contains(path, "\x00") {
-			t.BadItem("filesystem_writable", i, "must not contain a zero byte")
+			t.BadItem("filesystem_writable", i, noZeroByte, "must not contain a zero byte")
 		}
 		s.FilesystemWritable = append(s.FilesystemWritable, resolve(dir, path))
 	}
 	for i, name := range s.EnvPassthrough {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env_passthrough", i, "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
+			t.BadItem("env_passthrough", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
 		}
 	}
 	t.End()
@@ -128,7 +128,7 @@ func readNetwork(t *tomlfile.Table) Network {
 			continue // List has complained
 		}
 		if _, err := hostGrant(host); err != nil {
-			t.BadItem(key, i, "%q: want a host, as in \"api.example.com\" or \"127.0.0.1:8080\", without scheme or path", tomlfile.Cut(host))
+			t.BadItem(key, i, `write it without scheme and path, as in "api.example.com" or "127.0.0.1:8080"`, "%q: want a host", tomlfile.Cut(host))
 		}
 	}
 	return Network{Restricted: true, Hosts: hosts}

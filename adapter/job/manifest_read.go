@@ -112,7 +112,7 @@ func readEnv(t *tomlfile.Table) Env {
 	for _, name := range extra.Names() {
 		value := extra.Text(name, "")
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			extra.Bad(name, "", "cannot be the name of a variable")
+			extra.Bad(name, "use letters, digits and underscores", "cannot be the name of a variable")
 		}
 		checkText(extra, name, value)
 		e.Extra[name] = value

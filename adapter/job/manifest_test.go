@@ -118,10 +118,10 @@ func TestComplaints(t *testing.T) {
 		{"an unknown key", "[agents]\n", "1:2: unknown key agents"},
 		{"an unknown key in a table", "[security]\nnetwrok = \"deny\"\n", `2:1: unknown key security.netwrok; did you mean "network"?`},
 		{"no command", "", `1:1: run.command: must be given`},
-		{"less than no attempt", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is not between 0 and 100"},
-		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is not between 0 and 100"},
+		{"less than no attempt", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is out of range; write a number from 0 to 100"},
+		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is out of range; write a number from 0 to 100"},
 		{"a backoff that is no list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: want an array, got a whole number"},
-		{"a backoff below zero", "[defaults]\nretry_backoff_minutes = [5, -1]\n", "2:29: defaults.retry_backoff_minutes[1]: -1 is not between 0 and 527040"},
+		{"a backoff below zero", "[defaults]\nretry_backoff_minutes = [5, -1]\n", "2:29: defaults.retry_backoff_minutes[1]: -1 is out of range; write a number from 0 to 527040"},
 		{"a variable without a name", "[env.extra]\n\"a=b\" = \"c\"\n", `2:9: env.extra."a=b": cannot be the name of a variable`},
 		{"a variable that is a number", "[env.extra]\nA = 1\n", "2:5: env.extra.A: want a string, got a whole number"},
 
@@ -131,15 +131,15 @@ func TestComplaints(t *testing.T) {
 		{"an id that is taken", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n",
 			`6:6: schedules[1].id: "s" is taken by schedules[0]`},
 		{"an id with a slash", "[[schedules]]\nid = \"a/b\"\ntype = \"interval\"\ninterval_minutes = 1\n", `2:6: schedules[0].id: "a/b" cannot be a name`},
-		{"an interval of nothing", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 0\n", "4:20: schedules[0].interval_minutes: 0 is not between 1 and 527040"},
+		{"an interval of nothing", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 0\n", "4:20: schedules[0].interval_minutes: 0 is out of range; write a number from 1 to 527040"},
 		{"no interval", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\n", "1:3: schedules[0].interval_minutes: must be given"},
 		{"a key of another type", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nhours = [1]\n", "5:1: unknown key schedules[0].hours"},
 		{"no hours", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\n", "1:3: schedules[0].hours: must be given"},
 		{"hours of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = []\n", "4:9: schedules[0].hours: an empty list means never"},
 		{"weekdays of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = []\n", "5:12: schedules[0].weekdays: an empty list means never"},
-		{"a day beyond the week", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = [0, 7]\n", "5:16: schedules[0].weekdays[1]: 7 is not between 0 and 6"},
-		{"an hour beyond the day", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [24]\n", "4:10: schedules[0].hours[0]: 24 is not between 0 and 23"},
-		{"a minute beyond the hour", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nminute = 60\n", "5:10: schedules[0].minute: 60 is not between 0 and 59"},
+		{"a day beyond the week", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = [0, 7]\n", "5:16: schedules[0].weekdays[1]: 7 is out of range; write a number from 0 to 6"},
+		{"an hour beyond the day", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [24]\n", "4:10: schedules[0].hours[0]: 24 is out of range; write a number from 0 to 23"},
+		{"a minute beyond the hour", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nminute = 60\n", "5:10: schedules[0].minute: 60 is out of range; write a number from 0 to 59"},
 		{"an unknown zone", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\ntimezone = \"Europe/Bonn\"\n", `5:12: schedules[0].timezone: "Europe/Bonn" is no time zone known here`},
 		{"an argument that is a number", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"a\", 1]\n", "5:14: schedules[0].args[1]: want a string, got a whole number"},
 
@@ -157,10 +157,10 @@ func TestComplaints(t *testing.T) {
 		{"a key of another driver", "[[notifiers]]\ndriver = \"desktop\"\ntopic = \"t\"\n", "3:1: unknown key notifiers[0].topic"},
 		{"an urgency that is none", "[[notifiers]]\ndriver = \"desktop\"\nurgency = \"hihg\"\n", `3:11: notifiers[0].urgency: "hihg" is not one of low, normal, critical`},
 		{"a webhook that is no address", "[[notifiers]]\ndriver = \"slack\"\nwebhook_url = \"hunter2\"\n", "3:15: notifiers[0].webhook_url: not a web address; write https://HOST…"},
-		{"a priority off the scale", "[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\npriority = 6\n", "4:12: notifiers[0].priority: 6 is not between 1 and 5"},
+		{"a priority off the scale", "[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\npriority = 6\n", "4:12: notifiers[0].priority: 6 is out of range; write a number from 1 to 5"},
 		{"no chat", "[[notifiers]]\ndriver = \"telegram\"\nbot_token = \"${T}\"\n", "1:3: notifiers[0].chat_id: must be given"},
 		{"half of a pushover", "[[notifiers]]\ndriver = \"pushover\"\nuser = \"${U}\"\n", "1:3: notifiers[0].token: must be given"},
-		{"a rate below zero", "[[notifiers]]\ndriver = \"desktop\"\nrate_limit_minutes = -1\n", "3:22: notifiers[0].rate_limit_minutes: -1 is not between 0 and 527040"},
+		{"a rate below zero", "[[notifiers]]\ndriver = \"desktop\"\nrate_limit_minutes = -1\n", "3:22: notifiers[0].rate_limit_minutes: -1 is out of range; write a number from 0 to 527040"},
 
 		{"a network policy that is none", "[security]\nnetwork = \"maybe\"\n", `2:11: security.network: "maybe" is not one of allow, deny`},
 		{"a host that is an address", "[security]\nnetwork = [\"https://example.com/\"]\n", `2:12: security.network[0]: "https://example.com/": want a host`},
@@ -188,6 +188,9 @@ func TestComplaints(t *testing.T) {
 			got := fmt.Sprintf("%d:%d: %s%s", p.Line-lines, p.Column, p.Message, fix)
 			if !strings.HasPrefix(got, c.want) || len(e.Problems) > 1 {
 				t.Errorf("got  %s\nwant %s\nall: %v", got, c.want, err)
+			}
+			if p.Fix == "" || strings.Contains(p.Message, p.Fix) {
+				t.Errorf("no fix of its own: %q, %q", p.Message, p.Fix)
 			}
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("a secret is in %v", err)

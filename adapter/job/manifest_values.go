@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,11 @@ type span struct{ low, high int }
 
 func (s span) has(n int) bool { return s.low <= n && n <= s.high }
 
+func (s span) fix() string { return fmt.Sprintf("write a number from %d to %d", s.low, s.high) }
+
+// noZeroByte mends a text that no system call takes.
+const noZeroByte = `take out \u0000`
+
 // flag is true or false.
 func flag(t *tomlfile.Table, key string, fallback bool) bool {
 	if b := t.Flag(key); b != nil {
@@ -32,7 +38,7 @@ func number(t *tomlfile.Table, key string, fallback int, within span) int {
 	case n == nil:
 		return fallback
 	case !within.has(*n):
-		t.Bad(key, "", "%d is not between %d and %d", *n, within.low, within.high)
+		t.Bad(key, within.fix(), "%d is out of range", *n)
 		return fallback
 	}
 	return *n
@@ -44,7 +50,7 @@ func numbers(t *tomlfile.Table, key string, within span) []int {
 	items, ok := raw.([]any)
 	if !ok {
 		if raw != nil {
-			t.Bad(key, "", "want %s, got %s", tomlfile.Kind([]any{}), tomlfile.Kind(raw))
+			t.BadKind(key, []any{}, raw)
 		}
 		return nil
 	}
@@ -53,9 +59,9 @@ func numbers(t *tomlfile.Table, key string, within span) []int {
 		n, ok := item.(int64)
 		switch {
 		case !ok:
-			t.BadItem(key, i, "want %s, got %s", tomlfile.Kind(int64(0)), tomlfile.Kind(item))
+			t.BadItemKind(key, i, int64(0), item)
 		case n < int64(within.low) || n > int64(within.high):
-			t.BadItem(key, i, "%d is not between %d and %d", n, within.low, within.high)
+			t.BadItem(key, i, within.fix(), "%d is out of range", n)
 		default:
 			list = append(list, int(n))
 		}
@@ -69,7 +75,7 @@ func readArgs(t *tomlfile.Table, key string) []string {
 	items, ok := raw.([]any)
 	if !ok {
 		if raw != nil {
-			t.Bad(key, "", "want %s, got %s", tomlfile.Kind([]any{}), tomlfile.Kind(raw))
+			t.BadKind(key, []any{}, raw)
 		}
 		return nil
 	}
@@ -78,9 +84,9 @@ func readArgs(t *tomlfile.Table, key string) []string {
 		arg, ok := item.(string)
 		switch {
 		case !ok:
-			t.BadItem(key, i, "want %s, got %s", tomlfile.Kind(""), tomlfile.Kind(item))
+			t.BadItemKind(key, i, "", item)
 		case strings.Contains(arg, "\x00"):
-			t.BadItem(key, i, "must not contain a zero byte")
+			t.BadItem(key, i, noZeroByte, "must not contain a zero byte")
 		}
 		args[i] = arg
 	}
@@ -90,7 +96,7 @@ func readArgs(t *tomlfile.Table, key string) []string {
 // checkText: a zero byte, which TOML can write, ends a string for every system below us.
 func checkText(t *tomlfile.Table, key, value string) {
 	if strings.Contains(value, "\x00") {
-		t.Bad(key, "", "must not contain a zero byte")
+		t.Bad(key, noZeroByte, "must not contain a zero byte")
 	}
 }
 
@@ -106,7 +112,7 @@ func readEvents(t *tomlfile.Table, key string) []Event {
 	list := make([]Event, len(names))
 	for i, name := range names {
 		if name != "" && !slices.Contains(events, name) {
-			t.BadItem(key, i, "%q is no event; %s", tomlfile.Cut(name), nearest.Suggest(name, events))
+			t.BadItem(key, i, nearest.Suggest(name, events), "%q is no event", tomlfile.Cut(name))
 		}
 		list[i] = Event(name)
 	}

@@ -18,7 +18,7 @@ func readSchedules(tables []*tomlfile.Table, defaults Retry) []Schedule {
 	for i, t := range tables {
 		s := readSchedule(t, defaults)
 		if first, taken := ids[s.ID]; taken && s.ID != "" {
-			t.Bad("id", "", "%q is taken by schedules[%d]", tomlfile.Cut(s.ID), first)
+			t.Bad("id", "give it another id", "%q is taken by schedules[%d]", tomlfile.Cut(s.ID), first)
 		} else {
 			ids[s.ID] = i
 		}
@@ -60,7 +60,7 @@ func (s *Schedule) readCron(t *tomlfile.Table) {
 	s.Zone = readZone(t)
 	for _, key := range []string{"weekdays", "hours"} {
 		if list, ok := t.Raw(key).([]any); ok && len(list) == 0 {
-			t.Bad(key, "", "an empty list means never")
+			t.Bad(key, "write at least one, or take the schedule out", "an empty list means never")
 		}
 	}
 	if !t.Has("hours") {
@@ -75,7 +75,7 @@ func (s *Schedule) readCron(t *tomlfile.Table) {
 func (s *Schedule) readInterval(t *tomlfile.Table) {
 	const key = "interval_minutes"
 	if !t.Has(key) {
-		t.Bad(key, "", "must be given")
+		t.Missing(key, "…")
 	}
 	s.Interval = time.Duration(number(t, key, 1, span{1, maxMinutes})) * time.Minute
 	s.finish(t, key)
@@ -93,11 +93,11 @@ func (s *Schedule) readExpression(t *tomlfile.Table) {
 func (s *Schedule) finish(t *tomlfile.Table, key string) {
 	var err error
 	if s.timing, err = s.compile(); err != nil {
-		t.Bad(key, "", "%s", err)
+		t.Bad(key, "docs/jobs.md says how schedules are written", "%s", err)
 		return
 	}
 	if s.Next(time.Unix(0, 0)).IsZero() {
-		t.Bad(key, "", "there is no such day: it would never run")
+		t.Bad(key, "write a day that its month has", "there is no such day: it would never run")
 	}
 }
 

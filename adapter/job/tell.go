@@ -56,10 +56,11 @@ func (t *Teller) Tell(n Telling) {
 
 // Routes are the ways in which a manifest wants to be told of an event.
 func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
+	host := hostOf(m, t.host)
 	var routes []notify.Route
 	for i := range m.OnFailure {
 		if h := &m.OnFailure[i]; toldOfFailure(h, e) {
-			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{t.host, h, h.Config}})
+			routes = append(routes, notify.Route{Name: fmt.Sprintf("on_failure[%d] %s", i, h.Plugin), Sender: pluginSender{host, h, h.Config}})
 		}
 	}
 	for i := range m.Notifiers {
@@ -67,7 +68,7 @@ func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
 		if !d.Wants(e) {
 			continue
 		}
-		sender, err := t.sender(d)
+		sender, err := t.sender(host, d)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
 			t.log.Debug("a notifier is not for this system", "agent", m.Agent.Name, "notifier", d.String())
@@ -78,14 +79,14 @@ func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
 		}
 	}
 	// Plugins of other dialects that the configuration has connected to the point.
-	return append(routes, notify.Route{Name: ConnectedRoute, Sender: pluginSender{host: t.host}})
+	return append(routes, notify.Route{Name: ConnectedRoute, Sender: pluginSender{host: host}})
 }
 
 // ConnectedRoute is the name of the way to plugins that the configuration has connected.
 const ConnectedRoute = "connected plugins"
 
 // sender is who delivers for a notifier.
-func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
+func (t *Teller) sender(host Host, d *Notifier) (notify.Sender, error) {
 	if d.Driver != DriverPlugin {
 		return notify.New(string(d.Driver), d.Settings, t.options)
 	}
@@ -98,7 +99,7 @@ func (t *Teller) sender(d *Notifier) (notify.Sender, error) {
 	if h.Config, err = notify.ExpandJSON(written, t.options.Lookup); err != nil {
 		return nil, err
 	}
-	return pluginSender{t.host, h, written}, nil
+	return pluginSender{host, h, written}, nil
 }
 
 // Hook is a notifier that is a plugin, as the plugins of other lists are.

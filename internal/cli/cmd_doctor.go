@@ -69,7 +69,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	if err := a.printDiagnosis(&d); err != nil || d.OK {
 		return err
 	}
-	return told(kindFailed, "", "%s found", render.Count(failed, "error"))
+	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
 }
 
 func configFindings(e *config.Error) []pluginhost.Finding {

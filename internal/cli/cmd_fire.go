@@ -91,7 +91,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 			return err
 		}
 		hooked := host.HookedBy(point)
-		if len(out.Steps) == 0 && len(hooked) > 0 {
+		if len(hooked) > 0 {
 			a.warnOfPayload(point, data)
 		}
 		return firstError(a.printOutcome(out, hooked, opts.trace), err, refusal(out))
@@ -111,8 +111,9 @@ func refusal(out *hook.Outcome) error {
 	return told(kindRefused, out.Suggest, "%s", text)
 }
 
-// warnOfPayload says that a payload lacks what its point is about: plugins whose
-// hooks are for some commands or tools only are not asked then.
+// warnOfPayload says that a payload lacks what its point is about. Plugins whose
+// hooks are for some commands or tools only are not asked then, and the others
+// are asked about nothing.
 func (a *app) warnOfPayload(point hook.Point, data json.RawMessage) {
 	spec, _ := point.Spec()
 	object, err := rawjson.Parse(data)

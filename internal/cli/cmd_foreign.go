@@ -51,21 +51,40 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 		return badFlag(root, err)
 	}
 	name, rest := args[at], args[at+1:]
-	known := false
+	known, idle := false, false
+	var others []string
 	need := func(c pluginhost.Candidate) bool {
-		if c.Name != name && c.Dialect+":"+c.Name != name || len(c.Commands) == 0 {
-			return false
+		called := c.Name == name || c.Dialect+":"+c.Name == name
+		switch {
+		case called && len(c.Commands) > 0:
+			known = true
+			return true
+		case called:
+			idle = true
+		case len(c.Commands) > 0:
+			others = append(others, c.Name)
 		}
-		known = true
-		return true
+		return false
 	}
-	err := a.withHost(ctx, need, func(host *pluginhost.Host) error {
-		if !known {
-			return knownCommand(root, []string{name})
+	return a.withHost(ctx, need, func(host *pluginhost.Host) error {
+		switch {
+		case known:
+			return a.runPluginCommand(ctx, host, name, rest)
+		case idle:
+			return noCommands(name, rest)
 		}
-		return a.runPluginCommand(ctx, host, name, rest)
+		return unknownCommand(root, name, others)
 	})
-	return err
+}
+
+// noCommands is the error of a plugin that has no commands of its own.
+func noCommands(plugin string, rest []string) error {
+	command := ""
+	if len(rest) > 0 {
+		command = fmt.Sprintf("command %s: ", rest[0])
+	}
+	return withFix(fmt.Errorf("plugin %s: %s%w: it has no commands of its own", plugin, command, pluginhost.ErrNotFound),
+		fmt.Sprintf("`patchbay plugin info %s` lists what it has", plugin))
 }
 
 func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name string, rest []string) error {
@@ -83,6 +102,10 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	} else if t, end := a.terminal(); t != nil {
 		defer end()
 		c.Terminal, ctx = t, context.WithoutCancel(ctx) // a signal is the program's affair
+	}
+	if !slices.Contains(p.Commands, c.Name) {
+		return withFix(fmt.Errorf("plugin %s: command %s: %w", p.Name, c.Name, pluginhost.ErrNotFound),
+			meant(c.Name, p.Commands, fmt.Sprintf("`patchbay %s` lists its commands", p.Name)))
 	}
 	code, err := host.RunCommand(ctx, name, c)
 	if err == nil && code != 0 {

@@ -61,7 +61,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 	if d.OK {
 		return nil
 	}
-	return told(kindFailed, "", "%s found", render.Count(failed, "error"))
+	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
 }
 
 // verdict is a diagnosis in a few words.
@@ -208,7 +208,7 @@ func (a *app) showImported(list []importedJob, broken int) error {
 		}
 	}
 	if broken > 0 {
-		return told(kindFailed, "", "%s broken", render.Count(broken, "manifest"))
+		return told(kindFailed, "`patchbay job doctor` says what is wrong with each", "%s broken", render.Count(broken, "manifest"))
 	}
 	return nil
 }

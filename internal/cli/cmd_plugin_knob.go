@@ -106,7 +106,7 @@ func (a *app) runPluginKnob(ctx context.Context, host *pluginhost.Host, args []s
 	setting := pluginhost.KnobSetting{Key: args[1], Project: opts.project}
 	if !opts.unset {
 		if setting.Value, err = knobValue(p.Knobs[i].Knob, args[2]); err != nil {
-			return &problem{kind: kindFailed, err: fmt.Errorf("plugin %s: knob %s: %w", p.Name, args[1], err)}
+			return badKnobValue(args[0], args[1], fmt.Errorf("plugin %s: knob %s: %w", p.Name, args[1], err))
 		}
 	}
 	return a.setKnob(ctx, host, args[0], setting)
@@ -147,10 +147,14 @@ func knobValue(k dialect.Knob, text string) (json.RawMessage, error) {
 	return rawjson.String(text), nil
 }
 
+func badKnobValue(plugin, key string, err error) error {
+	return &problem{kind: kindFailed, err: err, fix: fmt.Sprintf("`patchbay plugin knob %s %s` shows what is allowed", plugin, key)}
+}
+
 func (a *app) setKnob(ctx context.Context, host *pluginhost.Host, name string, s pluginhost.KnobSetting) error {
 	change, err := host.SetKnob(ctx, name, s)
 	if errors.Is(err, pluginhost.ErrBadValue) {
-		return &problem{kind: kindFailed, err: err}
+		return badKnobValue(name, s.Key, err)
 	}
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 	if err := a.printValidation(v, p); err != nil || v.OK {
 		return err
 	}
-	return told(kindFailed, "", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
+	return told(kindFailed, "each error says what mends it", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
 }
 
 func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *validation {

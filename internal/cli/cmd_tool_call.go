@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -120,11 +121,32 @@ func noTool(host *pluginhost.Host, name string, known []string) error {
 	for _, t := range host.Tools() {
 		known = append(known, t.Name)
 	}
-	fix := meant(name, known, "`patchbay tool list` lists the tools there are")
+	fix := "`patchbay tool list` lists the tools there are"
+	if near := nearTool(name, known); near != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	}
 	if len(broken) > 0 {
 		fix += fmt.Sprintf("; these plugins are broken and may have it: %s (see `patchbay doctor`)", strings.Join(broken, ", "))
 	}
 	return withFix(fmt.Errorf("tool %s: %w", name, pluginhost.ErrNotFound), fix)
+}
+
+// nearTool is the tool that was probably meant: by its whole name, or by the end of it.
+func nearTool(name string, known []string) string {
+	if near := nearest.Word(name, known); near != "" {
+		return near
+	}
+	var ends []string
+	whole := make(map[string]string)
+	for _, full := range known {
+		for i, r := range full {
+			if end := full[i+1:]; (r == '_' || r == '.') && end != "" {
+				ends = append(ends, end)
+				whole[end] = full
+			}
+		}
+	}
+	return whole[nearest.Word(name, ends)]
 }
 
 // firstError is the first that is not nil.

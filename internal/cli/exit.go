@@ -55,7 +55,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 	switch k := statedKind(err); {
 	case ctx.Err() != nil, k == kindInterrupted:
 		return kindInterrupted, exitInterrupted
-	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, pluginhost.ErrNoDialect):
+	case k == kindUsage, errors.Is(err, hook.ErrBadPayload), errors.Is(err, pluginhost.ErrNoDialect), errors.Is(err, pluginhost.ErrAmbiguous):
 		return kindUsage, exitUsage
 	case k == kindConfig, is[*config.Error](err), is[*daemon.ModelError](err), errors.Is(err, httpapi.ErrNoToken), errors.Is(err, config.ErrNoHome):
 		return kindConfig, exitConfig
@@ -128,10 +128,19 @@ func fixOf(err error) string {
 	if refused, ok := errors.AsType[*command.Refused](err); ok {
 		return refused.Suggest
 	}
+	if e, ok := errors.AsType[fixer](err); ok {
+		return joinFixes(e.Fix(), without(err))
+	}
 	if call, ok := errors.AsType[*hook.Error](err); ok {
 		return callFix(call)
 	}
 	return ""
+}
+
+// A fixer is an error that says what mends it, at the end of its text.
+type fixer interface {
+	error
+	Fix() string
 }
 
 // callFix is what to do about a failed call to a plugin, by the way it failed.
@@ -244,6 +253,9 @@ func message(k kind, err error) string {
 	text := err.Error()
 	if start, ok := errors.AsType[*proc.StartError](err); ok && start.Fix != "" {
 		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is told beside it
+	}
+	if e, ok := errors.AsType[fixer](err); ok {
+		text = strings.TrimSuffix(text, "; "+e.Fix()) // likewise
 	}
 	return text
 }

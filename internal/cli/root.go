@@ -104,14 +104,19 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	return unknownCommand(cmd, args[0], nil)
+}
+
+// unknownCommand is the error of a word that is no subcommand, and none of the others that could stand there.
+func unknownCommand(cmd *cobra.Command, word string, others []string) error {
+	names := others
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	return usage(meant(args[0], names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
-		"unknown command %q for %q", args[0], cmd.CommandPath())
+	return usage(meant(word, names, fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())),
+		"unknown command %q for %q", word, cmd.CommandPath())
 }
 
 // badFlag says which flag was probably meant.

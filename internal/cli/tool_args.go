@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -115,7 +116,7 @@ func unknownArgument(t pluginhost.Tool, args json.RawMessage) string {
 	}
 	for _, f := range object {
 		if !slices.Contains(known, f.Name) {
-			return meant(f.Name, known, fmt.Sprintf("it has no argument %q", f.Name))
+			return strings.TrimSuffix(fmt.Sprintf("it has no argument %q: %s", f.Name, dialect.Meant(f.Name, known)), ": ")
 		}
 	}
 	return ""

@@ -153,8 +153,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"timeout that is none", "[plugins.a]\ntimeout = \"soon\"", `2:11: plugins.a.timeout: "soon" is not a duration; `},
 		{"timeout of zero", "[plugins.a]\ntimeout = \"0s\"", `2:11: plugins.a.timeout: "0s" is not above zero`},
 		{"timeout below zero", "[plugins.a]\ntimeout = \"-1s\"", `2:11: plugins.a.timeout: "-1s" is not above zero`},
-		{"standby below zero", "[plugins.a]\nstandby = -1", `2:11: plugins.a.standby: -1 is not between 0 and 16`},
-		{"standby beyond its bound", "[plugins.a]\nstandby = 17", `2:11: plugins.a.standby: 17 is not between 0 and 16`},
+		{"standby below zero", "[plugins.a]\nstandby = -1", `2:11: plugins.a.standby: -1 is out of range; write a number from 0 to 16`},
+		{"standby beyond its bound", "[plugins.a]\nstandby = 17", `2:11: plugins.a.standby: 17 is out of range; write a number from 0 to 16`},
 		{"env with a value", "[plugins.a]\nenv = [\"A\", \"B=1\"]", `2:13: plugins.a.env[1]: "B=1": want a variable's name or a glob, not a value`},
 		{"an empty string in a list", "[jobs]\ndirs = [\"a\",\n  \"\"]", `3:3: jobs.dirs[1]: must not be empty`},
 		{"a number in a list", "[plugins.a]\ncapabilities = [1]", `2:17: plugins.a.capabilities[0]: want a string, got a whole number`},
@@ -181,6 +181,9 @@ func TestLoadRefuses(t *testing.T) {
 			}
 			if len(e.Problems) != 1 {
 				t.Errorf("one mistake, %d problems:\n%s", len(e.Problems), err)
+			}
+			if p := e.Problems[0]; p.Fix == "" || strings.Contains(p.Message, p.Fix) {
+				t.Errorf("no fix of its own: %q, %q", p.Message, p.Fix)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -58,7 +59,10 @@ func TestAProjectsLinkOutIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(secret, filepath.Join(root, ProjectFile)); err != nil {
-		t.Skip(err)
+		if runtime.GOOS == "windows" { // where making one takes a privilege
+			t.Skipf("this user may make no links: %v", err)
+		}
+		t.Fatal(err)
 	}
 	if _, err := LoadProject(root); err == nil || !strings.Contains(err.Error(), "leads out of the project") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)

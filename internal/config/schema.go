@@ -71,7 +71,7 @@ func readModel(t *tomlfile.Table) Model {
 	}
 	if n := t.Number("window"); n != nil {
 		if m.Window = *n; m.Window < 1000 {
-			t.Bad("window", "", "%d tokens are too few for a conversation", m.Window)
+			t.Bad("window", "write the number of tokens that the model takes, as in 200000", "%d tokens are too few for a conversation", m.Window)
 		}
 	}
 	if m.BaseURL != "" {
@@ -141,14 +141,14 @@ func readPlugin(t *tomlfile.Table) Plugin {
 		p.Standby = *n
 	}
 	if p.Standby < 0 || p.Standby > maxStandby {
-		t.Bad("standby", "", "%d is not between 0 and %d", p.Standby, maxStandby)
+		t.Bad("standby", fmt.Sprintf("write a number from 0 to %d", maxStandby), "%d is out of range", p.Standby)
 	}
 	if allow := t.Flag("allow_unenforced"); allow != nil {
 		p.AllowUnenforced = *allow
 	}
 	for i, name := range p.Env {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env", i, "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
+			t.BadItem("env", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
 		}
 	}
 	t.End()
@@ -168,7 +168,7 @@ func readCapabilities(t *tomlfile.Table) []capability.Capability {
 		}
 		c, err := capability.Parse(text)
 		if err != nil {
-			t.BadItem("capabilities", i, "%v", err)
+			t.BadItem("capabilities", i, "docs/security.md says what each capability means", "%v", err)
 			continue
 		}
 		granted = append(granted, c)

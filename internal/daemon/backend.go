@@ -249,21 +249,25 @@ func (t turns) Run(ctx context.Context, id, text string, observe func(kind strin
 	}
 	result, err := t.Turn(ctx, r)
 	if result == nil {
-		return nil, stopError(err)
+		return nil, turnError(err)
 	}
 	return json.Marshal(result) // the error is in it
 }
 
-// stopError tells a client that came too late why it is not served.
-func stopError(err error) error {
-	if errors.Is(err, errStopping) {
+// turnError tells a client why its turn did not begin: the daemon is about to end, or the session cannot work in its directory.
+func turnError(err error) error {
+	switch {
+	case errors.Is(err, errStopping):
 		return &httpapi.UnavailableError{Reason: errStopping.Error()}
-	}
-	var gone *NoDirectoryError
-	if errors.As(err, &gone) {
-		return &httpapi.InvalidRequestError{Reason: gone.Error()}
+	case is[*NoDirectoryError](err), is[*config.Error](err): // the latter is of the project's own file
+		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	}
 	return err
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 func (t turns) approver() chat.Approver {

@@ -42,10 +42,10 @@ func (c *Core) openJobs(environ []string, secrets *config.Secrets) error {
 	j := &Jobs{core: c, Store: job.NewStore(c.Engine), moved: make(chan struct{}, 1)}
 	j.use(dirs, secrets)
 	j.Store.Logger = c.log
-	j.teller = job.NewTeller(job.TellerOptions{Host: jobHost{c}, Logger: c.log,
+	j.teller = job.NewTeller(job.TellerOptions{Host: jobHost{Core: c}, Logger: c.log,
 		Notify:   notify.Options{Lookup: j.lookup, Procs: c.procs, Environ: environ, Logger: c.log},
 		Dispatch: notify.DispatchOptions{Limiter: notify.NewLimiter(j.Store.Marks(), nil), Logger: c.log}})
-	j.Runner = &job.Runner{Host: jobHost{c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
+	j.Runner = &job.Runner{Host: jobHost{Core: c}, Store: j.Store, Procs: c.procs, Environ: environ, Logger: c.log, Tell: j.tell,
 		Holder: c.Sessions.Holder, StateDir: filepath.Join(c.Dirs.State, "agents")}
 	j.Runner.Confine = c.confiner(environ)
 	j.Reload()

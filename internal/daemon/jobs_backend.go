@@ -141,7 +141,7 @@ func jobError(err error) error {
 	if broken, ok := errors.AsType[*BrokenJobError](err); ok {
 		return &httpapi.UnavailableError{Reason: broken.Error()}
 	}
-	return stopError(err)
+	return turnError(err)
 }
 
 // agentOf is the directory of a manifest, by which a broken one is known.

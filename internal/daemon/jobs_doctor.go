@@ -147,7 +147,7 @@ func (x *JobExam) program(m *job.Manifest) []pluginhost.Finding {
 		return complain(pluginhost.SeverityError, m, at, fmt.Sprintf("no program %s in $PATH", command), "install it, or write its whole path")
 	}
 	if _, err := os.Stat(command); err != nil {
-		return complain(pluginhost.SeverityError, m, at, err.Error(), "")
+		return complain(pluginhost.SeverityError, m, at, err.Error(), "install it, or write where it is")
 	}
 	if !dialect.Executable(command) {
 		return complain(pluginhost.SeverityError, m, at, command+" is not executable", "run: chmod +x "+command)
@@ -161,7 +161,8 @@ func (x *JobExam) hook(ctx context.Context, m *job.Manifest, h *job.Hook, point 
 		return complain(o.severity, m, h.At, o.Error(), o.fix)
 	}
 	if err := x.Host.CheckConfig(ctx, job.PluginDialect+":"+h.Plugin, h.Config); err != nil {
-		return complain(pluginhost.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err), "")
+		return complain(pluginhost.SeverityError, m, h.At, fmt.Sprintf("plugin %s: %v", h.Plugin, err),
+			fmt.Sprintf("correct the config there: `dotagent-plugin-%s info` shows its schema", h.Plugin))
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 	if n.Driver == job.DriverPlugin {
 		h, err := n.Hook()
 		if err != nil {
-			return complain(pluginhost.SeverityError, m, n.At, err.Error(), "")
+			return complain(pluginhost.SeverityError, m, n.At, err.Error(), notifierFix)
 		}
 		return x.hook(ctx, m, h, hook.JobNotify)
 	}
@@ -187,16 +188,26 @@ func (x *JobExam) notifier(ctx context.Context, m *job.Manifest, n *job.Notifier
 	case errors.Is(err, errors.ErrUnsupported):
 		return complain(pluginhost.SeverityInfo, m, n.At, err.Error(), "")
 	case err != nil:
-		return complain(pluginhost.SeverityError, m, n.At, err.Error(), "")
+		return complain(pluginhost.SeverityError, m, n.At, err.Error(), notifierFix)
 	case !x.Reach && n.Driver != job.DriverDesktop: // a desktop is on this machine, or there is none
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	if err := made.Reach(ctx); err != nil {
-		return complain(pluginhost.SeverityWarning, m, n.At, err.Error(), "")
+		return complain(pluginhost.SeverityWarning, m, n.At, err.Error(), reachFix(n.Driver))
 	}
 	return nil
+}
+
+const notifierFix = "docs/jobs.md lists what each driver takes"
+
+// reachFix says what to do about a notifier whose service cannot be reached.
+func reachFix(d job.Driver) string {
+	if d == job.DriverDesktop {
+		return "start the daemon in a desktop session, or choose another driver"
+	}
+	return "look at the address, the token and the network"
 }
 
 // Preview is what a run of an agent would tell, and to whom.

@@ -122,3 +122,67 @@ func TestDoctorOfTheDaemon(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAnAgentsPluginsRunInItsProject: the plugins of an agent whose manifest names a working directory run in that directory's
+// project; those of others, where the daemon runs. People are told of a run whose directory is gone.
+func TestAnAgentsPluginsRunInItsProject(t *testing.T) {
+	h := newHouse(t)
+	repo := repository(t, "repo")
+	inside := filepath.Join(repo, "inside")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := h.write(".config/dotagent/plugins/dotagent-plugin-spot", `#!/bin/sh
+case "$1" in
+info) echo '{"name":"spot","kinds":["preflight","sink","notify"]}' ;;
+validate) cat >/dev/null; echo '{"ok":true}' ;;
+invoke) kind=$(sed 's/.*"kind":"\([a-z]*\)".*/\1/'); echo "$kind $PWD" >>"$HOME/spots"; echo '{"ok":true}' ;;
+esac
+`)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	agent := func(name, dir string) {
+		h.write(".config/patchbay/agents/"+name+"/agent.toml", "[agent]\nname = \""+name+"\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"echo done\"]\n"+
+			dir+"[[preflight]]\nplugin = \"spot\"\n[[on_success]]\nplugin = \"spot\"\n[[notifiers]]\ndriver = \"plugin\"\nname = \"spot\"\n")
+	}
+	agent("away", "working_dir = \""+inside+"\"\n")
+	agent("home", "")
+	c := h.open("")
+	run := func(name string) job.Run {
+		t.Helper()
+		m, s, err := c.Jobs.Find(name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Once: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	spots := func(want ...string) {
+		t.Helper()
+		var got string
+		eventually(t, strings.Join(want, ", "), func() bool {
+			data, _ := os.ReadFile(filepath.Join(h.home, "spots"))
+			got = strings.Join(slices.Sorted(strings.SplitSeq(strings.TrimSpace(string(data)), "\n")), ", ")
+			return got == strings.Join(want, ", ")
+		})
+		if err := os.Remove(filepath.Join(h.home, "spots")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("away")
+	spots("notify "+repo, "preflight "+repo, "sink "+repo)
+	run("home")
+	spots("notify "+h.home, "preflight "+h.home, "sink "+h.home)
+
+	if err := os.RemoveAll(repo); err != nil {
+		t.Fatal(err)
+	}
+	if r := run("away"); r.Status != job.GivenUp || !strings.Contains(r.Attempts[0].Error, "working directory "+inside+" is gone") {
+		t.Errorf("%+v", r)
+	}
+	spots("notify "+h.home, "notify "+h.home) // attempt_failed and given_up
+}

@@ -53,11 +53,11 @@ func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
 // errProjectsClosed is returned for work that begins when the daemon ends.
 var errProjectsClosed = errors.New("the plugins are being closed")
 
-// NoDirectoryError says that the working directory of a session is not there any more.
+// NoDirectoryError says that the working directory of a session, or of an agent, is not there any more.
 type NoDirectoryError struct{ Dir string }
 
 func (e *NoDirectoryError) Error() string {
-	return fmt.Sprintf("the working directory %s of this session is gone: make it again, or begin a session in another", e.Dir)
+	return fmt.Sprintf("the working directory %s is gone: make it again, or work in another", e.Dir)
 }
 
 // in returns the plugins that work in the project of a directory, and a function that says that they are not used any more.
@@ -134,12 +134,16 @@ func (p *projects) open(ctx context.Context, one *project) {
 	host, err := p.own.In(ctx, one.root)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer close(one.ready)
 	one.host, one.err = host, err
-	if err != nil && p.sets[one.root] == one {
+	if err == nil {
+		p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began))
+		return
+	}
+	p.log.Warn("the plugins of a project cannot be opened", "project", one.root, "err", err)
+	if p.sets[one.root] == one {
 		delete(p.sets, one.root) // the next one tries again
 	}
-	close(one.ready)
-	p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began), "err", err)
 }
 
 // leave says that one user of a project's plugins is done with them.

@@ -231,3 +231,63 @@ func TestADirectoryThatIsGone(t *testing.T) {
 		t.Errorf("it cannot be deleted: %d %s", got.status, got.body)
 	}
 }
+
+// TestALinkIsNoOtherProject: a project that is reached over a link has the plugins that it has already, and one reached over a link
+// into it is that project.
+func TestALinkIsNoOtherProject(t *testing.T) {
+	h := newHouse(t)
+	h.script("where", where)
+	c := h.open("")
+	repo := repository(t, "real")
+	inside := filepath.Join(repo, "inside")
+	links := t.TempDir()
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"repo": repo, "part": inside, "home": h.home} {
+		if err := os.Symlink(target, filepath.Join(links, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, want := range map[string]string{repo: repo, "repo": repo, "part": repo, "repo/inside": repo, "home": h.home} {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(links, dir)
+		}
+		if got := h.enhanced(c, dir); !strings.Contains(got, `"at `+want+`"`) {
+			t.Errorf("a session in %s: %s", dir, got)
+		}
+	}
+	if got := c.projects.roots(); got != repo {
+		t.Errorf("open beside the daemon's own: %s", got)
+	}
+}
+
+// TestAProjectWhoseConfigIsBroken: a session there is told which file, where in it, and what mends it.
+func TestAProjectWhoseConfigIsBroken(t *testing.T) {
+	h := newHouse(t)
+	s := h.serve("", Limits{})
+	dir := repository(t, "broken")
+	file := filepath.Join(dir, ".patchbay", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	made := s.do("POST", "/session", `{"working_dir":"`+dir+`"}`)
+	id := strings.Split(made.body, `"`)[3]
+	for text, want := range map[string]string{
+		"x = [\n":                          file + ":1:6: ",
+		"[plugins.a]\nenv = [\"TOKEN\"]\n": file + ":2:7: plugins.a.env: a project's configuration has nothing but [plugins.NAME] config; put it into your own config.toml",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 400 || !strings.Contains(got.body, want) {
+			t.Errorf("%q: %d %s", text, got.status, got.body)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.do("POST", "/session/"+id+"/message", `{"text":"hi"}`); got.status != 200 {
+		t.Errorf("when it is mended: %d %s", got.status, got.body)
+	}
+}

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 )
@@ -41,5 +40,5 @@ func Connection[T any](dialect string, want Spot, spot func(*T) Spot, tables ...
 	if len(points) == 0 {
 		return nil, fmt.Errorf("there is no %s hook %q", dialect, want.Hook)
 	}
-	return nil, fmt.Errorf("%s hook %s has no meaning at %s, only at %s", dialect, want.Hook, want.Point, strings.Join(points, ", "))
+	return nil, NoMeaning(dialect, want, points)
 }

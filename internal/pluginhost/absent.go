@@ -79,7 +79,7 @@ func (h *Host) missing(r *roster, c config.Connect) bool {
 
 // errNoPlugin is why a connection to a plugin that is not there fails.
 func (r *roster) errNoPlugin(c config.Connect) error {
-	return hook.Failure(hook.Unavailable, fmt.Errorf("[[connect]] names a plugin that is not installed: %s%s", c.Plugin, didYouMean(c.Plugin, r.allNames())))
+	return hook.Failure(hook.Unavailable, dialect.WithFix(fmt.Errorf("[[connect]] names a plugin that is not installed: %s", c.Plugin), dialect.Meant(c.Plugin, r.allNames())))
 }
 
 // allNames are those of every plugin that was found.

@@ -93,21 +93,27 @@ func examine(e *entry) []Finding {
 func stateFinding(s Severity, e *entry) Finding {
 	p := dialect.Problem{Path: e.found.Path, Message: string(e.state)}
 	if e.err != nil {
-		p.Message = e.err.Error()
-	}
-	if start, ok := errors.AsType[*proc.StartError](e.err); ok {
-		p.Fix = start.Fix
-	}
-	if refused, ok := errors.AsType[interface {
-		error
-		Fix() string
-	}](e.err); ok {
-		p.Fix = refused.Fix()
-	}
-	if p.Fix != "" {
-		p.Message = strings.TrimSuffix(p.Message, "; "+p.Fix)
+		p.Message, p.Fix = apart(e.err)
 	}
 	return finding(s, e, e.found.Dialect, p)
+}
+
+// apart is what an error says, and what mends it, where it knows.
+func apart(err error) (message, fix string) {
+	if start, ok := errors.AsType[*proc.StartError](err); ok {
+		fix = start.Fix
+	}
+	if e, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		fix = e.Fix()
+	}
+	message = err.Error()
+	if fix != "" {
+		message = strings.TrimSuffix(message, "; "+fix)
+	}
+	return message, fix
 }
 
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {

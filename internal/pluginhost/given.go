@@ -115,7 +115,8 @@ func (g *given) placed(b bearer, err error) error {
 			from = project
 		}
 		p := from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...)
-		out.problems = append(out.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message})
+		out.problems = append(out.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message,
+			Fix: "write another value there, or take it out"})
 	}
 	for _, text := range faults.Others {
 		out.problems = append(out.problems, dialect.Problem{Message: text})

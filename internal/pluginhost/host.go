@@ -25,6 +25,9 @@ var ErrClosed = errors.New("the host is closed")
 // ErrNotFound is returned for a plugin, tool or method that is not there.
 var ErrNotFound = errors.New("not found")
 
+// ErrAmbiguous is returned for a name that plugins of several dialects have. With the dialect before it, it means one of them.
+var ErrAmbiguous = errors.New("several plugins have this name")
+
 // A ToolResult is what a tool call came to.
 type ToolResult = dialect.ToolResult
 
@@ -290,7 +293,7 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 	}
 	commander, ok := e.plugin.(dialect.Commander)
 	if !ok || !slices.Contains(e.info.Commands, c.Name) {
-		return 0, fmt.Errorf("plugin %s: command %s: %w%s", plugin, c.Name, ErrNotFound, didYouMean(c.Name, e.info.Commands))
+		return 0, dialect.WithFix(fmt.Errorf("plugin %s: command %s: %w", plugin, c.Name, ErrNotFound), dialect.Meant(c.Name, e.info.Commands))
 	}
 	call := e.call(c.Name)
 	call.Timeout = 0

@@ -9,7 +9,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -215,10 +214,11 @@ func (h *Host) find(name string) (*entry, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("plugin %s: %w%s", name, ErrNotFound, didYouMean(name, h.names()))
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w", name, ErrNotFound), dialect.Meant(name, h.names()))
 	case len(found) > 1 && found[0].found.Dialect != found[1].found.Dialect:
-		return nil, fmt.Errorf("plugin %s: %s and %s both have one: say %s:%s", name,
-			found[0].found.Dialect, found[1].found.Dialect, found[0].found.Dialect, name)
+		one, two := found[0].found.Dialect, found[1].found.Dialect
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: one of %s and one of %s", name, ErrAmbiguous, one, two),
+			fmt.Sprintf("write %s:%s or %s:%s", one, name, two, name))
 	}
 	return found[0], nil
 }
@@ -259,15 +259,7 @@ func (h *Host) names() []string {
 }
 
 func (h *Host) noTool(name string) error {
-	return fmt.Errorf("tool %s: %w%s", name, ErrNotFound, didYouMean(name, slices.Sorted(maps.Keys(h.roster().tools))))
-}
-
-// didYouMean ends a "not found" with the name that was probably meant.
-func didYouMean(name string, known []string) string {
-	if near := nearest.Word(name, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
+	return dialect.WithFix(fmt.Errorf("tool %s: %w", name, ErrNotFound), dialect.Meant(name, slices.Sorted(maps.Keys(h.roster().tools))))
 }
 
 func orEmpty[T any](list []T) []T {

@@ -106,7 +106,7 @@ func (e *entry) knob(key string) (dialect.Knob, error) {
 		}
 		keys = append(keys, k.Key)
 	}
-	return dialect.Knob{}, fmt.Errorf("plugin %s: knob %s: %w%s", e.info.Name, key, ErrNotFound, didYouMean(key, keys))
+	return dialect.Knob{}, dialect.WithFix(fmt.Errorf("plugin %s: knob %s: %w", e.info.Name, key, ErrNotFound), dialect.Meant(key, keys))
 }
 
 // checkKnob refuses a value that does not fit. What is wrong with other values of the config is not this one's fault.

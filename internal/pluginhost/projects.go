@@ -6,21 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/project"
 )
 
 // ProjectRoot is the project that a directory belongs to: the nearest directory
-// upwards that is under version control, or dir itself.
-func ProjectRoot(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if filepath.Dir(at) == at {
-			return dir
-		}
-	}
-}
+// upwards that is under version control, or dir itself. Links are followed.
+func ProjectRoot(dir string) string { return project.Root(dir) }
 
 // Project is the project that the host's plugins work in.
 func (h *Host) Project() string { return h.setup().projectRoot }

@@ -10,7 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
-// Reload reads the configuration and the secrets again and looks for plugins, as [Host.Refresh] does. Plugins about which the
+// Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins' own, which it looks for as
+// [Host.Refresh] does. For the config of one plugin there is [Host.Reconfigure]. Plugins about which the
 // configuration now says something else, whose files have changed, or that did not work, are opened anew beside the old ones; the
 // others go on undisturbed. Events under way go on with the plugins that they began with, and those are closed when the last such
 // event is over: no event is lost.

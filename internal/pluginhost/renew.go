@@ -27,8 +27,9 @@ type renewals struct {
 	all     sync.WaitGroup // the goroutines that make them
 }
 
-// Reconfigure reads the config of plugins again and restarts a plugin, if it is running and its dialect can, with the one it is
-// given now. A plugin that was broken gets another try. It tells whether the plugin works with it.
+// Reconfigure gives one plugin its config as the files have it now, and nothing else: the config of plugins is read again, and the
+// plugin is restarted with its own, if it is running and its dialect can. A plugin that was broken gets another try. Reconfigure
+// tells whether the plugin works with it. [Host.Reload] is for everything else in the files, and for all plugins.
 func (h *Host) Reconfigure(ctx context.Context, plugin string) (restarted bool, err error) {
 	if err := h.setup().reload(); err != nil {
 		return false, err

@@ -95,7 +95,8 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 	for i, c := range h.setup().connections() {
 		found, err := h.connection(r, c)
 		if err != nil {
-			problems = append(problems, h.setup().config.Problem(err.Error(), "", "connect", i))
+			message, fix := apart(err)
+			problems = append(problems, h.setup().config.Problem(message, fix, "connect", i))
 		}
 		hooks = append(hooks, found...)
 	}
@@ -111,7 +112,7 @@ func (h *Host) connect(r *roster) ([]hook.Hook, error) {
 func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	point := hook.Point(c.Point)
 	if _, ok := h.bus.Spec(point); !ok {
-		return nil, fmt.Errorf("no point %q%s", c.Point, didYouMean(c.Point, h.pointNames()))
+		return nil, dialect.WithFix(fmt.Errorf("no point %q", c.Point), cmp.Or(dialect.Meant(c.Point, h.pointNames()), "`patchbay fire --list` lists the points"))
 	}
 	meant := r.meant(c.Plugin)
 	if len(meant) == 0 {

@@ -43,7 +43,7 @@ func clip(data []byte) []byte {
 }
 
 func syntaxError(path string, err error) error {
-	p := Problem{File: path, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	p := Problem{File: path, Message: strings.TrimPrefix(err.Error(), "toml: "), Fix: "mend the line: https://toml.io has the rules"}
 	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		p.Line, p.Column = decode.Position()
 		p.Key = strings.Join(decode.Key(), ".")

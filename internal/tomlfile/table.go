@@ -109,7 +109,7 @@ func value[T any](t *Table, name string) (T, bool) {
 	}
 	v, ok := raw.(T)
 	if !ok {
-		t.Bad(name, "", "want %s, got %s", Kind(zero), Kind(raw))
+		t.BadKind(name, zero, raw)
 	}
 	return v, ok
 }
@@ -127,7 +127,7 @@ func (t *Table) Required(name string) string {
 	s, ok := value[string](t, name)
 	_, present := t.values[name]
 	if (ok && s == "") || !present {
-		t.Bad(name, "", "must be given")
+		t.Missing(name, `"…"`)
 	}
 	return s
 }
@@ -145,7 +145,7 @@ func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 	for i, a := range allowed {
 		words[i] = string(a)
 	}
-	fix := ""
+	fix := "write one of them"
 	if near := nearest.Word(s, words); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
@@ -168,7 +168,7 @@ func (t *Table) Number(name string) *int {
 		return nil
 	}
 	if n != int64(int(n)) { // where int has 32 bits
-		t.Bad(name, "", "%d is out of range", n)
+		t.Bad(name, "write a smaller number", "%d is out of range", n)
 		return nil
 	}
 	small := int(n)
@@ -210,9 +210,9 @@ func (t *Table) List(name string) []string {
 		s, ok := item.(string)
 		switch {
 		case !ok:
-			t.BadItem(name, i, "want %s, got %s", Kind(""), Kind(item))
+			t.BadItemKind(name, i, "", item)
 		case s == "":
-			t.BadItem(name, i, "must not be empty")
+			t.BadItem(name, i, "take it out, or write something", "must not be empty")
 		}
 		list = append(list, s)
 	}
@@ -220,9 +220,45 @@ func (t *Table) List(name string) []string {
 }
 
 // BadItem complains of one item of a list.
-func (t *Table) BadItem(name string, i int, format string, args ...any) {
+func (t *Table) BadItem(name string, i int, fix, format string, args ...any) {
 	key := fmt.Sprintf("%s[%d]", t.Key(name), i)
-	t.complain(t.spot(name, i).value, key, key+": "+fmt.Sprintf(format, args...), "")
+	t.complain(t.spot(name, i).value, key, key+": "+fmt.Sprintf(format, args...), fix)
+}
+
+// BadKind complains of a value that is of another kind than it must be.
+func (t *Table) BadKind(name string, want, got any) {
+	t.Bad(name, asKind(want, got), "want %s, got %s", Kind(want), Kind(got))
+}
+
+// BadItemKind complains of an item of a list that is of another kind than it must be.
+func (t *Table) BadItemKind(name string, i int, want, got any) {
+	t.BadItem(name, i, asKind(want, got), "want %s, got %s", Kind(want), Kind(got))
+}
+
+// Missing complains of a key that is not there, or empty. The example is what a value looks like.
+func (t *Table) Missing(name, example string) {
+	t.Bad(name, fmt.Sprintf("write %s = %s", QuoteKey(name), example), "must be given")
+}
+
+// asKind says how to write a value so that it has the kind of want. It does not repeat the value, which may be a secret.
+func asKind(want, got any) string {
+	_, quoted := got.(string)
+	switch want.(type) {
+	case string:
+		return `put it into quotes: "…"`
+	case bool, int64:
+		if quoted {
+			return "leave out the quotes"
+		}
+		if _, fraction := got.(float64); fraction {
+			return "leave out the fraction"
+		}
+	case []any:
+		return "put it into brackets: […]"
+	case map[string]any:
+		return "put it into braces, with a key before each value: { KEY = … }"
+	}
+	return "write " + Kind(want)
 }
 
 // Table is the table under a key; an empty one where it is absent.
@@ -241,7 +277,7 @@ func (t *Table) Tables(name string) []*Table {
 	for i, item := range raw {
 		values, ok := item.(map[string]any)
 		if !ok {
-			t.BadItem(name, i, "want %s, got %s", Kind(values), Kind(item))
+			t.BadItemKind(name, i, values, item)
 			continue
 		}
 		tables = append(tables, &Table{
@@ -260,7 +296,7 @@ func (t *Table) Free(name string) map[string]any {
 	}
 	v, err := toJSON(raw, maxDepth)
 	if err != nil {
-		t.Bad(name, "", "%s", err)
+		t.Bad(name, "plugins are given JSON: write a value that it has", "%s", err)
 		return nil
 	}
 	return v.(map[string]any)

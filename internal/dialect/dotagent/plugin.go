@@ -11,7 +11,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -140,7 +139,7 @@ func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 		have = kinds
 	}
 	if !slices.Contains(have, name) {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.name, name, nearest.Suggest(name, have))
+		return hook.Hook{}, dialect.NoHook(p.name, name, have)
 	}
 	t, err := connection(name, point)
 	if err != nil {

@@ -118,7 +118,7 @@ func TestConnections(t *testing.T) {
 // TestConnectionsThatMeanNothing: the error lists the points where the hook has a meaning.
 func TestConnectionsThatMeanNothing(t *testing.T) {
 	_, err := connection(kindPreflight, hook.ToolAfter)
-	want := "dotagent hook preflight has no meaning at tool.after, only at job.preflight, turn.begin, tool.before, command.validate, command.before"
+	want := "dotagent hook preflight has no meaning at tool.after; connect it to job.preflight, turn.begin, tool.before, command.validate, command.before"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
@@ -126,7 +126,7 @@ func TestConnectionsThatMeanNothing(t *testing.T) {
 	if _, err := p.Connect(kindPreflight, hook.TurnBegin); err == nil || !strings.Contains(err.Error(), `plugin needy has no hook "preflight"; known here: sink`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := p.Connect(kindSink, hook.PromptSend); err == nil || !strings.Contains(err.Error(), "only at job.sink, turn.final") {
+	if _, err := p.Connect(kindSink, hook.PromptSend); err == nil || !strings.Contains(err.Error(), "connect it to job.sink, turn.final") {
 		t.Errorf("error %v", err)
 	}
 }

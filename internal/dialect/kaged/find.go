@@ -142,6 +142,7 @@ func (f *found) readManifest(file string) {
 // nameOf: the manifest's name counts; the directory's stands in where that is missing.
 func (f *found) nameOf(m *Manifest, file string) {
 	if m.Name == "" {
+		f.Info.Name = f.Name
 		return
 	}
 	if dir := filepath.Base(f.Path); dir != m.Name {

@@ -83,7 +83,7 @@ func (p *plugin) open(ctx context.Context) error {
 		Close: (*link).close,
 		OnExit: func(exit proc.Exit, stderr string) {
 			if !p.renewal.waiting() {
-				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", lastLine(stderr))
+				p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.LastWords(stderr))
 			}
 		},
 		OnRetry: func(err error) {
@@ -225,9 +225,4 @@ func orNone(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return head(s[strings.LastIndexByte(s, '\n')+1:], loggedParams)
 }

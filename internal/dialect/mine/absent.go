@@ -3,13 +3,11 @@ package mine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
 // An absent plugin is one whose manifest can be read and that cannot be opened:
@@ -66,7 +64,7 @@ func (m *manifest) wireAll(of caller) []hook.Hook {
 func (m *manifest) connect(name string, point hook.Point, of caller) (hook.Hook, error) {
 	have := m.at(name)
 	if len(have) == 0 {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", m.name, name, nearest.Suggest(name, m.stages()))
+		return hook.Hook{}, dialect.NoHook(m.name, name, m.stages())
 	}
 	t, err := connection(name, point)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestConnections(t *testing.T) {
 
 func TestConnectionsThatMeanNothing(t *testing.T) {
 	_, err := connection(stagePostexec, hook.ToolBefore)
-	want := "mine hook postexec has no meaning at tool.before, only at command.after, tool.after, model.reply, turn.final"
+	want := "mine hook postexec has no meaning at tool.before; connect it to command.after, tool.after, model.reply, turn.final"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
@@ -96,7 +96,7 @@ func TestConnectionsThatMeanNothing(t *testing.T) {
 	if _, err := p.Connect("prexec", hook.ToolBefore); err == nil || !strings.Contains(err.Error(), `plugin p has no hook "prexec"; did you mean "preexec"?`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := p.Connect(stagePreexec, hook.JobPreflight); err == nil || !strings.Contains(err.Error(), "only at command.before, command.validate, tool.before") {
+	if _, err := p.Connect(stagePreexec, hook.JobPreflight); err == nil || !strings.Contains(err.Error(), "connect it to command.before, command.validate, tool.before") {
 		t.Errorf("error %v", err)
 	}
 }

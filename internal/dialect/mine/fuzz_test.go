@@ -90,7 +90,7 @@ func FuzzStderr(f *testing.F) {
 				t.Errorf("%q says %q", stderr, text)
 			}
 		}
-		for _, words := range []string{lastWords(stderr), lastLine(stderr)} {
+		for _, words := range []string{lastWords(stderr), hook.LastWords(stderr)} {
 			if len(words) > longestError || !utf8.ValidString(words) {
 				t.Errorf("%q ends in %q", stderr, words)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -89,9 +88,9 @@ func (p *plugin) checkHealth(ctx context.Context) dialect.Status {
 	case err == nil:
 		return dialect.Status{Health: statusOK}
 	case errors.Is(err, hook.Refused), errors.Is(err, hook.Outdated), errors.Is(err, hook.Unavailable):
-		return dialect.Status{Health: lastLine(err.Error()), Err: err}
+		return dialect.Status{Health: hook.LastWords(err.Error()), Err: err}
 	}
-	return dialect.Status{Health: "no answer to health: " + lastLine(err.Error())}
+	return dialect.Status{Health: "no answer to health: " + hook.LastWords(err.Error())}
 }
 
 // healthOf: the expected response is {"status": "ok"}.
@@ -108,10 +107,4 @@ func (p *plugin) healthOf(r *proc.Result) error {
 		}
 	}
 	return errors.New("it did not say that it is ok")
-}
-
-// lastLine keeps a health on one line: that of a stack trace which says what happened.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return cut(s[strings.LastIndexByte(s, '\n')+1:])
 }

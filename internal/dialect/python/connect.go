@@ -2,10 +2,10 @@ package python
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -47,7 +47,7 @@ func connection(name string, point hook.Point) (*translation, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("python hook %s has no meaning at %s, only at %s", name, point, strings.Join(points, ", "))
+	return nil, dialect.NoMeaning(Name, dialect.Spot{Hook: name, Point: point}, points)
 }
 
 // aboutCommand takes the command line for the user's text.

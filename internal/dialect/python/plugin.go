@@ -17,7 +17,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -295,7 +294,7 @@ func (p *plugin) Hooks() []hook.Hook {
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	have := p.described().Hooks
 	if !slices.Contains(have, name) {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.name, name, nearest.Suggest(name, have))
+		return hook.Hook{}, dialect.NoHook(p.name, name, have)
 	}
 	t, err := connection(name, point)
 	if err != nil {

@@ -124,30 +124,45 @@ func TestAFileThatIsRemovedDoesNotAct(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsBeingReplaced: editors take the old file away first.
+// TestAFileThatIsBeingReplaced: editors take the old file away first. On a busy machine the moment between the two may be too long:
+// the file is replaced again then, until it was quick enough.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	s := only(t, begins+fmt.Sprintf(appends, "old"))
+	for try, began := 1, time.Now(); time.Since(began) < time.Minute; try++ {
+		word := fmt.Sprint("new", try)
+		logged := len(s.log.String())
+		if !s.replace(word) {
+			s.fire("r", hook.TurnBegin, `{}`) // it is back, and that is noticed
+			continue
+		}
+		if got := s.final("r", "x"); got != "x "+word || strings.Contains(s.log.String()[logged:], "cannot be looked at") {
+			t.Errorf("text %q", got)
+		}
+		return
+	}
+	t.Fatal("for a minute this machine was too busy to replace a file at once")
+}
+
+// replace has a turn begin while the file is being replaced. It says whether the file was away for less than the time that an
+// editor has.
+func (s *stage) replace(word string) bool {
+	s.t.Helper()
 	path := filepath.Join(s.home, ".agent", "plugins", "only.py")
-	s.write("draft", begins+fmt.Sprintf(appends, "new"))
+	draft := s.write("draft", begins+fmt.Sprintf(appends, word))
 	began := time.Now()
 	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	moved := make(chan error, 1)
 	go func() {
 		time.Sleep(replaceWait / 10) // the moment between two system calls of an editor
-		moved <- os.Rename(filepath.Join(s.home, ".agent", "plugins", "draft.py"), path)
+		moved <- os.Rename(draft, path)
 	}()
 	s.fire("r", hook.TurnBegin, `{}`)
 	if err := <-moved; err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	if time.Since(began) > replaceWait {
-		t.Skip("this machine is too busy to be an editor's")
-	}
-	if got := s.final("r", "x"); got != "x new" || strings.Contains(s.log.String(), "cannot be looked at") {
-		t.Errorf("text %q", got)
-	}
+	return time.Since(began) <= replaceWait
 }
 
 func TestHooksThatComeAndGo(t *testing.T) {

@@ -61,7 +61,7 @@ func (r *runner) start() {
 		Close:   (*interpreter).close,
 		Backoff: proc.Backoff{Max: restartPause},
 		OnExit: func(exit proc.Exit, stderr string) {
-			r.voice().Warn("interpreter ended, and is restarted", "exit", exit.String(), "stderr", lastLine(stderr))
+			r.voice().Warn("interpreter ended, and is restarted", "exit", exit.String(), "stderr", hook.LastWords(stderr))
 		},
 		OnRetry:   func(err error) { r.voice().Warn("interpreter cannot be restarted yet", "err", err) },
 		OnRestart: func(int) { r.announce() },

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
@@ -50,7 +51,7 @@ func checkPython(env dialect.Env) *proc.StartError {
 	case result.Exit.Code == tooOld:
 		return outdated(result.Stderr)
 	case result.Exit.Code != 0:
-		return &proc.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + lastLine(result.Stderr), Fix: installPython}
+		return &proc.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + hook.LastWords(result.Stderr), Fix: installPython}
 	}
 	return nil
 }
@@ -71,9 +72,4 @@ func pythonSpec(env dialect.Env) proc.Spec {
 		Dir:  home,
 		Env:  env.Pick(dialect.BaseNames),
 	}
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }

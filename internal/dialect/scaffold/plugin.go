@@ -10,7 +10,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -38,7 +37,7 @@ func (p *plugin) Hooks() []hook.Hook {
 // Connect is one of the plugin's hooks at another point than its own.
 func (p *plugin) Connect(name string, point hook.Point) (hook.Hook, error) {
 	if !slices.Contains(p.manifest.Hooks, name) {
-		return hook.Hook{}, fmt.Errorf("plugin %s has no hook %q; %s", p.manifest.Name, name, nearest.Suggest(name, p.manifest.Hooks))
+		return hook.Hook{}, dialect.NoHook(p.manifest.Name, name, p.manifest.Hooks)
 	}
 	t, err := connection(name, point)
 	if err != nil {

@@ -2,8 +2,8 @@ package hook
 
 import "testing"
 
-// TestTellingLine: of what a program wrote before it ended, an error shows the line that says why.
-func TestTellingLine(t *testing.T) {
+// TestLastWords: of what a program wrote before it ended, an error shows the line that says why.
+func TestLastWords(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"":           "",
 		"one\ntwo\n": "two",
@@ -11,7 +11,7 @@ func TestTellingLine(t *testing.T) {
 		"error: Cannot find package 'x'\n\nBun v1.4.4 (Linux x64)\n":           "error: Cannot find package 'x'",
 		"Traceback:\n  File \"a\"\nModuleNotFoundError: No module named 'x'\n": "ModuleNotFoundError: No module named 'x'",
 	} {
-		if got := telling(stderr); got != want {
+		if got := LastWords(stderr); got != want {
 			t.Errorf("%q: %q, want %q", stderr, got, want)
 		}
 	}

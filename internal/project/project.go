@@ -1,0 +1,23 @@
+// Package project finds the project that a directory belongs to.
+package project
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Root is the nearest directory upwards from dir that is under version control, or dir itself. Links are followed, so that a project
+// has one root however it is reached. A directory that does not exist is taken as it is written.
+func Root(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			return dir
+		}
+	}
+}
