@@ -24,7 +24,7 @@ FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 # What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
 # engine or the terminal's libraries, which takes minutes.
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
-	./internal/journal ./internal/notify ./internal/session ./internal/storage ./internal/tui
+	./internal/journal ./internal/notify ./internal/sessionstore ./internal/storage ./internal/tui
 
 # Packages whose tests start their own executable by the hundred, which is many times slower under the race detector. Most of them is
 # left out there, and all of it is run without.
