@@ -132,23 +132,12 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 		return nil, err
 	}
 	c.Dirs.ConfigFile = cmp.Or(o.Host.ConfigFile, c.Dirs.ConfigFile)
-	read, secrets, err := c.readFiles()
-	if err != nil {
+	if o.Host.Files, err = pluginhost.ReadFiles(c.Dirs); err != nil {
 		return nil, err
 	}
-	c.config.Store(read)
-	c.opened = read
-	return secrets, nil
-}
-
-// readFiles reads the configuration and the secrets.
-func (c *Core) readFiles() (*config.Config, *config.Secrets, error) {
-	read, err := config.Load(c.Dirs.ConfigFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	secrets, err := config.LoadSecrets(c.Dirs.SecretsFile)
-	return read, secrets, err
+	c.config.Store(o.Host.Files.Config)
+	c.opened = o.Host.Files.Config
+	return o.Host.Files.Secrets, nil
 }
 
 // Config is what the operator wrote, as it was last read. It is nil before the core is open.

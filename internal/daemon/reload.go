@@ -34,25 +34,25 @@ func (c *Core) Reload(ctx context.Context) error {
 
 // reload does first what can fail, and changes nothing before.
 func (c *Core) reload(ctx context.Context) error {
-	read, secrets, err := c.readFiles()
+	files, err := pluginhost.ReadFiles(c.Dirs)
 	if err != nil {
 		return err
 	}
-	dirs, err := c.Dirs.JobDirs(read)
+	dirs, err := c.Dirs.JobDirs(files.Config)
 	if err != nil {
 		return err
 	}
-	m, err := c.openModel(c.options, read, secrets)
+	m, err := c.openModel(c.options, files.Config, files.Secrets)
 	if err != nil {
 		return &ModelError{err}
 	}
-	if err := c.Host.Reload(ctx); err != nil {
+	if err := c.Host.Reload(ctx, files); err != nil {
 		return err
 	}
-	c.projects.each("reload", func(host *pluginhost.Host) error { return host.Reload(ctx) })
-	c.config.Store(read)
+	c.projects.each("reload", func(host *pluginhost.Host) error { return host.Reload(ctx, files) })
+	c.config.Store(files.Config)
 	c.model.Store(&m)
-	c.Jobs.use(dirs, secrets)
+	c.Jobs.use(dirs, files.Secrets)
 	c.Jobs.Reload()
 	return nil
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Logger *slog.Logger
 	// ConfigFile replaces the default configuration file. It must exist.
 	ConfigFile string
+	// Files are the configuration and the secrets, for who has read them already. Nil: they are read.
+	Files *Files
 	// Environ replaces os.Environ: where to search, and what plugins may see of it.
 	Environ []string
 	// Dir is the working directory of the host's work. Empty: the process's own.
@@ -61,6 +63,22 @@ type Options struct {
 	Needs func(Candidate) bool
 
 	system *sandbox.System // what can be enforced here; nil: found out. For tests
+}
+
+// Files are what the operator wrote.
+type Files struct {
+	Config  *config.Config
+	Secrets *config.Secrets
+}
+
+// ReadFiles reads them.
+func ReadFiles(d config.Dirs) (*Files, error) {
+	read, err := config.Load(d.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := config.LoadSecrets(d.SecretsFile)
+	return &Files{Config: read, Secrets: secrets}, err
 }
 
 // A Notification is something that a plugin said unasked.
@@ -145,12 +163,13 @@ func (s *setup) load() (err error) {
 	if s.own() {
 		return s.loadNothing()
 	}
-	if s.config, err = config.Load(s.dirs.ConfigFile); err != nil {
-		return err
+	files := s.Files
+	if files == nil {
+		if files, err = ReadFiles(s.dirs); err != nil {
+			return err
+		}
 	}
-	if s.secrets, err = config.LoadSecrets(s.dirs.SecretsFile); err != nil {
-		return err
-	}
+	s.config, s.secrets = files.Config, files.Secrets
 	g, err := s.loadGiven(s.config)
 	s.given.Store(g)
 	return err

@@ -18,7 +18,8 @@ import (
 //
 // It is all or nothing: where a file is at fault, or ctx ends, the host is as it was. A plugin whose new files do not work
 // goes on as it was too, and [Host.Doctor] says so. What the engine and the server of the host were opened with stays.
-func (h *Host) Reload(ctx context.Context) error {
+// Who has read the configuration and the secrets already hands them in; nil: they are read.
+func (h *Host) Reload(ctx context.Context, read *Files) error {
 	h.turning.Lock()
 	defer h.turning.Unlock()
 	if h.isClosed() {
@@ -26,6 +27,7 @@ func (h *Host) Reload(ctx context.Context) error {
 	}
 	before := h.setup()
 	next := &setup{Options: before.Options, env: before.env, projectRoot: before.projectRoot, dialects: before.dialects}
+	next.Files = read
 	if err := next.load(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func pidOf(h *pluginhost.Host, name string) int {
 
 func reload(t *testing.T, h *pluginhost.Host) {
 	t.Helper()
-	if err := h.Reload(t.Context()); err != nil {
+	if err := h.Reload(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 	t.Run("a bad file keeps everything as it was", func(t *testing.T) {
 		for _, bad := range []string{"[plugins.two\n", "[[connect]]\nplugin = \"one\"\nhook = \"post_user_input\"\npoint = \"turn.nowhere\"\n"} {
 			home.config(bad)
-			if err := host.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "config.toml:") {
+			if err := host.Reload(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "config.toml:") {
 				t.Errorf("%q: error %v", bad, err)
 			}
 			if got := message(t, host); got != "hi one" || pidOf(host, "one") != one {
@@ -70,7 +70,7 @@ func TestReload(t *testing.T) {
 		}
 		home.config("")
 		home.write(".config/patchbay/secrets.toml", "X = 1\n", 0o600)
-		if err := host.Reload(t.Context()); err == nil || pidOf(host, "one") != one {
+		if err := host.Reload(t.Context(), nil); err == nil || pidOf(host, "one") != one {
 			t.Errorf("a bad secrets file: %v", err)
 		}
 		home.secrets("")
