@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -70,7 +71,7 @@ func set(name, raw string) hook.Object {
 
 func runWith(t *testing.T, j *journal, hooks ...hook.Hook) error {
 	t.Helper()
-	host := new(busHost)
+	host := &busHost{hook.Bus{Failures: dialect.Failures}}
 	done := on(hook.CommandDone, hook.Reply{})
 	done.Call = func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
 		args, _ := ev.Payload.String("command")

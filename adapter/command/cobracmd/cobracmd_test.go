@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/command"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,6 +82,7 @@ func program(out *bytes.Buffer) *cobra.Command {
 func execute(t *testing.T, args string, hooks ...hook.Hook) (string, *host, error) {
 	t.Helper()
 	h := new(host)
+	h.Failures = dialect.Failures
 	if err := h.Set(hooks); err != nil {
 		t.Fatal(err)
 	}
@@ -188,6 +190,7 @@ func TestAFailureBeforeCobraIsAskedIsTold(t *testing.T) {
 		broken.Call = func(context.Context, *hook.Event) (hook.Reply, error) {
 			return hook.Reply{}, hook.Failure(hook.Unavailable, errors.New("its program is missing"))
 		}
+		h.Failures = dialect.Failures
 		if err := h.Set([]hook.Hook{broken}); err != nil {
 			t.Fatal(err)
 		}
