@@ -38,6 +38,7 @@ SOAK ?= 1h
 SOAK_FLAGS ?=
 SOAK_CRASHES ?= 30
 SOAK_LOSSES ?= 30
+SOAK_RERUNS ?= 1
 
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
 PLATFORMS := darwin/arm64 windows/amd64
@@ -163,6 +164,10 @@ soak: ## one daemon under load for SOAK, then crash after crash
 	@if (( $(SOAK_LOSSES) )); then \
 		echo 'go test ./internal/engine: followers that lose messages on the way, $(SOAK_LOSSES) times'; \
 		go test ./internal/engine -run 'TestFollowMissesNothing|TestPullHoldsAll' -count $(SOAK_LOSSES) -timeout 60m; \
+	fi
+	@if (( $(SOAK_RERUNS) )); then \
+		echo 'go test -run Again: as each user, in each place'; \
+		PATCHBAY_RERUN_ALL=1 go test ./... -run 'Again$$|AsNobody$$|Nobody' -count 1 -timeout 60m; \
 	fi
 	@if (( $(SOAK_CRASHES) )); then \
 		echo 'go test ./cmd/patchbay: kill -9 and Ctrl-C, $(SOAK_CRASHES) times each'; \

@@ -21,15 +21,23 @@ const Nobody = 65534
 // Elsewhere is a directory outside of /tmp and of every home in which root can make homes.
 const Elsewhere = "/var/lib"
 
-// Tests runs the named tests of this binary again: as nobody below /tmp, as nobody below a home elsewhere, and as root below a home elsewhere. The run that go
-// test makes itself is root's below /tmp. A name may have subtests, as in -test.run. Where a test is skipped, the run is, and says so.
+// All is the variable with which [Tests] makes every visit. `make soak` sets it.
+const All = "PATCHBAY_RERUN_ALL"
+
+// Tests runs the named tests of this binary again: as nobody, below a home elsewhere. The run that go test makes itself is root's below /tmp, so that each
+// user and each place is met once. With [All] in the environment the other two pairs come too: nobody below /tmp, and root elsewhere. A name may have subtests,
+// as in -test.run. Where a test is skipped, the run is, and says so.
 func Tests(t *testing.T, names ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to become nobody; the tests run as an ordinary user already")
 	}
 	args := []string{"-test.v", "-test.run=" + exactly(names)}
-	for _, v := range []Visit{{Uid: Nobody, Args: args}, {Uid: Nobody, Place: Elsewhere, Args: args}, {Uid: 0, Place: Elsewhere, Args: args}} {
+	visits := []Visit{{Uid: Nobody, Place: Elsewhere, Args: args}}
+	if os.Getenv(All) != "" {
+		visits = append(visits, Visit{Uid: Nobody, Args: args}, Visit{Uid: 0, Place: Elsewhere, Args: args})
+	}
+	for _, v := range visits {
 		t.Run(fmt.Sprintf("as user %d, below %s", v.Uid, v.place()), func(t *testing.T) {
 			out := v.Run(t)
 			for _, name := range names {
