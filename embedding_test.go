@@ -1,15 +1,18 @@
 package patchbay_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay"
@@ -322,6 +325,36 @@ func TestPluginsOfFunctions(t *testing.T) {
 	out, err = host.Fire(t.Context(), hook.TurnBegin, nil)
 	if err != nil || out.Verdict != hook.Deny {
 		t.Errorf("a gate whose plugin fails: %v, %+v", err, out)
+	}
+}
+
+// TestPendingCallsAreNamed: who closes a host while a plugin has not answered learns which one it is.
+func TestPendingCallsAreNamed(t *testing.T) {
+	asked, leave := make(chan struct{}), make(chan struct{})
+	var log bytes.Buffer
+	host := open(t, &patchbay.Options{Dirs: []string{}, Logger: slog.New(slog.NewTextHandler(&log, nil)), Plugins: []patchbay.Plugin{
+		{Name: "thinker", Hooks: map[hook.Point]func(context.Context, *hook.Event) (hook.Reply, error){
+			hook.TurnInput: func(context.Context, *hook.Event) (hook.Reply, error) {
+				close(asked)
+				<-leave
+				return hook.Reply{}, nil
+			}}},
+		{Name: "idle"},
+	}})
+	var fired sync.WaitGroup
+	fired.Go(func() {
+		if _, err := host.Fire(t.Context(), hook.TurnInput, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked
+	if err := host.Close(); err != nil {
+		t.Error(err)
+	}
+	close(leave)
+	fired.Wait()
+	if got := log.String(); strings.Count(got, "pending") != 1 || !strings.Contains(got, "plugin=thinker dialect=go calls=1") {
+		t.Errorf("the log says %q", got)
 	}
 }
 

@@ -20,7 +20,8 @@ type Call struct {
 
 // Counters count the calls to one plugin.
 type Counters struct {
-	Calls    atomic.Int64
+	Pending  atomic.Int64 // those under way
+	Calls    atomic.Int64 // those that are over
 	Errors   atomic.Int64
 	Timeouts atomic.Int64
 }
@@ -38,6 +39,7 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 		defer limited.end()
 		callCtx = limited
 	}
+	c.Counters.begin()
 	answer, err := ask(callCtx)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && expired(ctx) {
 		<-ctx.Done() // the caller's own deadline has passed: its timer may be a moment behind
@@ -73,10 +75,17 @@ func (t timedOut) Error() string { return "timed out after " + time.Duration(t).
 // Unwrap makes it what contexts return as well.
 func (timedOut) Unwrap() error { return context.DeadlineExceeded }
 
+func (c *Counters) begin() {
+	if c != nil {
+		c.Pending.Add(1)
+	}
+}
+
 func (c *Counters) count(err error) {
 	if c == nil {
 		return
 	}
+	c.Pending.Add(-1)
 	c.Calls.Add(1)
 	if err == nil {
 		return

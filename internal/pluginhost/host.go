@@ -321,6 +321,9 @@ func (h *Host) shutdown() error {
 	var farewells sync.WaitGroup
 	for i, e := range entries {
 		if e.plugin != nil {
+			if n := e.tally.Pending.Load(); n > 0 {
+				h.setup().Logger.Warn("the plugin is closed while calls to it are pending", "plugin", e.info.Name, "dialect", e.found.Dialect, "calls", n)
+			}
 			farewells.Go(func() { errs[i] = e.end() })
 		}
 	}
