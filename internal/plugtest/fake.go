@@ -33,6 +33,7 @@ type Fake struct {
 // Main is TestMain for a dialect: it plays the fake where the test binary was
 // started under a fake's name, and otherwise runs the tests and looks for leaks.
 func Main(m *testing.M, f Fake) {
+	PlayPart()
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if strings.HasPrefix(name, fakePrefix) {
 		f.play(name)

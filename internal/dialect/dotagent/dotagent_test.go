@@ -19,6 +19,7 @@ import (
 
 // TestMain plays a plugin where the test binary was started under a plugin's name.
 func TestMain(m *testing.M) {
+	plugtest.PlayPart()
 	if behaviour, ok := pluginName(filepath.Base(os.Args[0])); ok && len(os.Args) == 2 {
 		syscall.Exit(play(behaviour, os.Args[1])) // os.Exit waits a second for the race detector
 	}

@@ -22,6 +22,7 @@ import (
 
 // TestMain plays a plugin where the test binary was started under a plugin's name.
 func TestMain(m *testing.M) {
+	plugtest.PlayPart()
 	if behaviour, ok := strings.CutPrefix(filepath.Base(os.Args[0]), programPrefix); ok && len(os.Args) == 1 {
 		syscall.Exit(play(strings.TrimSuffix(behaviour, ".exe"))) // os.Exit waits a second for the race detector
 	}

@@ -1,0 +1,18 @@
+package dotagent
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// TestTranscripts plays testdata/transcripts: what plugins are sent, byte for byte, and what comes of their answers.
+func TestTranscripts(t *testing.T) {
+	transcripts := plugtest.Transcripts{
+		Dialect: New(),
+		Dir:     func(string) string { return filepath.Join(".config", "dotagent", "plugins") },
+		Program: func(name string) string { return filePrefix + name },
+	}
+	transcripts.Run(t)
+}

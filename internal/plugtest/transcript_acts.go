@@ -1,0 +1,146 @@
+package plugtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// open opens every plugin there is. The results are what they say of themselves, or why they cannot be opened.
+func (w *show) open(string) (results []string) {
+	for _, f := range w.Dialect.Find(w.rt.Env) {
+		if f.State != "" {
+			results = append(results, f.Name+" "+string(f.State)+": "+f.Err.Error())
+			continue
+		}
+		p, err := w.Dialect.Open(w.Context(), f, dialect.Settings{Config: w.config}, w.rt)
+		if err != nil {
+			results = append(results, f.Name+" fails: "+err.Error())
+			continue
+		}
+		w.plugins = append(w.plugins, p)
+		results = append(results, described(p.Info()))
+	}
+	return results
+}
+
+// described is what a plugin says of itself, as JSON.
+func described(i dialect.Info) string {
+	type tool struct {
+		Name       string          `json:"name"`
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	said := struct {
+		Name        string   `json:"name"`
+		Version     string   `json:"version,omitempty"`
+		Description string   `json:"description,omitempty"`
+		Kinds       []string `json:"kinds,omitempty"`
+		Hooks       []string `json:"hooks,omitempty"`
+		Tools       []tool   `json:"tools,omitempty"`
+		Commands    []string `json:"commands,omitempty"`
+		Methods     []string `json:"methods,omitempty"`
+		Priority    int      `json:"priority"`
+	}{Name: i.Name, Version: i.Version, Description: i.Description, Kinds: i.Kinds, Hooks: i.Hooks, Commands: i.Commands,
+		Methods: i.Methods, Priority: i.Priority}
+	for _, t := range i.Tools {
+		said.Tools = append(said.Tools, tool{t.Name, t.Parameters})
+	}
+	return jsonText(said)
+}
+
+func jsonText(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of our own
+	}
+	return string(raw)
+}
+
+// fire takes an event through the plugins: fire POINT PAYLOAD. The results are the verdict and the payload, then what there is of
+// reason, suggestion and errors.
+func (w *show) fire(rest string) []string {
+	point, payload, _ := strings.Cut(rest, " ")
+	bus := hook.Bus{Failures: dialect.Failures}
+	w.must(bus.Set(w.hooks()))
+	out, err := bus.Fire(hook.WithRequest(w.Context(), "request"), hook.Point(point), json.RawMessage(payload))
+	if out == nil {
+		w.Fatal(err)
+	}
+	results := []string{string(out.Verdict) + " " + string(out.Payload)}
+	if err != nil {
+		results[0] = "abort" // for the reason that follows
+	}
+	if out.Reason != "" {
+		results = append(results, "reason "+out.Reason)
+	}
+	if out.Suggest != "" {
+		results = append(results, "suggest "+out.Suggest)
+	}
+	for i := range out.Steps {
+		if e := out.Steps[i].Err; e != nil {
+			results = append(results, "error "+string(e.Kind)+" "+e.Cause())
+		}
+	}
+	return results
+}
+
+// one is the plugin there is.
+func (w *show) one() dialect.Plugin {
+	w.Helper()
+	if len(w.plugins) != 1 {
+		w.Fatalf("%d plugins are open", len(w.plugins))
+	}
+	return w.plugins[0]
+}
+
+// tool calls a tool: tool NAME ARGUMENTS.
+func (w *show) tool(rest string) []string {
+	name, arguments, _ := strings.Cut(rest, " ")
+	result, err := w.one().(dialect.ToolCaller).CallTool(w.Context(), name, json.RawMessage(arguments))
+	if err != nil {
+		return []string{"error " + err.Error()}
+	}
+	return []string{jsonText(result)}
+}
+
+// method calls a method: method NAME PARAMS.
+func (w *show) method(rest string) []string {
+	name, params, _ := strings.Cut(rest, " ")
+	result, err := w.one().(dialect.MethodCaller).CallMethod(w.Context(), name, json.RawMessage(params))
+	if err != nil {
+		return []string{"error " + err.Error()}
+	}
+	return []string{string(result)}
+}
+
+// command runs a plugin's own command: command NAME ARGUMENTS, which are a JSON list. The results are its exit code and its output.
+func (w *show) command(rest string) []string {
+	name, list, _ := strings.Cut(rest, " ")
+	c := dialect.Command{Name: name}
+	w.must(json.Unmarshal([]byte(list), &c.Args))
+	var out, errOut bytes.Buffer
+	c.Out, c.ErrOut = &out, &errOut
+	code, err := w.one().(dialect.Commander).RunCommand(w.Context(), c)
+	if err != nil {
+		return []string{"error " + err.Error()}
+	}
+	return []string{jsonText(code), "stdout " + jsonText(out.String()), "stderr " + jsonText(errOut.String())}
+}
+
+// health asks the plugin how it is.
+func (w *show) health(string) []string { return []string{w.Health(w.Context(), w.one())} }
+
+// close says farewell to the plugins.
+func (w *show) close(string) (results []string) {
+	for _, p := range w.plugins {
+		if err := p.Close(context.Background()); err != nil {
+			results = append(results, err.Error())
+		}
+	}
+	w.plugins = nil
+	return results
+}

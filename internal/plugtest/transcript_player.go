@@ -1,0 +1,168 @@
+package plugtest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// playing is the directory, in the home of a player, with the talk and what has become of it.
+const playing = "transcript.playing"
+
+// The files in it. Beside them is one for each part that was taken, named by its line.
+const (
+	talkFile   = "talk"
+	playedFile = "played" // the numbers of the lines that were played, one a line
+	faultFile  = "fault"  // what was not as it is in the transcript
+)
+
+// faultCode is the exit code of a player that was sent something else.
+const faultCode = 97
+
+// PlayPart plays the plugin of a transcript where the test binary was started as one, and ends; else it returns. It is to be called
+// first in TestMain.
+func PlayPart() {
+	dir := filepath.Join(os.Getenv("HOME"), playing)
+	talk, err := os.ReadFile(filepath.Join(dir, talkFile))
+	if err != nil {
+		return // this is a test
+	}
+	p := &performer{dir: dir, in: bufio.NewReaderSize(os.Stdin, 1<<20)}
+	code, err := p.play(string(talk))
+	if err != nil {
+		p.write(faultFile, err.Error()+"\n")
+		fmt.Fprintln(os.Stderr, "transcript:", err)
+		code = faultCode
+	}
+	syscall.Exit(code) // not os.Exit, which takes a second under the race detector
+}
+
+// A performer is one process of a transcript's plugin.
+type performer struct {
+	dir   string
+	in    *bufio.Reader
+	heard *string // a line that was read to find out which part this is
+}
+
+func (p *performer) play(talk string) (code int, err error) {
+	parts, err := parseParts(talk)
+	if err != nil {
+		return 0, err
+	}
+	mine, err := p.take(parts)
+	if err != nil {
+		return 0, err
+	}
+	p.played(mine.number)
+	for _, l := range mine.lines {
+		if l.mark == markExit {
+			p.played(l.number)
+			return l.exit()
+		}
+		if err := p.perform(l); err != nil {
+			return 0, err
+		}
+	}
+	return 0, p.silence()
+}
+
+// take finds the part that this process is to play: the next one with its arguments, and of several at once the one that begins
+// with the line it hears. Nobody else has it then.
+func (p *performer) take(parts []part) (*part, error) {
+	arguments := strings.Join(os.Args[1:], " ")
+	heard, err := p.read()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	p.heard = &heard
+	for _, exact := range []bool{true, false} { // a line that no part begins with is for the next to complain of
+		for i := range parts {
+			fits := parts[i].arguments == arguments && (!exact || matches(parts[i].first(), strings.TrimSuffix(heard, "\n")))
+			if fits && p.claim(&parts[i]) {
+				return &parts[i], nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("a process that is not in the transcript was started, with arguments %q, and sent %q", arguments, heard)
+}
+
+func (p *performer) claim(part *part) bool {
+	f, err := os.OpenFile(filepath.Join(p.dir, fmt.Sprint(part.number)), os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return false // another process has it
+	}
+	return f.Close() == nil
+}
+
+func (p *performer) perform(l line) error {
+	if l.mark == markSent {
+		if err := p.expect(l); err != nil {
+			return err
+		}
+	}
+	p.played(l.number) // before it says anything: the host may end it for that
+	var err error
+	switch l.mark {
+	case markReply:
+		_, err = fmt.Println(l.text)
+	case markStderr:
+		_, err = fmt.Fprintln(os.Stderr, l.text)
+	}
+	return err
+}
+
+// expect reads one line, which is to be as the transcript has it, with its newline.
+func (p *performer) expect(l line) error {
+	got, err := p.read()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if body, whole := strings.CutSuffix(got, "\n"); !whole || !matches(l.text, body) {
+		return fmt.Errorf("talk:%d: the host wrote\n%q, the transcript has\n%q", l.number, got, l.text+"\n")
+	}
+	return nil
+}
+
+// silence waits for the end of stdin: the host has nothing more to say.
+func (p *performer) silence() error {
+	for {
+		got, err := p.read()
+		if got != "" {
+			return fmt.Errorf("the host wrote more than is in the transcript: %q", got)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *performer) read() (string, error) {
+	if p.heard != nil {
+		heard := *p.heard
+		p.heard = nil
+		return heard, nil
+	}
+	return p.in.ReadString('\n')
+}
+
+func (p *performer) played(number int) { p.write(playedFile, fmt.Sprintln(number)) }
+
+// write appends a text to one of the files in one piece, since other processes write there too.
+func (p *performer) write(name, text string) {
+	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err) // the player's own home
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		panic(err)
+	}
+}

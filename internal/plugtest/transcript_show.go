@@ -1,0 +1,261 @@
+package plugtest
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+)
+
+// Transcripts plays the transcripts of a dialect: the host is ours, the plugin is the test binary, which says what the transcript
+// says and minds every other byte it is sent.
+type Transcripts struct {
+	Dialect dialect.Dialect
+	// Dir is where the files of a plugin of that name go, below the home.
+	Dir func(name string) string
+	// Program is the name of its program there; nil: the files are the plugin.
+	Program func(name string) string
+	// Health asks a plugin how it is, as the host would; nil: the dialect has no such thing.
+	Health func(ctx context.Context, p dialect.Plugin) string
+	// Storage is what plugins are given to keep things in; may be nil.
+	Storage func() dialect.Storage
+}
+
+// Run plays all of them. There is one for each point of the dialect.
+func (s *Transcripts) Run(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "transcripts", "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no transcripts (%v)", err)
+	}
+	var everything strings.Builder
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		everything.Write(txtar.Format(archive))
+		t.Run(name, func(t *testing.T) { s.play(t, name, archive) })
+	}
+	for _, point := range s.Dialect.Points() {
+		if !strings.Contains(everything.String(), "\nfire "+string(point)+" ") {
+			t.Errorf("no transcript fires %s", point)
+		}
+	}
+}
+
+// A show is one transcript on its stage.
+type show struct {
+	*Transcripts
+	*testing.T
+	home    string
+	log     *Log
+	rt      *dialect.Runtime
+	config  json.RawMessage
+	plugins []dialect.Plugin
+	heard   int // how many of the lines in the log the transcript has had so far
+}
+
+func (s *Transcripts) play(t *testing.T, name string, archive *txtar.Archive) {
+	home := t.TempDir()
+	w := &show{Transcripts: s, T: t, home: home, log: &Log{}}
+	logger := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.rt = newRuntime(home, w.log)
+	w.rt.Log, w.rt.Procs = logger, proc.NewGroup(logger)
+	if s.Storage != nil {
+		w.rt.Storage = s.Storage()
+	}
+	acts, err := parseActs(w.install(name, archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.end()
+	for i := range acts {
+		w.perform(&acts[i])
+	}
+}
+
+// install puts the plugin and its talk where they are found, and returns the talk.
+func (w *show) install(name string, archive *txtar.Archive) (talk string) {
+	w.Helper()
+	dir := filepath.Join(w.home, w.Dir(name))
+	for _, f := range archive.Files {
+		text := strings.ReplaceAll(string(f.Data), "$HOME", w.home)
+		switch f.Name {
+		case "config":
+			w.config = json.RawMessage(text)
+		case talkFile:
+			talk = text
+			w.put(filepath.Join(w.home, playing, talkFile), text)
+		default:
+			w.put(filepath.Join(dir, f.Name), text)
+		}
+	}
+	if w.Program != nil {
+		w.must(os.MkdirAll(dir, 0o755))
+		InstallSelf(w, filepath.Join(dir, w.Program(name)))
+	}
+	return talk
+}
+
+func (w *show) put(path, text string) {
+	w.Helper()
+	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	w.must(os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (w *show) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// perform does one thing, and sees that everything came of it that is in the transcript, and nothing else.
+func (w *show) perform(a *act) {
+	w.Helper()
+	got := w.do(a.text)
+	w.noFault()
+	if !slices.EqualFunc(a.results, got, matches) {
+		w.Fatalf("talk:%d: %s: got\n= %s\nthe transcript has\n= %s", a.number, a.text, strings.Join(got, "\n= "), strings.Join(a.results, "\n= "))
+	}
+	w.await(a)
+}
+
+// patience is how long another process may take on a machine that has much else to do.
+const patience = time.Minute
+
+// await waits until the plugin has played what belongs to an act, and the log has what it wrote to stderr.
+func (w *show) await(a *act) {
+	w.Helper()
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		w.noFault()
+		lines := w.logged()
+		if len(lines)-w.heard >= len(a.stderr) && w.unplayed(a) == nil {
+			if got := lines[w.heard : w.heard+len(a.stderr)]; !slices.EqualFunc(a.stderr, got, matches) {
+				w.Errorf("talk:%d: the log has %q, the transcript %q", a.number, got, a.stderr)
+			}
+			w.heard += len(a.stderr)
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // between polls; the loop is bounded
+	}
+	w.Fatalf("talk:%d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
+}
+
+// noFault ends the test where the plugin was sent something else than is in the transcript.
+func (w *show) noFault() {
+	w.Helper()
+	if fault := w.read(faultFile); fault != "" {
+		w.Fatal(fault)
+	}
+}
+
+// unplayed is what of an act's traffic has not happened.
+func (w *show) unplayed(a *act) []line {
+	if w.Program == nil {
+		return nil // what a plugin says is in the log
+	}
+	played := make(map[string]bool)
+	for number := range strings.Lines(w.read(playedFile)) {
+		played[strings.TrimSpace(number)] = true
+	}
+	var left []line
+	for _, l := range a.traffic {
+		if !played[jsonText(l.number)] {
+			left = append(left, l)
+		}
+	}
+	return left
+}
+
+func (w *show) read(name string) string {
+	w.Helper()
+	data, err := os.ReadFile(filepath.Join(w.home, playing, name))
+	if err != nil && !os.IsNotExist(err) {
+		w.Fatal(err)
+	}
+	return string(data)
+}
+
+// logged are the lines that plugins wrote, out of the host's log.
+func (w *show) logged() []string {
+	w.Helper()
+	var lines []string
+	for text := range strings.Lines(w.log.String()) {
+		var record struct{ Msg, Line string }
+		w.must(json.Unmarshal([]byte(text), &record))
+		if record.Msg == "stderr" { // as every dialect logs it
+			lines = append(lines, record.Line)
+		}
+	}
+	return lines
+}
+
+// end sees that nothing is left: no process, and nothing said that is not in the transcript.
+func (w *show) end() {
+	for _, p := range w.plugins {
+		if err := p.Close(context.Background()); err != nil {
+			w.Errorf("close %s: %v", p.Info().Name, err)
+		}
+	}
+	if err := w.rt.Procs.Close(); err != nil {
+		w.Errorf("close: %v", err)
+	}
+	if fault := w.read(faultFile); fault != "" {
+		w.Error(fault)
+	}
+	if left := w.logged()[w.heard:]; len(left) > 0 {
+		w.Errorf("the plugin wrote more than is in the transcript: %q", left)
+	}
+	if w.Failed() {
+		w.Logf("log:\n%s", w.log)
+	}
+}
+
+// hooks are those of the plugins, as a host wires them.
+func (w *show) hooks() []hook.Hook {
+	var hooks []hook.Hook
+	for i, p := range w.plugins {
+		for _, h := range p.Hooks() {
+			h.Plugin, h.Dialect, h.Position, h.Priority = p.Info().Name, w.Dialect.Name(), i, p.Info().Priority
+			h.Timeout = patience
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// hostCan is what a transcript can have the host do, by its first word. Each returns its results, a line each.
+var hostCan = map[string]func(w *show, rest string) []string{
+	"open":    (*show).open,
+	"fire":    (*show).fire,
+	"tool":    (*show).tool,
+	"method":  (*show).method,
+	"command": (*show).command,
+	"health":  (*show).health,
+	"close":   (*show).close,
+}
+
+func (w *show) do(text string) []string {
+	w.Helper()
+	verb, rest, _ := strings.Cut(text, " ")
+	run, ok := hostCan[verb]
+	if !ok {
+		w.Fatalf("%q is nothing a host does, which is one of %q", text, slices.Sorted(maps.Keys(hostCan)))
+	}
+	return run(w, rest)
+}
