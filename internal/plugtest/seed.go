@@ -35,7 +35,7 @@ type Row struct {
 }
 
 // Seed is the protocol document of that number ("003"), out of the folder that $PATCHBAY_SEEDS names. Without
-// the variable the test is skipped and says so; where CI is true it fails, lest nobody notice.
+// the variable the test is skipped and says which transcripts stand in; where CI is true it fails, lest nobody notice.
 func Seed(t testing.TB, number string) *Document {
 	t.Helper()
 	dir := os.Getenv("PATCHBAY_SEEDS")
@@ -43,7 +43,8 @@ func Seed(t testing.TB, number string) *Document {
 		if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // what is not a truth value is not true
 			t.Fatal("PATCHBAY_SEEDS is not set: it must name the folder of the protocol documents")
 		}
-		t.Skip("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs")
+		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. TestTranscripts stands in for it, "+
+			"with %s", transcriptsFor(number))
 	}
 	if !filepath.IsAbs(dir) {
 		t.Fatalf("PATCHBAY_SEEDS: %q must be absolute, since each package is tested in its own folder", dir)
@@ -57,6 +58,14 @@ func Seed(t testing.TB, number string) *Document {
 		t.Fatal(err)
 	}
 	return newDocument(t, paths[0], string(text))
+}
+
+// dialects are whose protocol each document tells of, by its number.
+var dialects = map[string]string{"000": "dotagent", "001": "mine", "002": "kaged", "003": "scaffold", "004": "python"}
+
+// transcriptsFor is the folder of the transcripts that hold the same protocol as a document.
+func transcriptsFor(number string) string {
+	return "internal/dialect/" + dialects[number] + "/testdata/transcripts"
 }
 
 func newDocument(t testing.TB, path, text string) *Document {

@@ -143,6 +143,20 @@ func TestSeedWhereIsWhat(t *testing.T) {
 	}
 }
 
+// TestDocumentsHaveTranscripts: what the reason of a skipped test names is there.
+func TestDocumentsHaveTranscripts(t *testing.T) {
+	t.Setenv("PATCHBAY_SEEDS", "")
+	t.Setenv("CI", "")
+	for number, name := range dialects {
+		got := watch(t, func(tb testing.TB) { Seed(tb, number) })
+		_, folder, _ := strings.Cut(got, "with internal/")
+		paths, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*.txtar"))
+		if err != nil || len(paths) == 0 || !strings.Contains(folder, name) {
+			t.Errorf("%s: %q names %q, where %d transcripts are (%v)", number, got, folder, len(paths), err)
+		}
+	}
+}
+
 // TestSeeds holds the documents themselves against what the reader gets out of them.
 func TestSeeds(t *testing.T) {
 	t.Run("000 fenced blocks", func(t *testing.T) {
@@ -244,4 +258,6 @@ func (w *watched) Fatal(args ...any) { panic(stopped("fatal: " + fmt.Sprint(args
 func (w *watched) Fatalf(format string, args ...any) {
 	panic(stopped("fatal: " + fmt.Sprintf(format, args...)))
 }
-func (w *watched) Skip(args ...any) { panic(stopped("skip: " + fmt.Sprint(args...))) }
+func (w *watched) Skipf(format string, args ...any) {
+	panic(stopped("skip: " + fmt.Sprintf(format, args...)))
+}

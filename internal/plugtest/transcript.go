@@ -81,7 +81,7 @@ func parseActs(talk string) ([]act, error) {
 			continue
 		}
 		if len(acts) == 0 {
-			return nil, fmt.Errorf("talk:%d: the host has done nothing yet", l.number)
+			return nil, fmt.Errorf("line %d: the host has done nothing yet", l.number)
 		}
 		acts[len(acts)-1].add(l)
 	}
@@ -102,6 +102,14 @@ func (a *act) add(l line) {
 	}
 }
 
+// last is the number of the last line of an act.
+func (a *act) last() int {
+	if len(a.traffic) == 0 {
+		return a.number
+	}
+	return a.traffic[len(a.traffic)-1].number
+}
+
 // A part is one process of the plugin: how it is started, what it hears and what it says.
 type part struct {
 	number    int // of the line that starts it
@@ -118,7 +126,7 @@ func parseParts(talk string) ([]part, error) {
 		case l.mark == markStart:
 			parts = append(parts, part{number: l.number, arguments: l.text})
 		case len(parts) == 0:
-			return nil, fmt.Errorf("talk:%d: no process has been started yet", l.number)
+			return nil, fmt.Errorf("line %d: no process has been started yet", l.number)
 		default:
 			p := &parts[len(parts)-1]
 			p.lines = append(p.lines, l)
@@ -141,7 +149,7 @@ func (p *part) first() string {
 func (l *line) exit() (int, error) {
 	code, err := strconv.Atoi(l.text)
 	if err != nil {
-		return 0, fmt.Errorf("talk:%d: exit %q is no code", l.number, l.text)
+		return 0, fmt.Errorf("line %d: exit %q is no code", l.number, l.text)
 	}
 	return code, nil
 }

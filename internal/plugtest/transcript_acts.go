@@ -117,6 +117,14 @@ func (w *show) method(rest string) []string {
 	return []string{string(result)}
 }
 
+// notifications lists what the plugin has said unasked.
+func (w *show) notifications(string) (results []string) {
+	for _, n := range w.one().(dialect.Notifier).Notifications() {
+		results = append(results, n.Method+" "+string(n.Params))
+	}
+	return results
+}
+
 // command runs a plugin's own command: command NAME ARGUMENTS, which are a JSON list. The results are its exit code and its output.
 func (w *show) command(rest string) []string {
 	name, list, _ := strings.Cut(rest, " ")

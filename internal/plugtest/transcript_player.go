@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -17,6 +19,7 @@ const playing = "transcript.playing"
 // The files in it. Beside them is one for each part that was taken, named by its line.
 const (
 	talkFile   = "talk"
+	untilFile  = "until"  // the number of the last line of what the host does now
 	playedFile = "played" // the numbers of the lines that were played, one a line
 	faultFile  = "fault"  // what was not as it is in the transcript
 )
@@ -32,7 +35,7 @@ func PlayPart() {
 	if err != nil {
 		return // this is a test
 	}
-	p := &performer{dir: dir, in: bufio.NewReaderSize(os.Stdin, 1<<20)}
+	p := &performer{dir: dir, arguments: strings.Join(os.Args[1:], " "), in: bufio.NewReaderSize(os.Stdin, 1<<20)}
 	code, err := p.play(string(talk))
 	if err != nil {
 		p.write(faultFile, err.Error()+"\n")
@@ -44,9 +47,10 @@ func PlayPart() {
 
 // A performer is one process of a transcript's plugin.
 type performer struct {
-	dir   string
-	in    *bufio.Reader
-	heard *string // a line that was read to find out which part this is
+	dir       string
+	arguments string // with which it was started
+	in        *bufio.Reader
+	heard     *string // a line that was read to find out which part this is
 }
 
 func (p *performer) play(talk string) (code int, err error) {
@@ -54,7 +58,7 @@ func (p *performer) play(talk string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	mine, err := p.take(parts)
+	mine, err := p.take(p.due(parts))
 	if err != nil {
 		return 0, err
 	}
@@ -71,10 +75,22 @@ func (p *performer) play(talk string) (code int, err error) {
 	return 0, p.silence()
 }
 
+// due are the parts that may have begun by now.
+func (p *performer) due(parts []part) []part {
+	data, err := os.ReadFile(filepath.Join(p.dir, untilFile))
+	if err != nil {
+		panic(err) // the show writes it before it does anything
+	}
+	until, err := strconv.Atoi(string(data))
+	if err != nil {
+		panic(err)
+	}
+	return slices.DeleteFunc(parts, func(part part) bool { return part.number > until })
+}
+
 // take finds the part that this process is to play: the next one with its arguments, and of several at once the one that begins
-// with the line it hears. Nobody else has it then.
+// with the line it hears: they may be started at the same time. Nobody else has it then.
 func (p *performer) take(parts []part) (*part, error) {
-	arguments := strings.Join(os.Args[1:], " ")
 	heard, err := p.read()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -82,13 +98,13 @@ func (p *performer) take(parts []part) (*part, error) {
 	p.heard = &heard
 	for _, exact := range []bool{true, false} { // a line that no part begins with is for the next to complain of
 		for i := range parts {
-			fits := parts[i].arguments == arguments && (!exact || matches(parts[i].first(), strings.TrimSuffix(heard, "\n")))
+			fits := parts[i].arguments == p.arguments && (!exact || matches(parts[i].first(), strings.TrimSuffix(heard, "\n")))
 			if fits && p.claim(&parts[i]) {
 				return &parts[i], nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("a process that is not in the transcript was started, with arguments %q, and sent %q", arguments, heard)
+	return nil, fmt.Errorf("a process that is not in the transcript was started, with arguments %q, and sent %q", p.arguments, heard)
 }
 
 func (p *performer) claim(part *part) bool {
@@ -123,7 +139,7 @@ func (p *performer) expect(l line) error {
 		return err
 	}
 	if body, whole := strings.CutSuffix(got, "\n"); !whole || !matches(l.text, body) {
-		return fmt.Errorf("talk:%d: the host wrote\n%q, the transcript has\n%q", l.number, got, l.text+"\n")
+		return fmt.Errorf("line %d: the host wrote\n%q, the transcript has\n%q", l.number, got, l.text+"\n")
 	}
 	return nil
 }

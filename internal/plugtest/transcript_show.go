@@ -1,6 +1,7 @@
 package plugtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +99,8 @@ func (w *show) install(name string, archive *txtar.Archive) (talk string) {
 		case "config":
 			w.config = json.RawMessage(text)
 		case talkFile:
-			talk = text
-			w.put(filepath.Join(w.home, playing, talkFile), text)
+			talk = numbered(archive, text)
+			w.put(filepath.Join(w.home, playing, talkFile), talk)
 		default:
 			w.put(filepath.Join(dir, f.Name), text)
 		}
@@ -108,6 +110,12 @@ func (w *show) install(name string, archive *txtar.Archive) (talk string) {
 		InstallSelf(w, filepath.Join(dir, w.Program(name)))
 	}
 	return talk
+}
+
+// numbered puts empty lines before a talk, which comes last in its file, so that its lines have the numbers they have there.
+func numbered(archive *txtar.Archive, talk string) string {
+	before := txtar.Archive{Comment: archive.Comment, Files: archive.Files[:len(archive.Files)-1]}
+	return strings.Repeat("\n", bytes.Count(txtar.Format(&before), []byte("\n"))+1) + talk
 }
 
 func (w *show) put(path, text string) {
@@ -126,10 +134,11 @@ func (w *show) must(err error) {
 // perform does one thing, and sees that everything came of it that is in the transcript, and nothing else.
 func (w *show) perform(a *act) {
 	w.Helper()
+	w.put(filepath.Join(w.home, playing, untilFile), strconv.Itoa(a.last()))
 	got := w.do(a.text)
 	w.noFault()
 	if !slices.EqualFunc(a.results, got, matches) {
-		w.Fatalf("talk:%d: %s: got\n= %s\nthe transcript has\n= %s", a.number, a.text, strings.Join(got, "\n= "), strings.Join(a.results, "\n= "))
+		w.Fatalf("line %d: %s: got\n= %s\nthe transcript has\n= %s", a.number, a.text, strings.Join(got, "\n= "), strings.Join(a.results, "\n= "))
 	}
 	w.await(a)
 }
@@ -146,14 +155,14 @@ func (w *show) await(a *act) {
 		lines := w.logged()
 		if len(lines)-w.heard >= len(a.stderr) && w.unplayed(a) == nil {
 			if got := lines[w.heard : w.heard+len(a.stderr)]; !slices.EqualFunc(a.stderr, got, matches) {
-				w.Errorf("talk:%d: the log has %q, the transcript %q", a.number, got, a.stderr)
+				w.Errorf("line %d: the log has %q, the transcript %q", a.number, got, a.stderr)
 			}
 			w.heard += len(a.stderr)
 			return
 		}
 		time.Sleep(5 * time.Millisecond) // between polls; the loop is bounded
 	}
-	w.Fatalf("talk:%d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
+	w.Fatalf("line %d: %s: waited in vain for %v and for %q in the log, which has %q", a.number, a.text, w.unplayed(a), a.stderr, w.logged()[w.heard:])
 }
 
 // noFault ends the test where the plugin was sent something else than is in the transcript.
@@ -175,7 +184,7 @@ func (w *show) unplayed(a *act) []line {
 	}
 	var left []line
 	for _, l := range a.traffic {
-		if !played[jsonText(l.number)] {
+		if !played[strconv.Itoa(l.number)] {
 			left = append(left, l)
 		}
 	}
@@ -241,13 +250,14 @@ func (w *show) hooks() []hook.Hook {
 
 // hostCan is what a transcript can have the host do, by its first word. Each returns its results, a line each.
 var hostCan = map[string]func(w *show, rest string) []string{
-	"open":    (*show).open,
-	"fire":    (*show).fire,
-	"tool":    (*show).tool,
-	"method":  (*show).method,
-	"command": (*show).command,
-	"health":  (*show).health,
-	"close":   (*show).close,
+	"open":          (*show).open,
+	"fire":          (*show).fire,
+	"tool":          (*show).tool,
+	"method":        (*show).method,
+	"notifications": (*show).notifications,
+	"command":       (*show).command,
+	"health":        (*show).health,
+	"close":         (*show).close,
 }
 
 func (w *show) do(text string) []string {

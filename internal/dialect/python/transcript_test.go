@@ -1,0 +1,19 @@
+package python
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// TestTranscripts plays testdata/transcripts: plugins print what they are given, and what comes of their answers is in the results.
+// The files are the plugins, and the process is Python's.
+func TestTranscripts(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	transcripts := plugtest.Transcripts{
+		Dialect: New(),
+		Dir:     func(string) string { return filepath.Join(".agent", "plugins") },
+	}
+	transcripts.Run(t)
+}
