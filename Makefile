@@ -73,7 +73,7 @@ test: tools ## all tests, under the race detector where a C compiler is present
 		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
 	fi
 	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
-		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped'; \
+		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped; transcripts of the protocols (internal/dialect/*/testdata/transcripts) stood in for them'; \
 	fi
 
 # Where CI is true a missing tool is a failure, lest a whole language go untested in silence.

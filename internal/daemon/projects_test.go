@@ -70,16 +70,16 @@ func (h house) enhanced(c *Core, dir string) string {
 	return seen
 }
 
-// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The protocol document's git plugin tells each session of
-// its own repository.
+// TestPluginsRunWhereTheWorkIs: one daemon, and sessions in two repositories. The example that knows git tells each session of its
+// own repository.
 func TestPluginsRunWhereTheWorkIs(t *testing.T) {
-	plugtest.NeedTool(t, "python3")
+	plugtest.NeedTool(t, "bash")
 	h := newHouse(t)
-	for _, b := range plugtest.Seed(t, "003").Blocks("python") {
-		if strings.Contains(b.Text, "git-context") {
-			h.script("git-context", b.Text)
-		}
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "plugins", "git-status"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	h.script("git-status", string(example))
 	c := h.open("")
 	for _, name := range []string{"first", "second", "first"} {
 		repo := repository(t, name)
@@ -88,12 +88,12 @@ func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{repo, inside} {
-			if got := h.enhanced(c, dir); !strings.Contains(got, "Branch: "+name) {
+			if got := h.enhanced(c, dir); !strings.Contains(got, "commits yet on "+name) {
 				t.Errorf("in %s: %s", dir, got)
 			}
 		}
 	}
-	if got := h.enhanced(c, h.home); strings.Contains(got, "Branch") {
+	if got := h.enhanced(c, h.home); strings.Contains(got, "commits yet") {
 		t.Errorf("outside of any repository: %s", got)
 	}
 }

@@ -43,8 +43,7 @@ func Seed(t testing.TB, number string) *Document {
 		if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // what is not a truth value is not true
 			t.Fatal("PATCHBAY_SEEDS is not set: it must name the folder of the protocol documents")
 		}
-		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. TestTranscripts stands in for it, "+
-			"with %s", transcriptsFor(number))
+		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. In its place: %s", standIn(number))
 	}
 	if !filepath.IsAbs(dir) {
 		t.Fatalf("PATCHBAY_SEEDS: %q must be absolute, since each package is tested in its own folder", dir)
@@ -63,9 +62,13 @@ func Seed(t testing.TB, number string) *Document {
 // dialects are whose protocol each document tells of, by its number.
 var dialects = map[string]string{"000": "dotagent", "001": "mine", "002": "kaged", "003": "scaffold", "004": "python"}
 
-// transcriptsFor is the folder of the transcripts that hold the same protocol as a document.
-func transcriptsFor(number string) string {
-	return "internal/dialect/" + dialects[number] + "/testdata/transcripts"
+// standIn says what holds the protocol of a document in a clone without it.
+func standIn(number string) string {
+	text := "TestTranscripts, with internal/dialect/" + dialects[number] + "/testdata/transcripts"
+	if dialects[number] == "python" {
+		text += ", and over HTTP TestPluginsOfASession in cmd/patchbay"
+	}
+	return text
 }
 
 func newDocument(t testing.TB, path, text string) *Document {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -27,4 +28,12 @@ func ping(ctx context.Context, p dialect.Plugin) string {
 		return "lost: " + err.Error()
 	}
 	return "alive"
+}
+
+// TestFigures: the protocol's numbers, which no conversation shows: 4 MB a message, 100 notifications a second, 5 s for an answer to
+// health.check.
+func TestFigures(t *testing.T) {
+	if maxMessage != 4<<20 || notifyRate != 100 || healthTimeout != 5*time.Second {
+		t.Errorf("%d bytes, %d a second, %s", maxMessage, notifyRate, healthTimeout)
+	}
 }
