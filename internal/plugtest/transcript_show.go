@@ -144,7 +144,7 @@ func (w *show) perform(a *act) {
 }
 
 // patience is how long another process may take on a machine that has much else to do.
-const patience = time.Minute
+const patience = 30 * time.Second
 
 // await waits until the plugin has played what belongs to an act, and the log has what it wrote to stderr.
 func (w *show) await(a *act) {
