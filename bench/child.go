@@ -25,7 +25,9 @@ func childName() string {
 		return "fault"
 	case strings.HasPrefix(name, kagedPrefix):
 		return "kaged"
-	case strings.HasPrefix(name, scaffoldPrefix):
+	case strings.HasPrefix(name, quickPrefix):
+		return "quick"
+	case strings.HasPrefix(name, scaffoldPrefix), strings.HasPrefix(name, watcherPrefix), strings.HasPrefix(name, editorPrefix):
 		return "scaffold"
 	case name == connectorPrefix:
 		return "connector"

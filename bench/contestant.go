@@ -26,7 +26,6 @@ const (
 	nameBare   = "bare pipe"
 	nameWire   = "patchbay wire"
 	namePeer   = "patchbay wire, many in flight"
-	nameFire   = "patchbay Host.Fire"
 	nameNetRPC = "go-plugin net/rpc"
 	nameGRPC   = "go-plugin gRPC"
 	nameJRPC2  = "jrpc2"
@@ -39,7 +38,8 @@ var errSkip = errors.New("skipped")
 // oneAtATime lists who takes part where a single call is under way.
 func oneAtATime() []Contestant {
 	return []Contestant{
-		&bare{}, &wireSerial{}, &wirePeer{}, newFire(),
+		&bare{}, &wireSerial{}, &wirePeer{},
+		newFire(watched), newFire(handedBack), newFire(textEdited), newFire(objectEdited),
 		&jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{},
 	}
 }
@@ -47,7 +47,7 @@ func oneAtATime() []Contestant {
 // manyInFlight lists who takes part where many calls share one plugin process. The bare pipe and the
 // serial wire have one call in flight by definition and stay out.
 func manyInFlight() []Contestant {
-	return []Contestant{&wirePeer{}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
+	return []Contestant{&wirePeer{}, &fireMany{name: nameFireMany}, &fireMany{name: nameInjectMany, inject: true}, &jrpc2Line{}, &netRPC{}, &grpcPlugin{}, &mcpTool{}}
 }
 
 // children are the plugin processes, by the value of BENCH_CHILD.
@@ -59,6 +59,7 @@ func children() map[string]func() error {
 		"peer":      peerChild,
 		"scaffold":  scaffoldChild,
 		"kaged":     kagedChild,
+		"quick":     quickChild,
 		"fault":     faultChild,
 		"jrpc2":     jrpc2Child,
 		"netrpc":    netRPCChild,

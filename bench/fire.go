@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,22 +13,50 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// fire is the whole of Patchbay as an embedding program sees it: an event fired at a point, translated
-// into the scaffold dialect's hook, sent over the wire, the reply translated back, traced.
-type fire struct {
-	dir  string
-	host *pluginhost.Host
+// Names of the contestants that fire events.
+const (
+	nameFire     = "patchbay Host.Fire, watched"
+	nameFireBack = "patchbay Host.Fire, handed back"
+	nameFireText = "patchbay Host.Fire, text edited"
+	nameFireObj  = "patchbay Host.Fire, object edited"
+)
+
+// fireKind is what the plugin does with an event.
+type fireKind struct {
+	name   string
+	plugin string // how the plugin's file name begins
+	point  hook.Point
+	event  func(payload []byte) []byte // the event's payload; nil: as it is
+	edits  bool
 }
 
-func newFire() Contestant { return &fire{} }
+var (
+	watched      = fireKind{name: nameFire, plugin: watcherPrefix, point: hook.TurnInput}
+	handedBack   = fireKind{name: nameFireBack, plugin: scaffoldPrefix, point: hook.TurnInput}
+	textEdited   = fireKind{name: nameFireText, plugin: editorPrefix, point: hook.TurnInput, edits: true}
+	objectEdited = fireKind{name: nameFireObj, plugin: editorPrefix, point: hook.ToolBefore, edits: true,
+		event: func(payload []byte) []byte { return fmt.Appendf(nil, `{"tool":"note","arguments":%s}`, payload) }}
+)
 
-func (f *fire) Name() string { return nameFire }
+// fire is the whole of Patchbay as an embedding program sees it: an event fired at a point, translated
+// into the scaffold dialect's hook, sent over the wire, the reply translated back, merged, traced.
+type fire struct {
+	kind fireKind
+	dir  string
+	host *pluginhost.Host
+	sent json.RawMessage // made of the first payload: a contestant sees the same one at every call
+	want json.RawMessage // what becomes of it
+}
+
+func newFire(kind fireKind) Contestant { return &fire{kind: kind} }
+
+func (f *fire) Name() string { return f.kind.name }
 
 func (f *fire) Open(ctx context.Context) (err error) {
 	if f.dir, err = os.MkdirTemp("", "bench-fire-"); err != nil {
 		return err
 	}
-	if err := scaffoldHome(filepath.Join(f.dir, "scaffold"), 1); err != nil {
+	if err := scaffoldPlugins(filepath.Join(f.dir, "scaffold"), f.kind.plugin, 1); err != nil {
 		return err
 	}
 	f.host, err = openHost(ctx, f.dir, 1)
@@ -35,11 +64,25 @@ func (f *fire) Open(ctx context.Context) (err error) {
 }
 
 func (f *fire) Call(ctx context.Context, payload []byte) error {
-	outcome, err := f.host.Fire(ctx, hook.TurnInput, json.RawMessage(payload))
+	if f.sent == nil {
+		f.prepare(payload)
+	}
+	outcome, err := f.host.Fire(ctx, f.kind.point, f.sent)
 	if err != nil {
 		return err
 	}
-	return checkEcho(payload, outcome.Payload)
+	return checkEcho(f.want, outcome.Payload)
+}
+
+func (f *fire) prepare(payload []byte) {
+	f.sent = payload
+	if f.kind.event != nil {
+		f.sent = f.kind.event(payload)
+	}
+	f.want = f.sent
+	if f.kind.edits {
+		f.want = editLast(bytes.Clone(f.sent))
+	}
 }
 
 func (f *fire) Close() error {

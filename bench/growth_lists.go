@@ -115,14 +115,18 @@ func listKeys(peer *wire.Peer) (json.RawMessage, error) {
 	return fmt.Appendf(nil, `"%d"`, len(out.Keys)), nil
 }
 
-// kagedHome puts n kaged plugins into a home, each a link to this program. They are not confined: what is measured is not the sandbox.
-func kagedHome(home string, n int) error {
+// kagedHome puts n kaged plugins with tools into a home.
+func kagedHome(home string, n int) error { return kagedPlugins(home, kagedPrefix, n) }
+
+// kagedPlugins puts n kaged plugins into a home, each a link to this program. The prefix of their names says what they do. They are not
+// confined: what is measured is not the sandbox.
+func kagedPlugins(home, prefix string, n int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	for i := range n {
-		name := fmt.Sprintf("%s%02d", kagedPrefix, i)
+		name := fmt.Sprintf("%s%02d", prefix, i)
 		dir := filepath.Join(home, ".local", "share", "kaged", "plugins", name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err

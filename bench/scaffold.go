@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,20 +11,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/wire"
 )
 
-// scaffoldChild is a plugin of the scaffold dialect that hooks post_user_input and hands the message
-// back as it came. Its name is its file's, so that sixteen links are sixteen plugins.
+// File names of scaffold plugins that answer otherwise than the echo begin with one of these.
+const (
+	watcherPrefix = "bench-watcher-" // it has no opinion
+	editorPrefix  = "bench-editor-"  // it changes one letter
+)
+
+// continued is the answer of a plugin that has no opinion.
+var continued = json.RawMessage(`{"action":"continue"}`)
+
+// scaffoldChild is a plugin of the scaffold dialect. Its name is its file's, so that sixteen links are sixteen plugins. The
+// name also says what it does at post_user_input and pre_tool_execute: it hands back what it got, edits it, or has no opinion.
 func scaffoldChild() error {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	var reply []byte // used again for each call
+	hooks, answer := `"post_user_input","context_enhance","post_llm_response"`, handBack()
+	switch {
+	case strings.HasPrefix(name, watcherPrefix):
+		answer = func(json.RawMessage) json.RawMessage { return continued }
+	case strings.HasPrefix(name, editorPrefix):
+		hooks += `,"pre_tool_execute"`
+		answer = edited(answer)
+	}
 	return wire.ServeLent(os.Stdin, os.Stdout, func(method string, params json.RawMessage) (json.RawMessage, error) {
 		switch method {
-		case "hook/post_user_input":
-			reply = append(append(reply[:0], `{"action":"continue",`...), params[1:]...)
-			return reply, nil
+		case "hook/post_user_input", "hook/pre_tool_execute":
+			return answer(params), nil
 		case "hook/context_enhance", "hook/post_llm_response":
-			return json.RawMessage(`{"action":"continue"}`), nil
+			return continued, nil
 		case "initialize":
-			return fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"echo","hooks":["post_user_input","context_enhance","post_llm_response"],"tools":[],"priority":500}`, name), nil
+			return fmt.Appendf(nil, `{"name":%q,"version":"1.0.0","description":"echo","hooks":[%s],"tools":[],"priority":500}`, name, hooks), nil
 		case "shutdown":
 			return json.RawMessage(`{"ok":true}`), nil
 		}
@@ -31,8 +47,35 @@ func scaffoldChild() error {
 	})
 }
 
-// scaffoldHome makes a directory that holds n scaffold plugins, each a link to this program.
-func scaffoldHome(dir string, n int) error {
+// handBack answers with the fields that came. The reply's memory is used again for each call.
+func handBack() func(json.RawMessage) json.RawMessage {
+	var reply []byte
+	return func(params json.RawMessage) json.RawMessage {
+		reply = append(append(reply[:0], `{"action":"continue",`...), params[1:]...)
+		return reply
+	}
+}
+
+// edited changes the last letter of an answer.
+func edited(answer func(json.RawMessage) json.RawMessage) func(json.RawMessage) json.RawMessage {
+	return func(params json.RawMessage) json.RawMessage { return editLast(answer(params)) }
+}
+
+// editLast changes the last letter of the text at the end of a JSON object, which may itself be in a string. The host
+// has to read all of both texts before it knows that they differ.
+func editLast(object []byte) []byte {
+	if i := bytes.LastIndexFunc(object, func(r rune) bool { return !strings.ContainsRune(`\"}`, r) }); i >= 0 {
+		object[i] = '!'
+	}
+	return object
+}
+
+// scaffoldHome makes a directory that holds n scaffold plugins that echo.
+func scaffoldHome(dir string, n int) error { return scaffoldPlugins(dir, scaffoldPrefix, n) }
+
+// scaffoldPlugins makes a directory that holds n scaffold plugins, each a link to this program. The prefix of their
+// names says what they do.
+func scaffoldPlugins(dir, prefix string, n int) error {
 	plugins := filepath.Join(dir, "plugins")
 	if err := os.MkdirAll(plugins, 0o700); err != nil {
 		return err
@@ -42,7 +85,7 @@ func scaffoldHome(dir string, n int) error {
 		return err
 	}
 	for i := range n {
-		if err := linkOrCopy(self, filepath.Join(plugins, fmt.Sprintf("%s%02d", scaffoldPrefix, i))); err != nil {
+		if err := linkOrCopy(self, filepath.Join(plugins, fmt.Sprintf("%s%02d", prefix, i))); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -131,6 +132,22 @@ func BenchmarkFirePayload(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkFireInFlight fires small events from 64 goroutines at one plugin.
+func BenchmarkFireInFlight(b *testing.B) {
+	host := watchers(b, "kaged", 1)
+	payload := json.RawMessage(`{"message":"` + strings.Repeat("x", 280) + `"}`)
+	b.ReportAllocs()
+	b.SetParallelism(max(1, 64/runtime.GOMAXPROCS(0)))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if out, err := host.Fire(b.Context(), hook.SessionStart, payload); err != nil || out.Steps[0].Err != nil {
+				b.Error(out, err)
+				return
+			}
+		}
+	})
 }
 
 // BenchmarkFirePlugins fires a small event through many plugins, one after the other. ns/plugin is what each costs. With "bare" no host
