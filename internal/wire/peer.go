@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // maxRequests bounds the requests of the plugin that are answered at the same time.
@@ -53,6 +54,29 @@ type slot struct {
 	filled chan struct{} // of capacity 1
 	result json.RawMessage
 	err    error
+	first  *time.Timer // of calls with a deadline, for firstWait; nil until there was one
+}
+
+// soon waits for a reply, for firstWait at most, and reports whether there is one. A context without a deadline can be
+// waited for at once; one with a deadline may have to set a timer for it, and to allocate a few times.
+func (s *slot) soon(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return false
+	}
+	wait := min(firstWait, time.Until(deadline))
+	if s.first == nil {
+		s.first = time.NewTimer(wait)
+	} else {
+		s.first.Reset(wait)
+	}
+	defer s.first.Stop()
+	select {
+	case <-s.filled:
+		return true
+	case <-s.first.C:
+		return false
+	}
 }
 
 func (s *slot) fill(result json.RawMessage, err error) {
@@ -82,6 +106,8 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 //
 // A reply over the cap fails its call at once, where its id is within the first 512 bytes or the last field of the line.
 // Where it is not, nobody can know whose reply it was: it is a noise, and the call ends with its context.
+//
+// A call whose context has a deadline may notice 5 ms late that it was cancelled; see firstWait. Its deadline it meets.
 func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("calling %q: %w", method, err)
@@ -131,14 +157,16 @@ func (p *Peer) take(id uint64) *slot {
 }
 
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
-	select {
-	case <-s.filled:
-	case <-ctx.Done():
-		if p.giveUp(id) {
-			p.slots.Put(s)
-			return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
+	if !s.soon(ctx) {
+		select {
+		case <-s.filled:
+		case <-ctx.Done():
+			if p.giveUp(id) {
+				p.slots.Put(s)
+				return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
+			}
+			<-s.filled // the reply has come in the same moment
 		}
-		<-s.filled // the reply has come in the same moment
 	}
 	result, err := s.result, s.err
 	s.result, s.err = nil, nil
