@@ -61,7 +61,7 @@ func (p *plugin) tool(name string) (*Tool, error) {
 
 // toolParams checks the arguments and puts `_context` beside them. Whatever the
 // model calls `_context` itself gives way to the host's.
-func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about *callContext) (params json.RawMessage, fault string) {
+func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about callContext) (params json.RawMessage, fault string) {
 	o, err := object(arguments)
 	if err != nil {
 		return nil, "the arguments are not a JSON object"
@@ -69,12 +69,12 @@ func (p *plugin) toolParams(t *Tool, arguments json.RawMessage, about *callConte
 	if faults := misfits("arguments", t.Parameters.Check(o.JSON())); len(faults) > 0 {
 		return nil, strings.Join(faults, "; ")
 	}
-	return o.With(field("_context", about.json())).JSON(), ""
+	return about.beside(o), ""
 }
 
 // about says for whom and where a call is made. A call that is made by hand has no session; it has an id that is the same
 // for every such call in a project, so that a plugin that keeps something by session finds it again.
-func (p *plugin) about(ctx context.Context) *callContext {
+func (p *plugin) about(ctx context.Context) callContext {
 	c := p.callContext(hook.Session(ctx), "")
 	if c.sessionID == "" {
 		c.sessionID = projectSession(c.projectRoot)
@@ -89,25 +89,18 @@ func projectSession(root string) string {
 }
 
 // callContext is about a session in a project; "" stands for none, and for the host's own project.
-func (p *plugin) callContext(sessionID, projectRoot string) *callContext {
-	c := &callContext{
+func (p *plugin) callContext(sessionID, projectRoot string) callContext {
+	c := callContext{
 		sessionID:   sessionID,
-		operatorID:  cmp.Or(p.rt.Env.Get("USER"), "local"),
+		operatorID:  p.operator,
 		projectID:   p.rt.ProjectID,
-		agentPath:   agentPath,
-		requestID:   newRequestID(),
 		projectRoot: p.rt.ProjectRoot,
 	}
+	_, _ = rand.Read(c.requestID[:]) // never fails, its documentation says
 	if projectRoot != "" && projectRoot != c.projectRoot {
 		c.projectRoot, c.projectID = projectRoot, filepath.Base(projectRoot)
 	}
 	return c
-}
-
-func newRequestID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails, its documentation says
-	return hex.EncodeToString(id[:])
 }
 
 func unsuccessful(tool, why string) dialect.ToolResult {

@@ -90,13 +90,14 @@ func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{}`, `{"a":1,"_context":{"operator_id":"root"}}`, `[1]`, `{"_context":1,"_context":2}`, `{"a":`, `"{}"`} {
 		f.Add([]byte(seed))
 	}
-	own := (&callContext{sessionID: "s"}).json()
+	about := &callContext{sessionID: "s"}
+	own := about.append(nil)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		o, err := object(raw)
 		if err != nil {
 			return
 		}
-		sent := o.With(field("_context", own)).JSON()
+		sent := about.beside(o)
 		again, err := rawjson.Parse(sent)
 		if err != nil || string(again.Get("_context")) != string(own) {
 			t.Errorf("%q is sent as %s: %v", raw, sent, err)

@@ -37,6 +37,7 @@ type plugin struct {
 	dir      string // its own directory, where it runs
 	manifest *Manifest
 	settings dialect.Settings
+	operator string // who the host runs as
 	rt       *dialect.Runtime
 	log      *slog.Logger
 	noise    *dialect.NoiseLog
@@ -63,6 +64,7 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 		granted = m.Capabilities
 	}
 	p := &plugin{dialect: d, dir: dir, manifest: m, settings: s, rt: rt, log: rt.Log, ended: make(chan struct{}),
+		operator:      cmp.Or(rt.Env.Get("USER"), "local"),
 		noise:         dialect.NewNoiseLog(func() *slog.Logger { return rt.Log }),
 		notifications: &notifications{log: rt.Log, declared: m.Notifications, pass: rt.Notify},
 		storage: &storage{
@@ -167,7 +169,7 @@ func (p *plugin) ask(ctx context.Context, w *wiring, ev *hook.Event) (hook.Reply
 	sessionID = cmp.Or(sessionID, hook.Session(ctx))
 	root, _ := ev.Payload.String("project_root")
 	about := p.callContext(sessionID, root)
-	params := w.ask(ev.Payload).With(field("_context", about.json())).JSON()
+	params := about.beside(w.ask(ev.Payload))
 	result, err := p.call(ctx, hookPrefix+w.hook, params)
 	if err != nil {
 		return hook.Reply{Sent: params}, err

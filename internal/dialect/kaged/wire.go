@@ -1,6 +1,7 @@
 package kaged
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,18 +96,45 @@ func stringList(texts []string) json.RawMessage {
 // callContext is the `_context` beside a tool's arguments and a hook's params:
 // for whom and where the call is made.
 type callContext struct {
-	operatorID, projectID, agentPath, sessionID, requestID, projectRoot string
+	operatorID, projectID, sessionID, projectRoot string
+	requestID                                     [16]byte // in hexadecimal digits, for the plugin
 }
 
-func (c *callContext) json() json.RawMessage {
-	return rawjson.Object{
-		field("operator_id", rawjson.String(c.operatorID)),
-		field("project_id", rawjson.String(c.projectID)),
-		field("agent_path", rawjson.String(c.agentPath)),
-		field("session_id", rawjson.String(c.sessionID)),
-		field("request_id", rawjson.String(c.requestID)),
-		field("project_root", rawjson.String(c.projectRoot)),
-	}.JSON()
+const contextField = "_context"
+
+// beside is an object as JSON, with the context as its last field, or in place of the object's own. Every hook and tool
+// call passes here, so it is put together in one piece of memory.
+func (c *callContext) beside(o rawjson.Object) json.RawMessage {
+	if o.Get(contextField) != nil {
+		return o.With(field(contextField, c.append(nil))).JSON()
+	}
+	room := c.room() + len(`{"_context":}`)
+	for _, f := range o {
+		room += len(f.Name) + len(f.Value) + len(`"":,`)
+	}
+	out := o.Append(make([]byte, 0, room))
+	out = out[:len(out)-1] // the brace
+	if len(o) > 0 {
+		out = append(out, ',')
+	}
+	out = append(out, `"`+contextField+`":`...)
+	return append(c.append(out), '}')
+}
+
+// room is how long the context is, where nothing needs escapes.
+func (c *callContext) room() int {
+	return len(`{"operator_id":"","project_id":"","agent_path":"","session_id":"","request_id":"","project_root":""}`) +
+		len(agentPath) + 2*len(c.requestID) + len(c.operatorID) + len(c.projectID) + len(c.sessionID) + len(c.projectRoot)
+}
+
+func (c *callContext) append(out []byte) []byte {
+	out = rawjson.AppendString(append(out, `{"operator_id":`...), c.operatorID)
+	out = rawjson.AppendString(append(out, `,"project_id":`...), c.projectID)
+	out = rawjson.AppendString(append(out, `,"agent_path":`...), agentPath)
+	out = rawjson.AppendString(append(out, `,"session_id":`...), c.sessionID)
+	out = hex.AppendEncode(append(out, `,"request_id":"`...), c.requestID[:])
+	out = rawjson.AppendString(append(out, `","project_root":`...), c.projectRoot)
+	return append(out, '}')
 }
 
 // A welcome is a plugin's answer to initialize: seed 002, "Plugin responds with
