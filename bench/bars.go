@@ -11,7 +11,7 @@ type Bar struct {
 	Section string
 	Of      string  // the series measured
 	Over    string  // the series it is divided by; empty: the value itself counts
-	Less    string  // the series that is taken off first; empty: none
+	Less    string  // the series that is taken off both of them first; empty: none
 	Limit   float64 // at most this, or, with AtLeast, at least
 	AtLeast bool
 }
@@ -38,9 +38,21 @@ func bars() []Bar {
 		{What: "host allocations per wire call, many in flight", Section: sectionAllocs, Of: namePeer, Limit: 2},
 		{What: "process per call, of a bare spawn", Section: sectionSpawn, Of: nameRun, Over: nameBareSpawn, Limit: 1.1},
 		{What: "standby, Python, faster than a cold start", Section: sectionStandby, Of: nameCold, Over: nameStandby, Limit: 6, AtLeast: true},
-		{What: "16 plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
+		{What: "16 Go plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpen, Over: nameBareStart, Limit: 1.2},
+		{What: "16 Python plugins started, of a bare parallel start", Section: sectionStart, Of: nameOpenPython, Over: nameBarePython, Limit: 1.2},
 		{What: "sandboxed spawn, ms over a plain one", Section: sectionBox, Of: nameBoxed, Less: namePlain, Limit: 15},
 		{What: "the same with a host granted, ms over a plain one", Section: sectionBox, Of: nameBoxedNet, Less: namePlain, Limit: 15},
+		{What: "what a sandbox adds, ordinary user, no helper, of what bwrap adds", Section: sectionBwrap, Of: nameOrdinaryBoxed, Over: nameBwrap, Less: nameOrdinary, Limit: 1.8},
+		{What: "patchbay version, of a hello-world", Section: sectionCommand, Of: nameVersion, Over: nameHello, Limit: 7},
+		{What: "patchbay plugin list without plugins, of a hello-world", Section: sectionCommand, Of: nameList, Over: nameHello, Limit: 9},
+		{What: "a program that embeds the library, MB", Section: sectionSize, Of: nameEmbed, Limit: 13},
+		{What: "packages of others in it", Section: sectionPackages, Of: nameEmbed, Limit: 60},
+		{What: "patchbay, stripped, MB", Section: sectionSize, Of: nameStripped, Limit: 48},
+		{What: "cold build of cmd/patchbay, of the old tree", Section: sectionCold, Of: nameProgram, Over: oldPrefix + nameProgram, Limit: 0.55},
+		{What: "cold build of examples/embed, of the old tree", Section: sectionCold, Of: nameEmbed, Over: oldPrefix + nameEmbed, Limit: 0.4},
+		{What: "idle daemon, 16 plugins, resident MB", Section: sectionIdle, Of: nameResident, Limit: 45},
+		{What: "idle daemon, 16 plugins, anonymous MB", Section: sectionIdle, Of: nameAnonymous, Limit: 15},
+		{What: "idle daemon, 16 plugins, % of a processor", Section: sectionIdle, Of: nameProcessor, Limit: 0.5},
 		{What: "connection by name in a sandbox, ms over a direct one", Section: sectionConnect, Of: nameConnectName, Less: nameConnect, Limit: 1},
 		{What: "python-dialect hook call, µs", Section: sectionPython, Of: namePython, Limit: 300},
 		{What: "live heap after 1,000 turns, of that after 250", Section: sectionTurnHeap, Of: nameHeapLate, Over: nameHeapEarly, Limit: 1.1},
@@ -71,24 +83,27 @@ type Judgement struct {
 
 // judge holds the series of the bar's section to the bar.
 func judge(b Bar, all []Series) Judgement {
+	var over, less *Series
 	of, why := pick(all, b.Of)
 	if why != "" {
 		return Judgement{Bar: b, Status: NotMeasured, Why: why}
 	}
-	var over *Series
-	if b.Over != "" {
-		if over, why = pick(all, b.Over); why != "" {
+	for _, other := range []struct {
+		name string
+		to   **Series
+	}{{b.Over, &over}, {b.Less, &less}} {
+		if other.name == "" {
+			continue
+		}
+		if *other.to, why = pick(all, other.name); why != "" {
 			return Judgement{Bar: b, Status: NotMeasured, Why: why}
 		}
+	}
+	if less != nil {
+		of = of.minus(less)
+		over = over.minus(less)
 	}
 	ratio := ratioOf(*of, over)
-	if b.Less != "" {
-		less, why := pick(all, b.Less)
-		if why != "" {
-			return Judgement{Bar: b, Status: NotMeasured, Why: why}
-		}
-		ratio.Value -= ratioOf(*less, nil).Value
-	}
 	if b.Over == "" && b.Less == "" {
 		ratio.Value = tenths(ratio.Value)
 	}

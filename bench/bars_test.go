@@ -46,6 +46,12 @@ func TestJudge(t *testing.T) {
 			t.Errorf("judgement = %q (%s)", j.Status, j.Why)
 		}
 	})
+	t.Run("what is taken off is taken off both", func(t *testing.T) {
+		j := judge(Bar{Of: "a", Over: "b", Less: "c", Limit: 2}, []Series{a, {Name: "b", Rounds: [][]float64{{5}}}, {Name: "c", Rounds: [][]float64{{1}}}})
+		if j.Value != 0.5 || j.Status != Kept {
+			t.Errorf("judgement = %v %q, want 0.5 and kept", j.Value, j.Status)
+		}
+	})
 	t.Run("a count is rounded to tenths", func(t *testing.T) {
 		j := judge(Bar{Of: "a", Limit: 2}, []Series{{Name: "a", Rounds: [][]float64{{2.004}}}})
 		if j.Value != 2 || j.Status != Kept {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +27,9 @@ const (
 	// envProgram and envOld name the patchbay that sections start as a daemon, and an older one beside it.
 	envProgram = "BENCH_PROGRAM"
 	envOld     = "BENCH_OLD"
+	// envSource and envOldSource name the source tree that sections build, and an older one.
+	envSource    = "BENCH_SOURCE"
+	envOldSource = "BENCH_OLD_SOURCE"
 	// sectionLimit ends a section that hangs; the longest takes well under a minute.
 	sectionLimit = 10 * time.Minute
 )
@@ -72,6 +76,8 @@ type flags struct {
 	markdown string // file
 	program  string // patchbay
 	old      string // an older patchbay; empty: none
+
+	source, oldSource string // source trees; the latter may be empty
 }
 
 // run is the command itself: measure, judge, report.
@@ -84,6 +90,8 @@ func run(ctx context.Context, args []string) (Report, error) {
 	set.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` too")
 	set.StringVar(&f.program, "program", besideThis("patchbay"), "the patchbay `program` whose daemon is measured")
 	set.StringVar(&f.old, "old", "", "an older patchbay `program`, measured beside it where a section drives a daemon")
+	set.StringVar(&f.source, "source", besideThis(".."), "the source `tree` whose programs are built")
+	set.StringVar(&f.oldSource, "old-source", "", "an older source `tree`, built beside it")
 	if err := set.Parse(args); err != nil {
 		return Report{}, err
 	}
@@ -103,7 +111,7 @@ func run(ctx context.Context, args []string) (Report, error) {
 
 // absolute has the programs found from whatever directory they are started in.
 func (f *flags) absolute() error {
-	for _, path := range []*string{&f.program, &f.old} {
+	for _, path := range []*string{&f.program, &f.old, &f.source, &f.oldSource} {
 		if *path == "" {
 			continue
 		}
@@ -128,11 +136,11 @@ func sectionNames() []string {
 	return names
 }
 
-// choose returns the named sections; all of them where none is named.
+// choose returns the named sections; where none is named, all but those that must be.
 func choose(only string) ([]section, error) {
 	all := allSections()
 	if only == "" {
-		return all, nil
+		return slices.DeleteFunc(all, section.asked), nil
 	}
 	wanted := strings.Split(only, ",")
 	for _, name := range wanted {
@@ -171,7 +179,8 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 	}
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), envSection+"="+s.name, envQuick+"="+strconv.FormatBool(f.quick), envProgram+"="+f.program, envOld+"="+f.old)
+	cmd.Env = append(os.Environ(), envSection+"="+s.name, envQuick+"="+strconv.FormatBool(f.quick), envProgram+"="+f.program, envOld+"="+f.old,
+		envSource+"="+f.source, envOldSource+"="+f.oldSource)
 	if s.cpus > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(s.cpus))
 	}
@@ -180,6 +189,13 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 	// Asked, not killed: a killed host leaves go-plugin's children behind.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
+	if s.ordinary() {
+		undo, oerr := asOrdinary(cmd)
+		if oerr != nil {
+			return nil, "", oerr
+		}
+		defer func() { err = errors.Join(err, undo()) }()
+	}
 	if where, err = pinned(s.cpus, cmd.Start); err != nil {
 		return nil, where, err
 	}
@@ -191,19 +207,20 @@ func runSection(ctx context.Context, s section, f flags) (series []Series, where
 
 // runSectionHere is main in the process of one section: the series go to stdout as JSON.
 func runSectionHere(ctx context.Context, name string) error {
-	// Not a deadline in the context: gRPC would send it along with every call, and pay for that.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer time.AfterFunc(sectionLimit, cancel).Stop()
 	chosen, err := choose(name)
 	if err != nil {
 		return err
 	}
+	// Not a deadline in the context: gRPC would send it along with every call, and pay for that.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(chosen[0].limit(), cancel).Stop()
 	// Its own children must not take themselves for sections.
 	if err := os.Unsetenv(envSection); err != nil {
 		return err
 	}
-	series, err := chosen[0].measure(ctx, effort{quick: os.Getenv(envQuick) == "true", program: os.Getenv(envProgram), old: os.Getenv(envOld)})
+	series, err := chosen[0].measure(ctx, effort{quick: os.Getenv(envQuick) == "true", program: os.Getenv(envProgram), old: os.Getenv(envOld),
+		source: os.Getenv(envSource), oldSource: os.Getenv(envOldSource)})
 	if err != nil {
 		return err
 	}

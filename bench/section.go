@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Names of the sections; bars refer to them.
 const (
@@ -20,6 +23,12 @@ const (
 	sectionFaults   = "faults"
 	sectionBox      = "sandbox-spawn"
 	sectionConnect  = "sandbox-connect"
+	sectionBwrap    = "sandbox-bwrap"
+	sectionCommand  = "command"
+	sectionSize     = "size"
+	sectionPackages = "packages"
+	sectionCold     = "cold-build"
+	sectionIdle     = "idle"
 )
 
 // section is one question and how it is measured.
@@ -32,11 +41,27 @@ type section struct {
 	measure  func(context.Context, effort) ([]Series, error)
 }
 
+// asked says that a section is measured only where it is named: it takes many minutes.
+func (s section) asked() bool { return s.name == sectionCold }
+
+// ordinary says that a section is not to be measured by root.
+func (s section) ordinary() bool { return s.name == sectionBwrap }
+
+// limit ends a section that hangs.
+func (s section) limit() time.Duration {
+	if s.asked() {
+		return time.Hour
+	}
+	return sectionLimit
+}
+
 // effort is how long to measure, and whose daemon.
 type effort struct {
-	quick   bool
-	program string // patchbay
-	old     string // an older one; empty: none
+	quick     bool
+	program   string // patchbay
+	old       string // an older one; empty: none
+	source    string // the tree that programs are built from
+	oldSource string // an older one; empty: none
 }
 
 // of scales a number of rounds.
@@ -56,7 +81,7 @@ func sections() []section {
 		{sectionAllocs, "Host heap allocations per 300-byte call", "allocs", 2, "", measureAllocs},
 		{sectionSpawn, "One process per call, /bin/cat, 300 bytes", "ms", 0, nameBareSpawn, measureSpawn},
 		{sectionStandby, "One Python process per call, with and without a spare standing by", "ms", 0, nameCold, measureStandby},
-		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, nameBareStart, measureStart},
+		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, "", measureStart},
 		{sectionPython, "One hook call of the python dialect, 300 bytes", "µs", 0, "", measurePython},
 		{sectionTurns, "One turn of the agent: 16 plugins asked 48 times, the offline model, the transcript on disk", "ms", 0, nameTurn, measureTurns},
 		{sectionTurnRate, "Such turns a second, one after another", "turns/s", 0, "", measureTurnRate},
@@ -65,6 +90,12 @@ func sections() []section {
 		{sectionJobHeap, "Live heap of the scheduler during 10,000 queued runs of true", "MB", 0, nameRunsEarly, measureJobHeap},
 		{sectionBox, "One process per call, /bin/cat, 300 bytes, in a sandbox and without", "ms", 0, namePlain, measureSandboxSpawn},
 		{sectionConnect, "One TCP connection and a line, from a sandbox and without", "ms", 0, nameConnect, measureSandboxConnect},
+		{sectionBwrap, "One process per call, /bin/cat, 300 bytes, in a sandbox and in bubblewrap, as an ordinary user", "ms", 0, nameOrdinary, measureBwrap},
+		{sectionCommand, "The command, from its start to its end", "ms", 0, nameHello, measureCommand},
+		{sectionSize, "Size of programs", "MB", 0, "", measureSize},
+		{sectionPackages, "Packages of others in a program that embeds the library", "packages", 0, "", measurePackages},
+		{sectionCold, "A build with an empty cache", "s", 0, "", measureCold},
+		{sectionIdle, "A daemon with 16 plugins and nothing to do", "value", 0, "", measureIdle},
 		{sectionFaults, "One hook call, 300 bytes, beside a plugin that misbehaves, all on the same processors", "µs", 0, nameAlone, measureFaults},
 	}
 }

@@ -11,12 +11,6 @@ import (
 	"sync"
 )
 
-// Names of the series of the start section.
-const (
-	nameBareStart = "bare parallel start"
-	nameOpen      = "patchbay Open"
-)
-
 // startedPlugins is how many plugins a scaffold host has at most.
 const startedPlugins = 16
 

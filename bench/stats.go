@@ -41,6 +41,19 @@ func ratioOf(a Series, b *Series) Ratio {
 	return Ratio{Value: median(quotients), Noise: spread(quotients)}
 }
 
+// minus returns by how much the median of each round is above that of another series; nil where s is nil.
+func (s *Series) minus(other *Series) *Series {
+	if s == nil {
+		return nil
+	}
+	out := &Series{Name: s.Name}
+	a, b := s.roundMedians(), other.roundMedians()
+	for i := range min(len(a), len(b)) {
+		out.Rounds = append(out.Rounds, []float64{a[i] - b[i]})
+	}
+	return out
+}
+
 // divide returns a[i]/b[i] for the indices both have.
 func divide(a, b []float64) []float64 {
 	n := min(len(a), len(b))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -64,6 +65,26 @@ func Memory(pid int) (s Sample, err error) {
 		}
 	}
 	return s, nil
+}
+
+// ticks is how many a second has in /proc/PID/stat, on every Linux there is.
+const ticks = 100
+
+// Processor is how many seconds of a processor a process has used since it began, its children not included.
+func Processor(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(text, []byte(") ")) // behind the program's name
+	fields := strings.Fields(string(rest))
+	const user, system = 11, 12
+	if len(fields) <= system {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	used, err1 := strconv.ParseFloat(fields[user], 64)
+	kernel, err2 := strconv.ParseFloat(fields[system], 64)
+	return (used + kernel) / ticks, errors.Join(err1, err2)
 }
 
 // Left lists the processes that have the home in their environment, their command line or their working directory.

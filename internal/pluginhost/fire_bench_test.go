@@ -39,11 +39,13 @@ func watch(name string) {
 		result := "null"
 		switch {
 		case bytes.Contains(head, []byte(`"initialize"`)):
-			result = fmt.Sprintf(`{"name":%q,"version":"1.0.0","api_version":1,"hooks":["post_user_input"],"methods":[],"notifications":[],"capabilities_used":[]}`, name)
+			result = fmt.Sprintf(`{"name":%q,"version":"1.0.0","api_version":1,"hooks":["post_user_input","pre_tool_execute"],"methods":[],"notifications":[],"capabilities_used":[]}`, name)
 		case !bytes.Contains(line, []byte(`"id":`)):
 			continue
 		case bytes.Contains(head, []byte("post_user_input")):
 			result = `{"action":"continue"}`
+		case bytes.Contains(head, []byte("pre_tool_execute")):
+			result = editArguments(line)
 		case bytes.Contains(head, []byte("health.check")), bytes.Contains(head, []byte("shutdown")):
 			result = `{"ok":true}`
 		}
@@ -52,6 +54,13 @@ func watch(name string) {
 			return
 		}
 	}
+}
+
+// editArguments hands the arguments of a tool back, with another first letter.
+func editArguments(line []byte) string {
+	_, params, _ := bytes.Cut(line, []byte(`"params":{`))
+	params = params[:bytes.LastIndex(params, []byte(`}"}`))+len(`}"}`)]
+	return `{"action":"continue",` + strings.Replace(string(params), "the quick", "The quick", 1)
 }
 
 // watchers opens a host with so many of them.
@@ -129,6 +138,20 @@ func BenchmarkFirePayload(b *testing.B) {
 			for _, kib := range []int{16, 64, 256, 1024} {
 				payload := json.RawMessage(`{"message":"` + strings.Repeat("the quick brown fox ", kib<<10/20) + `"}`)
 				b.Run(fmt.Sprintf("%dKiB", kib), func(b *testing.B) { benchFire(b, host, point, payload, 1) })
+			}
+		})
+	}
+}
+
+// BenchmarkFireEdit fires tool calls whose arguments are changed.
+func BenchmarkFireEdit(b *testing.B) {
+	host := watchers(b, "scaffold", 1)
+	for _, size := range []int{300, 64 << 10} {
+		payload := json.RawMessage(`{"tool":"note","arguments":{"message":"` + strings.Repeat("the quick brown fox ", size/20) + `"}}`)
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			benchFire(b, host, hook.ToolBefore, payload, 1)
+			if out, err := host.Fire(b.Context(), hook.ToolBefore, payload); err != nil || !out.Steps[0].Changed {
+				b.Fatal("nothing was changed", err)
 			}
 		})
 	}

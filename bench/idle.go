@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/bench/drive"
+)
+
+// Names of the series of the section about a daemon with nothing to do.
+const (
+	nameResident  = "resident, MB"
+	nameAnonymous = "anonymous, MB"
+	nameProcessor = "of a processor, %"
+)
+
+// The daemon is looked at a minute after it is ready, when what it began with is cleared away, and its use of the
+// processor is that of the minute after.
+const (
+	settled      = time.Minute
+	settledQuick = 20 * time.Second
+)
+
+// measureIdle looks at a daemon with 16 plugins to whom nothing happens. It is not asked for anything meanwhile.
+func measureIdle(ctx context.Context, e effort) ([]Series, error) {
+	pause := settled
+	if e.quick {
+		pause = settledQuick
+	}
+	many := func(_ context.Context, home string) error {
+		return scaffoldHome(filepath.Join(home, "scaffold"), startedPlugins)
+	}
+	return withDaemons(ctx, e, many, func(all []*side) (out []Series, err error) {
+		time.Sleep(pause)
+		used := make([]float64, len(all))
+		for i, s := range all {
+			if used[i], err = drive.Processor(s.daemon.PID()); err != nil {
+				return nil, err
+			}
+		}
+		time.Sleep(pause)
+		for i, s := range all {
+			now, err := drive.Processor(s.daemon.PID())
+			if err != nil {
+				return nil, err
+			}
+			memory, err := drive.Memory(s.daemon.PID())
+			if err != nil {
+				return nil, err
+			}
+			out = append(out,
+				one(s.prefix+nameResident, memory.RSS), one(s.prefix+nameAnonymous, memory.Anonymous),
+				one(s.prefix+nameProcessor, 100*(now-used[i])/pause.Seconds()))
+		}
+		return out, nil
+	})
+}
+
+// one is a series of a single number.
+func one(name string, value float64) Series {
+	return Series{Name: name, Rounds: [][]float64{{value}}}
+}
