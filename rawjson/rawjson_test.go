@@ -349,3 +349,25 @@ func TestObjectIs(t *testing.T) {
 		t.Error("what is no JSON is taken for it")
 	}
 }
+
+func TestQuoteAndTextAreStringAndUnquote(t *testing.T) {
+	for _, doc := range append(documents, strings.Repeat(`{"a":"b\\n"}`+"\n", 1000)) {
+		quoted := rawjson.Quote([]byte(doc))
+		if string(quoted) != string(rawjson.String(doc)) {
+			t.Errorf("Quote(%.60q) = %.60s, want %.60s", doc, quoted, rawjson.String(doc))
+		}
+		for _, v := range []string{doc, string(quoted)} {
+			text, ok := rawjson.Text([]byte(v))
+			if want, wantOK := rawjson.Unquote([]byte(v)); ok != wantOK || string(text) != want {
+				t.Errorf("Text(%.60q) = %.60q, %v; want %.60q, %v", v, text, ok, want, wantOK)
+			}
+		}
+	}
+}
+
+func TestLongTextIsQuotedInOnePieceOfMemory(t *testing.T) {
+	text := []byte(strings.Repeat(`{"a":"b\\n"}`+"\n", 1000))
+	if n := testing.AllocsPerRun(10, func() { rawjson.Quote(text) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}

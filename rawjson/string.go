@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,14 +14,31 @@ const hexDigits = "0123456789abcdef"
 const replacement = "\uFFFD"
 
 // String is s as a JSON string.
-func String(s string) json.RawMessage {
-	return AppendString(make([]byte, 0, len(s)+2), s)
+func String(s string) json.RawMessage { return Quote(bytesOf(s)) }
+
+// Quote is text as a JSON string, as [String] makes it.
+func Quote(text []byte) json.RawMessage { return appendQuoted(make([]byte, 0, quotedSize(text)), text) }
+
+// long is from where on it pays to count what is escaped before memory is asked for: JSON in a string would take it twice.
+const long = 1 << 10
+
+// quotedSize is how long a text becomes as a JSON string, in most cases.
+func quotedSize(text []byte) int {
+	size := len(text) + len(`""`)
+	if len(text) >= long {
+		size += bytes.Count(text, []byte{'"'}) + bytes.Count(text, []byte{'\\'}) + bytes.Count(text, []byte{'\n'})
+	}
+	return size
 }
+
+// bytesOf is a string's text without a copy. It must not be changed.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // AppendString appends s as a JSON string. It escapes what JSON demands and U+2028/2029 (which JavaScript took for line
 // ends), nothing else: "<" stays "<", so that shell plugins can match it. Invalid UTF-8 becomes U+FFFD.
-func AppendString(dst []byte, s string) []byte {
-	src := unsafe.Slice(unsafe.StringData(s), len(s)) // without a copy: it is only read
+func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, bytesOf(s)) }
+
+func appendQuoted(dst, src []byte) []byte {
 	dst = append(dst, '"')
 	for i := 0; ; {
 		end, t := plain(src, i)
@@ -75,19 +93,34 @@ func appendEscape(dst []byte, c byte) []byte {
 // Unquote decodes v where it is a JSON string; white space around it is allowed. Invalid UTF-8 and lone surrogates
 // become U+FFFD.
 func Unquote(v []byte) (string, bool) {
+	body, t, ok := stringBody(v)
+	if !ok || t.verbatim(body) {
+		return string(body), ok
+	}
+	text := unescape(body)
+	return unsafe.String(unsafe.SliceData(text), len(text)), true // nobody else has it
+}
+
+// Text is what [Unquote] returns, as bytes. They alias v where they did not need decoding, and must not be changed then.
+func Text(v []byte) ([]byte, bool) {
+	body, t, ok := stringBody(v)
+	if !ok || t.verbatim(body) {
+		return body, ok
+	}
+	return unescape(body), true
+}
+
+// stringBody is what is between the quotes, where v is a JSON string.
+func stringBody(v []byte) (body []byte, t traits, ok bool) {
 	i := Space(v, 0)
 	if i == len(v) || v[i] != '"' {
-		return "", false
+		return nil, 0, false
 	}
 	end, t, err := skipString(v, i)
 	if err != nil || Space(v, end) < len(v) {
-		return "", false
+		return nil, 0, false
 	}
-	body := v[i+1 : end-1]
-	if t.verbatim(body) {
-		return string(body), true
-	}
-	return string(unescape(body)), true
+	return v[i+1 : end-1], t, true
 }
 
 // verbatim reports whether the body of a valid string means itself: no escapes, valid UTF-8.

@@ -41,7 +41,7 @@ func AsText(v json.RawMessage) json.RawMessage {
 	case v[0] == '"':
 		return v
 	}
-	return rawjson.String(string(v))
+	return rawjson.Quote(v)
 }
 
 // Plain is a value as text: what AsText says, without the quotes.

@@ -61,7 +61,7 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply)[:1], "" // the result; a command has no success of its own
 	}
-	changed, ok := reply.String("arguments")
+	changed, ok := rawjson.Text(reply.Get("arguments"))
 	if !ok {
 		return nil, ""
 	}
@@ -83,7 +83,7 @@ func answerCommand(_, reply hook.Object, stop bool) (hook.Object, string) {
 // result is {stdout, stderr, exit_code}: a reply of that shape replaces it, any
 // other text replaces stdout.
 func replaceOutput(p, reply hook.Object, _ bool) (hook.Object, string) {
-	changed, ok := reply.String("result")
+	changed, ok := rawjson.Text(reply.Get("result"))
 	if !ok {
 		return nil, ""
 	}

@@ -174,23 +174,26 @@ func answerTool(p, reply hook.Object, stop bool) (hook.Object, string) {
 	if stop {
 		return blockTool(reply), ""
 	}
-	changed, ok := reply.String("arguments")
+	changed, ok := rawjson.Text(reply.Get("arguments"))
 	if !ok {
 		return nil, ""
 	}
 	if isString(p.Get("arguments")) {
-		return hook.Object{{Name: "arguments", Value: rawjson.String(changed)}}, ""
+		return hook.Object{{Name: "arguments", Value: rawjson.Quote(changed)}}, ""
 	}
 	object, err := inString(changed)
 	if err != nil {
 		return nil, "arguments are passed over: " + err.Error()
 	}
+	if object.Is(changed) {
+		return hook.Object{{Name: "arguments", Value: changed}}, "" // they may be long
+	}
 	return hook.Object{{Name: "arguments", Value: object.JSON()}}, ""
 }
 
 // inString is the JSON object that a plugin sent in a string.
-func inString(text string) (hook.Object, error) {
-	object, err := rawjson.ParseWithin([]byte(text), rawjson.MaxForeign)
+func inString(text []byte) (hook.Object, error) {
+	object, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
 	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
 		return nil, deep
 	}
