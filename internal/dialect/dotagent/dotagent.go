@@ -111,7 +111,7 @@ type sighting struct {
 func (d *Dialect) sightings(env dialect.Env) []sighting {
 	var all []sighting
 	met := make(map[string]bool)
-	for _, dir := range d.folders(env) {
+	for _, dir := range apart(d.folders(env)) {
 		for _, file := range filesIn(dir) {
 			name, ok := pluginName(file)
 			path := filepath.Join(dir, file)
@@ -150,6 +150,21 @@ func resolve(dirs []string, env dialect.Env) []string {
 		}
 	}
 	return folders
+}
+
+// apart leaves out folders that do not exist, and other names of the same folder: on most systems /bin is /usr/bin, whose
+// thousands of names take a millisecond to read.
+func apart(folders []string) []string {
+	var out []string
+	var met []os.FileInfo
+	for _, dir := range folders {
+		info, err := os.Stat(dir)
+		if err != nil || slices.ContainsFunc(met, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+			continue
+		}
+		met, out = append(met, info), append(out, dir)
+	}
+	return out
 }
 
 // unique keeps the first of each.

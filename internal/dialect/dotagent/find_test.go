@@ -91,6 +91,17 @@ func TestFind(t *testing.T) {
 	})
 }
 
+func TestAFolderWithTwoNamesIsReadOnce(t *testing.T) {
+	d, env, places := searched(t)
+	want := write(t, filepath.Join(places[4], "dotagent-plugin-roam"), 0o755)
+	if err := os.Symlink(places[4], places[5]); err != nil {
+		t.Fatal(err)
+	}
+	if all := d.sightings(env); len(all) != 1 || all[0].path != want {
+		t.Errorf("sightings %+v, want %s alone", all, want)
+	}
+}
+
 // TestNotExecutable: "A file that is found but not executable is reported as such, with the chmod that mends it."
 func TestNotExecutable(t *testing.T) {
 	d, env, places := searched(t)
