@@ -353,6 +353,9 @@ func TestObjectIs(t *testing.T) {
 func TestQuoteAndTextAreStringAndUnquote(t *testing.T) {
 	for _, doc := range append(documents, strings.Repeat(`{"a":"b\\n"}`+"\n", 1000)) {
 		quoted := rawjson.Quote([]byte(doc))
+		if added := rawjson.AppendQuoted([]byte("x"), []byte(doc)); string(added) != "x"+string(quoted) {
+			t.Errorf("AppendQuoted(%.60q) = %.60s", doc, added)
+		}
 		if string(quoted) != string(rawjson.String(doc)) {
 			t.Errorf("Quote(%.60q) = %.60s, want %.60s", doc, quoted, rawjson.String(doc))
 		}

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -18,6 +19,11 @@ func String(s string) json.RawMessage { return Quote(bytesOf(s)) }
 
 // Quote is text as a JSON string, as [String] makes it.
 func Quote(text []byte) json.RawMessage { return appendQuoted(make([]byte, 0, quotedSize(text)), text) }
+
+// AppendQuoted appends text as a JSON string, as [AppendString] does. It makes room for all of it at once.
+func AppendQuoted(dst, text []byte) []byte {
+	return appendQuoted(slices.Grow(dst, quotedSize(text)), text)
+}
 
 // long is from where on it pays to count what is escaped before memory is asked for: JSON in a string would take it twice.
 const long = 1 << 10

@@ -42,9 +42,7 @@ var native = []translation{
 			return hook.Object{text(p, "text"), toolCalls(p)}.JSON()
 		}},
 	{name: "pre_tool_execute", point: hook.ToolBefore, apply: answerTool,
-		params: func(p hook.Object) json.RawMessage {
-			return hook.Object{toolName(p), arguments(p)}.JSON()
-		}},
+		params: toolParams},
 	{name: "post_tool_execute", point: hook.ToolAfter, fields: []string{"result"},
 		params: func(p hook.Object) json.RawMessage {
 			return hook.Object{toolName(p), arguments(p), text(p, "result"), success(p)}.JSON()
@@ -85,6 +83,16 @@ func arguments(p hook.Object) hook.Field {
 		v = json.RawMessage(`"{}"`)
 	}
 	return hook.Field{Name: "arguments", Value: dialect.AsText(v)}
+}
+
+// toolParams are a tool's name and its arguments. What is long is written where it is to be, not into a string before.
+func toolParams(p hook.Object) json.RawMessage {
+	v := p.Get("arguments")
+	if dialect.Missing(v) || isString(v) {
+		return hook.Object{toolName(p), arguments(p)}.JSON()
+	}
+	head := append([]byte(`{"tool_name":`), toolName(p).Value...)
+	return append(rawjson.AppendQuoted(append(head, `,"arguments":`...), v), '}')
 }
 
 func success(p hook.Object) hook.Field {
