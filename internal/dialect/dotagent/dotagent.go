@@ -92,7 +92,7 @@ func (d *Dialect) Examine(env dialect.Env) []dialect.Problem {
 		switch {
 		case !s.hidden:
 			first[s.name] = s.path
-		case !sameFile(first[s.name], s.path): // /bin and /usr/bin are often one folder
+		case !sameFile(first[s.name], s.path): // one file may have two names
 			problems = append(problems, dialect.Problem{Path: s.path,
 				Message: "it is not used: " + first[s.name] + " comes first"})
 		}
