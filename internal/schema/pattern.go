@@ -8,8 +8,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // A patternEngine compiles the regular expressions of one schema.
@@ -24,9 +22,12 @@ type patternEngine struct {
 	known map[string]compiledPattern
 }
 
-// A compiledPattern is what became of a pattern: a Regexp or an error.
+// A matcher is a pattern, ready to be used: a regexp.Regexp, or anyText.
+type matcher interface{ MatchString(string) bool }
+
+// A compiledPattern is what became of a pattern: a matcher or an error.
 type compiledPattern struct {
-	jsonschema.Regexp
+	matcher
 	err error
 }
 
@@ -38,20 +39,20 @@ func newPatternEngine() *patternEngine {
 // instructions of some 40 bytes. Repetition makes kilobytes into gigabytes.
 const maxPatternSize = 50_000
 
-// compile is the engine as the schema compiler wants it.
-func (e *patternEngine) compile(pattern string) (jsonschema.Regexp, error) {
+// compile returns the matcher of a pattern. Each is compiled once.
+func (e *patternEngine) compile(pattern string) (matcher, error) {
 	p, ok := e.known[pattern]
 	if !ok {
-		p.Regexp, p.err = e.build(pattern)
+		p.matcher, p.err = e.build(pattern)
 		e.known[pattern] = p
 	}
-	return p.Regexp, p.err
+	return p.matcher, p.err
 }
 
-func (e *patternEngine) build(pattern string) (jsonschema.Regexp, error) {
+func (e *patternEngine) build(pattern string) (matcher, error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil && onlyECMAScript(err) {
-		return &anyText{pattern, err}, nil
+		return &anyText{err}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -95,19 +96,15 @@ func patternSize(re *syntax.Regexp) int {
 }
 
 // anyText is a pattern that is not checked.
-type anyText struct {
-	pattern string
-	why     error
-}
+type anyText struct{ why error }
 
 func (t *anyText) MatchString(string) bool { return true }
-func (t *anyText) String() string          { return t.pattern }
 
 // unchecked returns a fault for each pattern that is not checked.
 func (e *patternEngine) unchecked(doc any) []Fault {
 	var out []Fault
 	for _, pattern := range slices.Sorted(maps.Keys(e.known)) {
-		if skipped, ok := e.known[pattern].Regexp.(*anyText); ok {
+		if skipped, ok := e.known[pattern].matcher.(*anyText); ok {
 			at := findEntry(doc, func(key string, v any) bool { return key == pattern || v == pattern })
 			out = append(out, Fault{at, fmt.Sprintf("the pattern %s is not checked here: %s", Cite(pattern), shorten(skipped.why.Error()))})
 		}
@@ -115,14 +112,8 @@ func (e *patternEngine) unchecked(doc any) []Fault {
 	return out
 }
 
-// explain says why a pattern was refused, where the fault is about one.
-func (e *patternEngine) explain(doc any, f Fault) Fault {
-	text, ok := valueAt(doc, f.At).(string)
-	if !ok && len(f.At) > 0 {
-		text = f.At[len(f.At)-1] // a key of patternProperties
-	}
-	if err := e.known[text].err; err != nil {
-		f.Message = fmt.Sprintf("the pattern %s is not valid: %s", Cite(text), shorten(err.Error()))
-	}
-	return f
+// isPattern reports whether a text is a pattern, be it only in ECMAScript.
+func isPattern(text string) bool {
+	_, err := newPatternEngine().compile(text)
+	return err == nil
 }

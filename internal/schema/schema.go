@@ -1,20 +1,17 @@
 package schema
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // A Schema is a compiled JSON Schema. A nil Schema is that of a plugin without
 // one: it allows everything. It is safe for concurrent use.
 type Schema struct {
-	compiled  *jsonschema.Schema
+	root      *node
 	raw       json.RawMessage
 	fields    []string
 	unchecked []Fault // patterns that cannot be checked here
@@ -50,17 +47,16 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 	if s == nil {
 		return nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	doc, err := decode(value)
 	if err != nil {
 		return []Error{{Message: "is not valid JSON"}}
 	}
 	faults := badNumbers(doc, nil)
-	switch {
-	case len(faults) > 0:
-	case !affordable(s.compiled, doc):
-		faults = []Fault{{Message: "the schema is too complex to check this against, or refers to itself without end"}}
-	default:
-		faults = faultsOf(s.compiled.Validate(doc))
+	if len(faults) == 0 {
+		var ok bool
+		if faults, ok = checkValue(s.root, doc); !ok {
+			faults = []Fault{{Message: "the schema is too complex to check this against, or refers to itself without end"}}
+		}
 	}
 	return inOrder(doc, faults)
 }
@@ -68,12 +64,13 @@ func (s *Schema) Check(value json.RawMessage) []Error {
 // maxErrors bounds what Check returns: a long list can be wrong in each item.
 const maxErrors = 100
 
-// inOrder puts faults in order, each once; the library's order changes from
-// run to run.
+// inOrder puts faults in the order of their paths, each once. The fields of an
+// object are checked in no order.
 func inOrder(doc any, faults []Fault) []Error {
 	var out []Error
 	for _, f := range faults {
-		out = append(out, Error{valuePath(doc, f.At), valueSteps(doc, f.At), f.Message})
+		path, steps := valuePath(doc, f.At)
+		out = append(out, Error{path, steps, f.Message})
 	}
 	slices.SortFunc(out, func(a, b Error) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))

@@ -9,51 +9,46 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// valuePath writes a path into v: servers[0].port.
-func valuePath(v any, at []string) string {
-	path := ""
-	for i, step := range at {
-		if _, ok := valueAt(v, at[:i]).([]any); ok {
+// valuePath writes a path into v, servers[0].port, and lists its steps, with the
+// indexes of lists as numbers.
+func valuePath(v any, at []string) (path string, steps []any) {
+	for _, step := range at {
+		_, inList := v.([]any)
+		_, next, ok := enter(v, step)
+		if i, err := strconv.Atoi(step); inList && ok && err == nil {
 			path += "[" + step + "]"
+			steps = append(steps, i)
 		} else {
 			path = FieldPath(path, step)
+			steps = append(steps, step)
 		}
+		v = next
 	}
-	return path
-}
-
-// valueSteps is a path into v with the indexes of lists as numbers.
-func valueSteps(v any, at []string) []any {
-	var steps []any
-	for i, step := range at {
-		if _, ok := valueAt(v, at[:i]).([]any); ok {
-			if n, err := strconv.Atoi(step); err == nil {
-				steps = append(steps, n)
-				continue
-			}
-		}
-		steps = append(steps, step)
-	}
-	return steps
+	return path, steps
 }
 
 // valueAt follows a path into v; nil where it does not lead on.
 func valueAt(v any, at []string) any {
 	for _, step := range at {
-		switch in := v.(type) {
-		case map[string]any:
-			v = in[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(in) {
-				return nil
-			}
-			v = in[i]
-		default:
-			return nil
-		}
+		_, v, _ = enter(v, step)
 	}
 	return v
+}
+
+// enter takes one step into v. key is the step as it is mostly written.
+func enter(v any, step string) (key string, inner any, ok bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		inner, ok = v[step]
+		return step, inner, ok
+	case []any:
+		i, err := strconv.Atoi(step)
+		if err != nil || i < 0 || i >= len(v) {
+			return "", nil, false
+		}
+		return strconv.Itoa(i), v[i], true
+	}
+	return "", nil, false
 }
 
 // findEntry returns the path to the first entry of an object in v that fits, nil

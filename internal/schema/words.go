@@ -1,8 +1,8 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -28,6 +28,19 @@ func citeAll(names []string) string {
 	return shorten(strings.Join(out, ", "))
 }
 
+// choices lists values of a schema as JSON.
+func choices(values []any) string {
+	var out []string
+	for _, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = []byte("?")
+		}
+		out = append(out, string(text))
+	}
+	return shorten(strings.Join(out, ", "))
+}
+
 // shorten cuts a text of a schema's own for a message.
 func shorten(s string) string {
 	const most = 200
@@ -37,12 +50,17 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,60}$`)
+// isPlainKey reports whether a key needs no quotes in a path.
+func isPlainKey(key string) bool {
+	return key != "" && len(key) <= maxCited && only(key, func(c byte) bool {
+		return isLabelByte(c) || c == '_' || c == '$'
+	})
+}
 
 // FieldPath names a key below parent: parent.name, or parent["odd name"].
 func FieldPath(parent, name string) string {
 	switch {
-	case !plainKey.MatchString(name):
+	case !isPlainKey(name):
 		return fmt.Sprintf("%s[%s]", parent, Cite(name))
 	case parent == "":
 		return name

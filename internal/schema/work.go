@@ -1,7 +1,5 @@
 package schema
 
-import "github.com/santhosh-tekuri/jsonschema/v6"
-
 // maxEvaluations bounds one check, in subschemas applied to values. A schema of
 // a few lines can ask for more than there is time for: forty definitions, each
 // twice an allOf of the next.
@@ -14,96 +12,48 @@ const (
 	maxNesting     = 1000
 )
 
-// affordable reports whether checking v against s stays within those bounds. It
-// walks as the validator will, every branch taken, but computes nothing, and
-// stops at the bound.
-func affordable(s *jsonschema.Schema, v any) bool {
-	w := workload{left: maxEvaluations}
-	w.apply(s, v)
-	return w.left > 0
-}
+// glances is how many small things, such as looking up a name, cost as much as
+// applying a schema.
+const glances = 64
 
-// A workload counts down the evaluations that are left.
+// A workload counts down the evaluations that are left. At 0 the check is over,
+// and what it has found so far says nothing.
 type workload struct{ left, depth int }
 
-func (w *workload) apply(s *jsonschema.Schema, v any) {
-	if s == nil || w.left <= 0 {
-		return
-	}
-	if w.depth == maxNesting {
+func newWorkload() workload { return workload{left: maxEvaluations} }
+
+// begin takes the cost of applying a node to a value, and reports whether there
+// was enough left. Then, end follows.
+func (w *workload) begin(n *node, v any) bool {
+	w.left -= cost(n, v)
+	if w.left <= 0 || w.depth == maxNesting {
 		w.left = 0
-		return
+		return false
 	}
 	w.depth++
-	defer func() { w.depth-- }()
-	w.left--
-	if s.Enum != nil {
-		w.left -= len(s.Enum.Values)
+	return true
+}
+
+func (w *workload) end() { w.depth-- }
+
+// over reports whether the check was given up.
+func (w *workload) over() bool { return w.left <= 0 }
+
+// cost is what a node costs by itself, without the nodes that it applies.
+func cost(n *node, v any) int {
+	total := 1 + len(n.enum)
+	if n.meta != 0 {
+		total += size(v)
 	}
-	w.inPlace(s, v)
 	switch v := v.(type) {
-	case map[string]any:
-		w.object(s, v)
+	case string:
+		total += len(v) / (glances * glances)
 	case []any:
-		w.list(s, v)
-	}
-}
-
-// inPlace applies the subschemas that look at the same value as s.
-func (w *workload) inPlace(s *jsonschema.Schema, v any) {
-	if s.DynamicRef != nil {
-		w.apply(s.DynamicRef.Ref, v)
-	}
-	for _, sub := range []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else} {
-		w.apply(sub, v)
-	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
-		for _, sub := range list {
-			w.apply(sub, v)
+		if total += len(v) / glances; n.unique {
+			total += size(v) / glances
 		}
+	case map[string]any:
+		total += len(v)*len(n.patterns) + (len(v)+len(n.required)+len(n.dependentRequired))/glances
 	}
-	for _, sub := range s.DependentSchemas {
-		w.apply(sub, v)
-	}
-	for _, dependency := range s.Dependencies {
-		w.applyAny(dependency, v)
-	}
-}
-
-// applyAny applies what may be a subschema or something else.
-func (w *workload) applyAny(sub, v any) {
-	switch sub := sub.(type) {
-	case *jsonschema.Schema:
-		w.apply(sub, v)
-	case []*jsonschema.Schema:
-		for _, s := range sub {
-			w.apply(s, v)
-		}
-	}
-}
-
-func (w *workload) object(s *jsonschema.Schema, object map[string]any) {
-	for name, v := range object {
-		w.apply(s.Properties[name], v)
-		w.applyAny(s.AdditionalProperties, v)
-		w.apply(s.UnevaluatedProperties, v)
-		w.apply(s.PropertyNames, name)
-		for _, sub := range s.PatternProperties {
-			w.left--
-			w.apply(sub, v)
-		}
-	}
-}
-
-func (w *workload) list(s *jsonschema.Schema, list []any) {
-	for i, v := range list {
-		w.applyAny(s.Items, v)
-		w.applyAny(s.AdditionalItems, v)
-		w.apply(s.Items2020, v)
-		w.apply(s.UnevaluatedItems, v)
-		w.apply(s.Contains, v)
-		if i < len(s.PrefixItems) {
-			w.apply(s.PrefixItems[i], v)
-		}
-	}
+	return total
 }

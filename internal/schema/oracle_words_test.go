@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -12,45 +10,37 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// faultsOf turns the outcome of a validation into faults.
-func faultsOf(err error) []Fault {
-	if err == nil {
-		return nil
-	}
-	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return explain(invalid)
-	}
-	return []Fault{{Message: shorten(err.Error())}}
-}
+// The words that our messages were first written for: those of the library's own
+// errors. The library is the oracle of the tests, and these are how it speaks.
 
-// explain flattens the library's tree of errors to the faults at its leaves.
-func explain(e *jsonschema.ValidationError) []Fault {
+// oracleExplain flattens the library's tree of errors to the faults at its leaves.
+func oracleExplain(e *jsonschema.ValidationError) []Fault {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		if len(e.Causes) > 0 {
-			return closestForm(e)
+			return oracleForm(e)
 		}
 	case *kind.Required:
-		return each(e, k.Missing, "is required")
+		return oracleEach(e, k.Missing, "is required")
 	case *kind.AdditionalProperties:
-		return each(e, k.Properties, "is not a field the schema knows")
+		return oracleEach(e, k.Properties, "is not a field the schema knows")
 	case *kind.PropertyNames:
-		return each(e, []string{k.Property}, "has a name the schema does not allow")
+		return oracleEach(e, []string{k.Property}, "has a name the schema does not allow")
 	case *kind.Not:
 		return []Fault{{e.InstanceLocation, `must not fit the schema under "not"`}}
 	}
 	if len(e.Causes) == 0 {
-		return []Fault{{e.InstanceLocation, failure(e.ErrorKind)}}
+		return []Fault{{e.InstanceLocation, oracleFailure(e.ErrorKind)}}
 	}
 	var out []Fault
 	for _, cause := range e.Causes {
-		out = append(out, explain(cause)...)
+		out = append(out, oracleExplain(cause)...)
 	}
 	return out
 }
 
-// each makes one fault for each of the named fields.
-func each(e *jsonschema.ValidationError, names []string, message string) []Fault {
+// oracleEach makes one fault for each of the named fields.
+func oracleEach(e *jsonschema.ValidationError, names []string, message string) []Fault {
 	var out []Fault
 	for _, name := range names {
 		out = append(out, Fault{append(slices.Clone(e.InstanceLocation), name), message})
@@ -58,14 +48,14 @@ func each(e *jsonschema.ValidationError, names []string, message string) []Fault
 	return out
 }
 
-// closestForm explains a value that fits none of several schemas. Where one of them
+// oracleForm explains a value that fits none of several schemas. Where one of them
 // fits the value itself and fails only deeper inside, its faults are meant;
 // else all are named.
-func closestForm(e *jsonschema.ValidationError) []Fault {
+func oracleForm(e *jsonschema.ValidationError) []Fault {
 	var best []Fault
 	var all []string
 	for _, cause := range e.Causes {
-		faults := explain(cause)
+		faults := oracleExplain(cause)
 		deeper := !slices.ContainsFunc(faults, func(f Fault) bool { return len(f.At) <= len(e.InstanceLocation) })
 		if deeper && (best == nil || len(faults) < len(best)) {
 			best = faults
@@ -82,9 +72,9 @@ func closestForm(e *jsonschema.ValidationError) []Fault {
 	return []Fault{{e.InstanceLocation, shorten(strings.Join(all, ", or "))}}
 }
 
-// failure says what one keyword of a schema wants. It names what the schema
+// oracleFailure says what one keyword of a schema wants. It names what the schema
 // says, never the value.
-func failure(k jsonschema.ErrorKind) string {
+func oracleFailure(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
 		return fmt.Sprintf("must be of type %s, is %s", strings.Join(k.Want, " or "), k.Got)
@@ -109,25 +99,25 @@ func failure(k jsonschema.ErrorKind) string {
 	case *kind.Dependency:
 		return fmt.Sprintf("has %s, so it must have %s too", Cite(k.Prop), citeAll(k.Missing))
 	}
-	if s := limit(k); s != "" {
+	if s := oracleLimit(k); s != "" {
 		return s
 	}
 	return "does not satisfy " + Cite(strings.Join(k.KeywordPath(), "/"))
 }
 
-// limit is failure for the keywords that are a number.
-func limit(k jsonschema.ErrorKind) string {
+// oracleLimit is oracleFailure for the keywords that are a number.
+func oracleLimit(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:
-		return "must be at least " + decimal(k.Want)
+		return "must be at least " + oracleDecimal(k.Want)
 	case *kind.Maximum:
-		return "must be at most " + decimal(k.Want)
+		return "must be at most " + oracleDecimal(k.Want)
 	case *kind.ExclusiveMinimum:
-		return "must be greater than " + decimal(k.Want)
+		return "must be greater than " + oracleDecimal(k.Want)
 	case *kind.ExclusiveMaximum:
-		return "must be less than " + decimal(k.Want)
+		return "must be less than " + oracleDecimal(k.Want)
 	case *kind.MultipleOf:
-		return "must be a multiple of " + decimal(k.Want)
+		return "must be a multiple of " + oracleDecimal(k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("must have at least %d characters", k.Want)
 	case *kind.MaxLength:
@@ -144,23 +134,4 @@ func limit(k jsonschema.ErrorKind) string {
 	return ""
 }
 
-func decimal(r *big.Rat) string {
-	if r.IsInt() {
-		return shorten(r.Num().String())
-	}
-	f, _ := r.Float64()
-	return fmt.Sprint(f)
-}
-
-// choices lists values of a schema as JSON.
-func choices(values []any) string {
-	var out []string
-	for _, v := range values {
-		text, err := json.Marshal(v)
-		if err != nil {
-			text = []byte("?")
-		}
-		out = append(out, string(text))
-	}
-	return shorten(strings.Join(out, ", "))
-}
+func oracleDecimal(r *big.Rat) string { return number{big: r}.String() }

@@ -1,0 +1,208 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// A builder makes nodes of the schemas of a document that is known to be one.
+type builder struct {
+	*index
+	patterns *patternEngine
+	nodes    map[string]*node // by place
+	used     []*resource
+	metas    map[draft]*node
+	faults   []Fault // references that lead nowhere, and what they lead to
+}
+
+// at returns the node of the schema at a place. It is noted before it is filled,
+// so that a schema may refer to itself.
+func (b *builder) at(at string) *node {
+	if n, ok := b.nodes[at]; ok {
+		return n
+	}
+	v := valueAt(b.doc, steps(at))
+	if !b.isSchema(v, at) {
+		return nil
+	}
+	n := &node{home: b.home(at)}
+	b.nodes[at] = n
+	b.use(n.home)
+	switch v := v.(type) {
+	case bool:
+		n.never = !v
+	case map[string]any:
+		b.fill(n, object{v, at, n.home.draft, b})
+	}
+	return n
+}
+
+// use notes that a node is of a resource.
+func (b *builder) use(r *resource) {
+	if r.dynamic == nil {
+		r.dynamic = make(map[string]*node)
+		b.used = append(b.used, r)
+	}
+}
+
+// isSchema checks a place that is no schema by the keyword it stands under, and
+// becomes one because a reference leads there.
+func (b *builder) isSchema(v any, at string) bool {
+	if _, known := b.homes[at]; known {
+		return true
+	}
+	home := b.home(at)
+	faults := checkSchema(v, at, home.draft, b.patterns)
+	if len(faults) == 0 {
+		b.visit(v, at, home)
+		faults, b.index.faults = b.index.faults, nil
+	}
+	b.faults = append(b.faults, faults...)
+	return len(faults) == 0
+}
+
+func (b *builder) fill(n *node, o object) {
+	n.ref = o.reference("$ref")
+	if n.ref != nil && o.draft.refAlone() {
+		return
+	}
+	o.values(n)
+	o.inPlace(n)
+	o.numbers(&n.forNumbers)
+	o.strings(&n.forStrings)
+	o.objects(&n.forObjects)
+	o.lists(&n.forLists)
+}
+
+// dynamics builds the nodes that dynamic references may lead to: those in a
+// resource that is used. Building one may find the next resource.
+func (b *builder) dynamics() {
+	for i := 0; i < len(b.used); i++ {
+		r := b.used[i]
+		if r.recursive {
+			r.root = b.at(r.at)
+		}
+		for name, a := range r.anchors {
+			if a.dynamic {
+				r.dynamic[name] = b.at(a.at)
+			}
+		}
+	}
+}
+
+// to returns the node that a reference leads to.
+func (b *builder) to(t target) *node {
+	if t.meta == 0 {
+		return b.at(t.at)
+	}
+	if b.metas[t.meta] == nil {
+		b.metas[t.meta] = &node{home: b.home(""), meta: t.meta}
+	}
+	return b.metas[t.meta]
+}
+
+// An object is a schema in JSON, while its node is filled.
+type object struct {
+	fields map[string]any
+	at     string
+	draft  draft
+	*builder
+}
+
+// value returns what stands under a keyword; nothing where its draft has no such
+// keyword.
+func (o object) value(keyword string) (v any, ok bool) {
+	if shapeOf(keyword, o.draft) == shapeAny {
+		return nil, false
+	}
+	v, ok = o.fields[keyword]
+	return v, ok
+}
+
+// schema returns the schema under a keyword, nil where there is none.
+func (o object) schema(keyword string) *node {
+	if _, ok := o.value(keyword); !ok {
+		return nil
+	}
+	return o.builder.at(o.at + "/" + escape(keyword))
+}
+
+// schemas returns the list of schemas under a keyword.
+func (o object) schemas(keyword string) []*node {
+	v, _ := o.value(keyword)
+	list, _ := v.([]any)
+	var out []*node
+	for i := range list {
+		out = append(out, o.builder.at(o.at+"/"+keyword+"/"+strconv.Itoa(i)))
+	}
+	return out
+}
+
+// schemaMap calls add for each schema in the object under a keyword, in the order
+// of their names.
+func (o object) schemaMap(keyword string, add func(name string, v any, n *node)) {
+	v, _ := o.value(keyword)
+	object, _ := v.(map[string]any)
+	for _, name := range sortedKeys(object) {
+		if _, isList := object[name].([]any); isList {
+			add(name, object[name], nil)
+			continue
+		}
+		add(name, object[name], o.builder.at(o.at+"/"+keyword+"/"+escape(name)))
+	}
+}
+
+// find looks up the reference under a keyword.
+func (o object) find(keyword string) (target, bool) {
+	v, _ := o.value(keyword)
+	ref, ok := v.(string)
+	if !ok {
+		return target{}, false
+	}
+	t, fault := o.resolve(ref, o.home(o.at), o.at+"/"+keyword)
+	if fault != nil {
+		o.builder.faults = append(o.builder.faults, *fault)
+	}
+	return t, fault == nil
+}
+
+func (o object) reference(keyword string) *node {
+	t, ok := o.find(keyword)
+	if !ok {
+		return nil
+	}
+	return o.to(t)
+}
+
+func (o object) number(keyword string) *number {
+	v, ok := o.fields[keyword].(json.Number)
+	if !ok {
+		return nil
+	}
+	n := newNumber(v)
+	return &n
+}
+
+func (o object) count(keyword string) *count {
+	v, _ := o.value(keyword)
+	text, ok := v.(json.Number)
+	if !ok {
+		return nil
+	}
+	n := newNumber(text)
+	c := &count{n: math.MaxInt, text: n.String()}
+	if n := n.rat(); n.Num().IsInt64() {
+		c.n = int(min(n.Num().Int64(), math.MaxInt))
+	}
+	return c
+}
+
+// patternOf returns a pattern, which is known to be one.
+func (o object) patternOf(text string) *pattern {
+	m, err := o.patterns.compile(text)
+	if err != nil {
+		return nil
+	}
+	return &pattern{m, text}
+}
