@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ var leaves = map[string]struct {
 	why string
 }{
 	"rawjson":                 {nil, "JSON knows nobody"},
+	"internal/pattern":        {nil, "an expression knows not what it is matched with"},
 	"internal/nearest":        {nil, "spelling knows nobody"},
 	"internal/project":        {nil, "a directory knows not who works in it"},
 	"internal/plainfile":      {nil, "a file is read without knowing what for"},
@@ -44,7 +46,7 @@ var leaves = map[string]struct {
 	"internal/sandbox/broker": {nil, "it knows grants and sockets, not whose"},
 	"internal/sandbox/jail":   {nil, "it takes over before main: nothing else may run by then"},
 	"internal/sandbox":        {[]string{"internal/capability", "internal/doors", "internal/proc", "internal/sandbox/broker", "internal/sandbox/jail", "internal/scratch"}, "a sandbox knows not whose plugin is in it"},
-	"internal/config":         {[]string{"internal/tomlfile", "internal/capability", "internal/plainfile"}, "what the config means is for its readers to say"},
+	"internal/config":         {[]string{"internal/pattern", "internal/tomlfile", "internal/capability", "internal/plainfile"}, "what the config means is for its readers to say"},
 	"internal/localsock":      {[]string{"internal/doors"}, "sockets know not what is said over them"},
 	"internal/doors":          {[]string{"internal/sandbox/jail"}, "it knows processes and addresses, not what is served"},
 	"internal/engine":         {[]string{"internal/config", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/plainfile"}, "it keeps bytes, and knows not whose"},
@@ -54,7 +56,7 @@ var leaves = map[string]struct {
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/nearest", "internal/plainfile"}, "a model knows messages, not who sends them"},
 	"internal/notify":         {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},
-	"internal/scratch":        {[]string{"internal/lease"}, "a directory knows not what for"},
+	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "a directory knows not what for"},
 	"internal/session":        {[]string{"internal/model"}, "values know not who keeps them"},
 	"internal/sessionstore":   {[]string{"internal/engine", "internal/lease", "internal/model", "internal/session", "rawjson"}, "a transcript knows not what runs its turns"},
 	"internal/feature":        {[]string{"internal/engine"}, "a flag knows not what it switches"},
@@ -528,4 +530,61 @@ func tooHeavy(files []source, from string, list map[string]string) []string {
 	}
 	walk(from, from)
 	return out
+}
+
+// TestPatternsCompile: one that is wrong would end the program at its first use.
+func TestPatternsCompile(t *testing.T) {
+	patterns := 0
+	for _, f := range moduleFiles(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || f.test {
+				return true
+			}
+			fun, ok := call.Fun.(*ast.SelectorExpr)
+			if x, named := selected(fun, ok); !named || x != "pattern" || fun.Sel.Name != "New" {
+				return true
+			}
+			text, err := constant(call.Args[0])
+			if err == nil {
+				_, err = regexp.Compile(text)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", f.name, err)
+			}
+			patterns++
+			return true
+		})
+	}
+	if patterns < 10 {
+		t.Errorf("only %d patterns were found", patterns)
+	}
+}
+
+// selected is the name before the dot.
+func selected(fun *ast.SelectorExpr, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	x, ok := fun.X.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return x.Name, true
+}
+
+// constant is the text of a string, or of several that are put together.
+func constant(e ast.Expr) (string, error) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return strconv.Unquote(e.Value)
+	case *ast.BinaryExpr:
+		a, err := constant(e.X)
+		if err != nil {
+			return "", err
+		}
+		b, err := constant(e.Y)
+		return a + b, err
+	}
+	return "", fmt.Errorf("the expression is no constant")
 }

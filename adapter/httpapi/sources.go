@@ -3,12 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"net/http"
-	"regexp"
 )
 
 // namePattern is the ruling on seed 004: "a name outside … is 400 (no path escapes the directory)".
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 const nameRule = ". A name has letters, digits, _ and -, at most 64, and does not begin with -."
 

@@ -3,10 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
@@ -73,7 +73,7 @@ func (s *Secrets) readEnv(path, text string) []Problem {
 	return problems
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envLine reads one line: `KEY=VALUE`, perhaps behind `export `. A value in double quotes has the escapes \n \r \t \\ \", one
 // in single quotes is as it stands, and any other is taken without the spaces around it. The name is "" where the line says nothing.

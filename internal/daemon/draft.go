@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"slices"
 	"strings"
 
@@ -60,12 +60,12 @@ func (c *Core) DraftPlugin(ctx context.Context, d Draft) (string, error) {
 	return codeOf(reply.Text)
 }
 
-var fence = regexp.MustCompile("(?s)```[a-zA-Z]*\n(.*?)```")
+var fence = pattern.New("(?s)```[a-zA-Z]*\n(.*?)```")
 
 // codeOf is the code in a model's answer: the longest block, or all of it where there is none.
 func codeOf(text string) (string, error) {
 	code := ""
-	for _, block := range fence.FindAllStringSubmatch(text, -1) {
+	for _, block := range fence.Regexp().FindAllStringSubmatch(text, -1) {
 		if len(block[1]) > len(code) {
 			code = block[1]
 		}

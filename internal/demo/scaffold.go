@@ -2,8 +2,8 @@ package demo
 
 import (
 	"encoding/json"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -77,11 +77,11 @@ var words = sample{file: "patchbay-demo-words", folder: scaffoldFolder, run: sca
 		return reply{"success": true, "result": strconv.Itoa(len(strings.Fields(str(arguments, "text"))))}
 	})}
 
-var secret = regexp.MustCompile(`sk-[A-Za-z0-9-]{8,}`)
+var secret = pattern.New(`sk-[A-Za-z0-9-]{8,}`)
 
 // redact keeps what looks like a secret off the screen.
 var redact = sample{file: "patchbay-demo-redact", folder: scaffoldFolder, run: scaffoldPlugin(
 	reply{"name": "redact", "version": "1.0.0", "description": "Blacks out what looks like a secret", "hooks": []string{"post_llm_response"}, "priority": 900},
 	func(method string, p map[string]any) reply {
-		return reply{"action": "continue", "text": secret.ReplaceAllString(str(p, "text"), "[redacted]")}
+		return reply{"action": "continue", "text": secret.Regexp().ReplaceAllString(str(p, "text"), "[redacted]")}
 	})}

@@ -3,9 +3,9 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,21 +50,21 @@ func (h *Host) lacking(e *entry, err error) error {
 
 var (
 	// notFound is how a program that is not there is told of, by shells and env ("run: line 3: jq: command not found"), Python, Node and Go.
-	notFound = []*regexp.Regexp{
-		regexp.MustCompile(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
-		regexp.MustCompile(`No such file or directory: '([A-Za-z0-9._+-]+)'`),
-		regexp.MustCompile(`spawn ([A-Za-z0-9._+-]+) ENOENT`),
-		regexp.MustCompile(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
+	notFound = []pattern.Pattern{
+		pattern.New(`(?m)([A-Za-z0-9._+-]+)['"’]?: (?:command )?(?:not found|No such file or directory)\s*$`),
+		pattern.New(`No such file or directory: '([A-Za-z0-9._+-]+)'`),
+		pattern.New(`spawn ([A-Za-z0-9._+-]+) ENOENT`),
+		pattern.New(`exec: "([A-Za-z0-9._+-]+)": executable file not found`),
 	}
 	// pathNamed is an absolute path in a message.
-	pathNamed = regexp.MustCompile(`/[^\s'"‘’:,;()\[\]]+`)
+	pathNamed = pattern.New(`/[^\s'"‘’:,;()\[\]]+`)
 )
 
 // missingPrograms are the programs of the operator's PATH that a message calls missing.
 func missingPrograms(text string, environ []string) []capability.Capability {
 	var found []capability.Capability
 	for _, way := range notFound {
-		for _, match := range way.FindAllStringSubmatch(text, -1) {
+		for _, match := range way.Regexp().FindAllStringSubmatch(text, -1) {
 			if path := inPath(match[1], environ); path != "" {
 				found = append(found, capability.Capability{Kind: capability.Exec, Binary: match[1], Path: path})
 			}
@@ -87,7 +87,7 @@ func inPath(name string, environ []string) string {
 // missingFiles are the paths in a message at which there is something on this machine.
 func missingFiles(text string) []capability.Capability {
 	var found []capability.Capability
-	for _, path := range pathNamed.FindAllString(text, -1) {
+	for _, path := range pathNamed.Regexp().FindAllString(text, -1) {
 		path = filepath.Clean(strings.TrimRight(path, "."))
 		if _, err := os.Stat(path); err == nil && path != "/" {
 			found = append(found, capability.Capability{Kind: capability.ReadFS, Path: path})

@@ -3,10 +3,10 @@ package scratch
 import (
 	"errors"
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"syscall"
 
@@ -46,11 +46,11 @@ func isOwn(path string) bool {
 }
 
 // ownedName is a name that Make has given.
-var ownedName = regexp.MustCompile(`^patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
+var ownedName = pattern.New(`^patchbay-.*-p([0-9]{1,10})-s([0-9]{1,20})-m([0-9a-f]{16})-[0-9]+$`)
 
 // ownerOf is the process that a name speaks of. One of another machine, boot or namespace is nobody that could be asked for.
 func ownerOf(name string, self lease.Holder) (h lease.Holder, ok bool) {
-	m := ownedName.FindStringSubmatch(name)
+	m := ownedName.Regexp().FindStringSubmatch(name)
 	if m == nil || self.Machine == "" || m[3] != digest(self.Machine) {
 		return lease.Holder{}, false
 	}

@@ -3,7 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"strings"
 	"time"
 
@@ -41,7 +41,7 @@ func hookOptions(l look) []huh.Option[string] {
 
 // pluginName is what a python plugin may be called: the name of a file, and
 // what dialect/python takes.
-var pluginName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+var pluginName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 func checkName(name string) error {
 	if !pluginName.MatchString(name) {

@@ -2,8 +2,8 @@ package python
 
 import (
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -24,9 +24,9 @@ func (p place) String() string {
 
 var (
 	// frame is a line of the stacks that an interpreter writes when it is ended.
-	frame = regexp.MustCompile(`(?m)^  File "([^"\n]+)", line (\d+) in (\S+)$`)
+	frame = pattern.New(`(?m)^  File "([^"\n]+)", line (\d+) in (\S+)$`)
 	// stackHead begins the stack of each thread. That of the event loop comes last.
-	stackHead = regexp.MustCompile(`(?m)^(?:Current thread|Thread) 0x[0-9a-f]+ .*$`)
+	stackHead = pattern.New(`(?m)^(?:Current thread|Thread) 0x[0-9a-f]+ .*$`)
 )
 
 // loopFile is the runner's own file, which only the stack of its event loop has in it.
@@ -37,7 +37,7 @@ const loopFile = "plugins/runner.py"
 // does not let go of the interpreter: then it is the innermost frame of a thread.
 func blockedAt(stderr string, isPlugin func(path string) bool) place {
 	var loop, threads place
-	for _, stack := range stackHead.Split(stderr, -1) {
+	for _, stack := range stackHead.Regexp().Split(stderr, -1) {
 		at := innermost(stack, isPlugin)
 		switch {
 		case strings.Contains(stack, loopFile+`", line `):
@@ -53,7 +53,7 @@ func blockedAt(stderr string, isPlugin func(path string) bool) place {
 }
 
 func innermost(stack string, isPlugin func(path string) bool) place {
-	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
+	for _, f := range frame.Regexp().FindAllStringSubmatch(stack, -1) {
 		if isPlugin(f[1]) {
 			line, _ := strconv.Atoi(f[2]) // digits; too many of them are no line
 			return place{path: f[1], line: line, function: f[3]}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -17,7 +17,7 @@ import (
 
 // namePattern: the rulings, "a name outside ^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$ is
 // 400 (no path escapes the directory)".
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
+var namePattern = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 
 // Path is where the plugin of a name is, or would be saved. The error is for a
 // name that no plugin can be saved under.

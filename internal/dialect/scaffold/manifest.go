@@ -3,8 +3,8 @@ package scaffold
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -13,7 +13,7 @@ import (
 )
 
 // namePattern: seed 003, "Must not contain underscores"; the rulings give the whole of it.
-var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+var namePattern = pattern.New(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 
 // A manifest is what a plugin said of itself in the handshake.
 type manifest struct {
