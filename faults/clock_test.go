@@ -25,7 +25,7 @@ import (
 // time into a wall's alone. So the code that times plugins is searched for these, and what is found must be known.
 
 // timed are the folders whose code times plugins, and what is below them.
-var timed = []string{"hook", "internal/dialect", "internal/proc", "internal/wire", "internal/guard"}
+var timed = []string{"hook", "internal/dialect", "internal/limits", "internal/proc", "internal/wire", "internal/guard"}
 
 // toWall are the methods and functions of package time that leave the monotonic reading behind.
 var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Local", "Round", "Truncate", "ModTime"}

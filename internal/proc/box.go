@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // A Box confines the processes that are started in it. What it keeps them from is its own affair; this package only starts
@@ -20,16 +22,16 @@ type Launch struct {
 	Path   string   // the file to execute, absolute
 	Argv   []string // with argv[0]
 	Env    []string
-	Dir    string // absolute
-	Files  int    // how many descriptors it has beyond the three standard ones
-	Limits Limits // what it may use
+	Dir    string        // absolute
+	Files  int           // how many descriptors it has beyond the three standard ones
+	Limits limits.Limits // what it may use
 
 	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty where that is not certain. It runs the shim's
 	// tool outside of any box: the box must ask only about shims that the operator installed, with the operator's own environment.
 	Behind func(shim string, environ []string) string
 
-	// Descriptors are where the box takes those of the host that it needs while the program runs: see [Descriptors.Take].
-	Descriptors *Descriptors
+	// Descriptors are where the box takes those of the host that it needs while the program runs: see [limits.Descriptors.Take].
+	Descriptors *limits.Descriptors
 }
 
 // Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,

@@ -7,24 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // bounded is a group whose processes may cost the host so many descriptors.
 func bounded(t *testing.T, limit int) *Group {
 	g := newGroup(t)
-	g.descriptors.limit = func() int { return limit }
+	g.descriptors = limits.NewDescriptors(limit)
 	return g
-}
-
-func TestPluginsHaveAQuarterOfTheDescriptors(t *testing.T) {
-	var own unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
-		t.Fatal(err)
-	}
-	if got := NewGroup(nil).descriptors.limit(); got != int(own.Cur)/4 {
-		t.Errorf("%d of %d", got, own.Cur)
-	}
 }
 
 func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {

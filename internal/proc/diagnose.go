@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // StartError says why a program would not start and what mends it.
@@ -48,6 +50,9 @@ func Diagnose(path string, env []string, err error) *StartError {
 func explain(ctx context.Context, s Spec, c command, err error) error {
 	if _, known := errors.AsType[*StartError](err); known || ctx.Err() != nil {
 		return err
+	}
+	if many, ok := errors.AsType[*limits.TooManyError](err); ok {
+		return tooMany(c, many, err)
 	}
 	if s.Dir != "" {
 		if info, statErr := os.Stat(s.Dir); statErr != nil || !info.IsDir() {
@@ -128,9 +133,6 @@ func (d *diagnosis) mode() (why, fix string) {
 
 // fromError is for what the file itself does not show.
 func fromError(err error, path string) (why, fix string) {
-	if many, ok := errors.AsType[*tooManyError](err); ok {
-		return many.Error(), many.fix()
-	}
 	switch {
 	case err == nil:
 		return "no reason can be seen", ""

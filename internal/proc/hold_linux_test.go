@@ -12,13 +12,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/guard"
 )
 
-// limits prints the mark that the process itself sees.
-const limits = "#!/bin/sh\ngrep realtime.timeout /proc/self/limits\n"
+// printMark prints the mark that the process itself sees.
+const printMark = "#!/bin/sh\ngrep realtime.timeout /proc/self/limits\n"
 
 func TestHold(t *testing.T) {
 	onlyWithMarks(t)
 	script := filepath.Join(t.TempDir(), "plug")
-	writeFile(t, script, limits, 0o755)
+	writeFile(t, script, printMark, 0o755)
 	spec := Spec{Path: script, Env: []string{"PATH=/usr/bin:/bin"}}
 
 	t.Run("a process is marked before it runs, soft and hard", func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestHold(t *testing.T) {
 	t.Run("a program that may not start does not end the holding", func(t *testing.T) {
 		g := newGroup(t)
 		path := filepath.Join(t.TempDir(), "plain")
-		writeFile(t, path, limits, 0o644)
+		writeFile(t, path, printMark, 0o644)
 		if _, err := g.Start(t.Context(), Spec{Path: path}); err == nil || g.hold.impossible.Load() {
 			t.Errorf("%v, hold impossible: %v", err, g.hold.impossible.Load())
 		}

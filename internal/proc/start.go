@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a tenth of a second and
@@ -24,7 +26,7 @@ type Spec struct {
 	Box Box
 
 	// Limits are what the process and all it starts may use.
-	Limits Limits
+	Limits limits.Limits
 
 	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
 	Files []*os.File
@@ -82,15 +84,15 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, err
 	}
 	defer pipes.closeChild()
-	leash, err := g.leashFor(s)
+	enforcer, err := g.cgroups.Enforcer(s.Limits, s.Box != nil, g.log)
 	if err != nil {
 		pipes.closeHost()
 		return nil, &StartError{Path: c.file, Why: err.Error(), Err: err}
 	}
-	s.Limits = leash.inner(s.Limits)
+	s.Limits = enforcer.Rest(s.Limits)
 	packed, err := g.pack(ctx, s, c)
 	if err != nil {
-		leash.abandon()
+		enforcer.Abandon()
 		pipes.closeHost()
 		return nil, err
 	}
@@ -106,20 +108,20 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		program = command{path: packed.Path, argv: packed.Argv, file: c.file}
 		attr.Dir, attr.Env, attr.Files = "/", packed.Env, append(attr.Files, packed.Files...)
 	}
-	leash.attach(attr.Sys)
+	enforcer.Attach(attr.Sys)
 	var mark uint64
 	proc, err := whileBusy(ctx, func() (*os.Process, error) {
 		return g.hold.start(g.log, program, attr, func(pid int) {
-			if leash.set(pid) {
+			if enforcer.Set(pid) {
 				mark = g.mark(pid)
 			}
 		})
 	})
 	if err == nil {
-		err = leash.holds(proc, c.file)
+		err = unlimited(c, enforcer.Check(proc))
 	}
 	if err != nil {
-		leash.abandon()
+		enforcer.Abandon()
 		pipes.closeHost()
 		if packed != nil {
 			packed.Over()
@@ -133,7 +135,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		birth:  b,
 		packed: packed,
 		heard:  make(chan struct{}),
-		leash:  leash,
+		limits: enforcer,
 		stdin:  pipes.stdin,
 		stdout: pipes.stdout,
 		stderr: newStderr(pipes.stderr, s.Log),
@@ -155,6 +157,14 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, err
 	}
 	return p, nil
+}
+
+// unlimited is the error of a program whose limits cannot be set; nil where err is.
+func unlimited(c command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &StartError{Path: c.file, Why: "its limits cannot be set: " + err.Error(), Err: err}
 }
 
 // fork starts the program as it is, unmarked.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
@@ -77,7 +78,7 @@ type session struct {
 	broker  *broker.Broker
 	serving sync.WaitGroup
 
-	descriptors *proc.Descriptors
+	descriptors *limits.Descriptors
 	taken       int // of them, for the sockets
 }
 

@@ -1,4 +1,4 @@
-package proc
+package limits
 
 import (
 	"errors"
@@ -42,8 +42,8 @@ func (l Limits) Rlimits(running int) []Rlimit {
 	return list
 }
 
-// SetLimits sets limits on a process, none of them higher than it is now.
-func SetLimits(pid int, list []Rlimit) error {
+// setRlimits sets limits on a process, none of them higher than it is now.
+func setRlimits(pid int, list []Rlimit) error {
 	for _, r := range list {
 		var now unix.Rlimit
 		if err := unix.Prlimit(pid, r.Resource, nil, &now); err != nil {
@@ -57,13 +57,13 @@ func SetLimits(pid int, list []Rlimit) error {
 	return nil
 }
 
-// LimitSupport says what keeps each limit here. It changes nothing.
-func LimitSupport() Support {
+// Supported says what keeps each limit here. It changes nothing.
+func Supported() Support {
 	tree, err := findCgroup("/", os.Getpid())
 	return support(tree, err, nprocObstacle("/", os.Getuid()))
 }
 
-// support is LimitSupport with this tree, or without one for this reason, and where the processes of the user can be
+// support is Supported with this tree, or without one for this reason, and where the processes of the user can be
 // counted or not.
 func support(tree *cgroupTree, noTree, noCount error) Support {
 	alone := Enforcement{By: byRlimit, Note: "for each process by itself"}

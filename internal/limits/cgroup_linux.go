@@ -1,4 +1,4 @@
-package proc
+package limits
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// removeWait bounds the wait for a cgroup to be empty once all in it was killed: like killWait, but the leader is
-// gone by then.
+// removeWait bounds the wait for a cgroup to be empty once all in it was killed: the process that it was made for
+// is gone by then.
 const removeWait = time.Second
 
 // cgroup is one sub-group of the host's cgroup (version 2), around one process and all that it starts. What is in it

@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"math"
 	"os"
 	"strconv"
 
@@ -22,13 +21,4 @@ func closeOnExec(list string) error {
 		}
 	}
 	return nil
-}
-
-// ownDescriptors is how many descriptors this process may have open; 0: as many as it likes, or that cannot be known.
-func ownDescriptors() int {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
-		return 0
-	}
-	return int(limit.Cur)
 }

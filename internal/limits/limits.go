@@ -1,13 +1,12 @@
-package proc
+package limits
 
 import (
-	"os"
 	"strconv"
 	"time"
 )
 
 // Limits bound what a process and all it starts may use. Zero means no limit of ours. How well each is kept depends
-// on the system: [LimitSupport] says by what. A limit never loosens one that the host itself is under.
+// on the system: [Supported] says by what. A limit never loosens one that the host itself is under.
 type Limits struct {
 	// Memory is in bytes. A cgroup counts what the process and all it started really use together, and kills them all
 	// when it is too much. Without one, each process has this much private writable memory for itself, and an
@@ -45,33 +44,26 @@ type Support struct {
 	CPU       Enforcement
 }
 
-// ending is what is known of a process that has ended.
-type ending struct {
-	exit        Exit
-	cpu         time.Duration // what it used, with those of its children that it waited for
-	byHost      bool          // the host sent SIGKILL
-	outOfMemory bool          // its cgroup ran out of memory and killed it
-}
+// Ending is what is known of a process that has ended.
+type Ending struct {
+	Signal string        // the signal that ended it, "SIGKILL"; empty on a normal exit
+	CPU    time.Duration // what it used, with those of its children that it waited for
+	ByHost bool          // the host sent SIGKILL
 
-// cpuOf is the processor time of a process that was waited for; nil stands for an exit nobody knows.
-func cpuOf(state *os.ProcessState) time.Duration {
-	if state == nil {
-		return 0
-	}
-	return state.UserTime() + state.SystemTime()
+	outOfMemory bool // its cgroup ran out of memory and killed it
 }
 
 // exceeded says which limit a process was killed for. That the kernel killed it for its processor time is only told
 // by the first of the two signals. The second, for programs that do not mind the first (every Go program), is
 // concluded from the time used; it includes children that were waited for, so that this can be wrong where somebody
 // else sent SIGKILL.
-func (l Limits) exceeded(e ending) string {
-	killed := e.exit.Signal == "SIGKILL"
+func (l Limits) exceeded(e Ending) string {
+	killed := e.Signal == "SIGKILL"
 	switch {
 	case killed && l.Memory > 0 && e.outOfMemory:
 		return "over its memory of " + size(l.Memory)
-	case l.CPU > 0 && e.exit.Signal == "SIGXCPU",
-		l.CPU > 0 && killed && !e.byHost && e.cpu >= l.CPU:
+	case l.CPU > 0 && e.Signal == "SIGXCPU",
+		l.CPU > 0 && killed && !e.ByHost && e.CPU >= l.CPU:
 		return "over its CPU time of " + (time.Duration(l.cpuSeconds()) * time.Second).String()
 	}
 	return ""

@@ -1,4 +1,4 @@
-package proc
+package limits
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func findCgroup(root string, host int) (*cgroupTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path.Base(dir) == hostLeaf { // moved there by another Group of this program, or by the host that started this one
+	if path.Base(dir) == hostLeaf { // moved there by another Cgroups of this program, or by the host that started this one
 		dir = path.Dir(dir)
 	}
 	t := &cgroupTree{root: root, dir: filepath.Join(root, dir), host: host}

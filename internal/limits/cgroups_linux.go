@@ -1,4 +1,4 @@
-package proc
+package limits
 
 import (
 	"errors"
@@ -13,15 +13,16 @@ import (
 )
 
 // maxLeft bounds the cgroups kept for what calls left behind, so that a plugin that leaves something at each call
-// cannot multiply its limits without end. Beyond it the oldest is killed. As many as pipes are adopted.
-const maxLeft = maxAdopted
+// cannot multiply its limits without end. Beyond it the oldest is killed.
+const maxLeft = 64
 
 // boxTasks is added to the processes of a program in a box: the box has up to three of its own inside the cgroup, Go
 // programs with 18 threads together, and the limit is not meant for them.
 const boxTasks = 24
 
-// cgroups hands out the cgroups of one Group's processes: one each, "patchbay-HOST-NUMBER", below the host's own.
-type cgroups struct {
+// Cgroups hands out the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below the host's own. It is safe for
+// concurrent use; the zero value is ready.
+type Cgroups struct {
 	once sync.Once   // finds the tree
 	tree *cgroupTree // nil: there is none to be used
 
@@ -30,13 +31,13 @@ type cgroups struct {
 	left []*cgroup  // still inhabited though their process is reaped; the oldest first
 }
 
-// enclose puts a leash's process into a cgroup, where the host can give it one.
-func (s *cgroups) enclose(l *leash, boxed bool, log *slog.Logger) error {
+// enclose puts the process into a cgroup, where the host can give it one.
+func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
 	s.once.Do(func() { s.find(log) })
 	if s.tree == nil {
 		return nil
 	}
-	kept := s.tree.keeps(l.limits)
+	kept := s.tree.keeps(e.limits)
 	if boxed && kept.Processes > 0 {
 		kept.Processes += boxTasks
 	}
@@ -48,8 +49,8 @@ func (s *cgroups) enclose(l *leash, boxed bool, log *slog.Logger) error {
 	if err != nil {
 		return errors.Join(err, c.remove())
 	}
-	l.cgroup, l.dir = c, dir
-	l.rest = s.tree.leaves(l.limits)
+	e.cgroup, e.dir = c, dir
+	e.rest = s.tree.leaves(e.limits)
 	return nil
 }
 
@@ -77,7 +78,7 @@ func (t *cgroupTree) leaves(l Limits) Limits {
 }
 
 // find finds and divides the host's cgroup, once for all.
-func (s *cgroups) find(log *slog.Logger) {
+func (s *Cgroups) find(log *slog.Logger) {
 	tree, err := findCgroup("/", os.Getpid())
 	if err == nil {
 		err = tree.divide()
@@ -91,7 +92,7 @@ func (s *cgroups) find(log *slog.Logger) {
 }
 
 // open makes a cgroup with these limits.
-func (s *cgroups) open(l Limits) (*cgroup, error) {
+func (s *Cgroups) open(l Limits) (*cgroup, error) {
 	s.tidy()
 	c, err := s.make()
 	if err != nil {
@@ -103,8 +104,8 @@ func (s *cgroups) open(l Limits) (*cgroup, error) {
 	return c, nil
 }
 
-// make makes a cgroup under a name that no other Group of this program has taken.
-func (s *cgroups) make() (*cgroup, error) {
+// make makes a cgroup under a name that no other Cgroups of this program has taken.
+func (s *Cgroups) make() (*cgroup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -120,23 +121,23 @@ func (s *cgroups) make() (*cgroup, error) {
 	}
 }
 
-// drop removes the cgroup of a process that was reaped. With spare, what the process left behind in it lives on,
+// Drop removes the cgroup of a process that was reaped. With spare, what the process left behind in it lives on,
 // within its limits; the cgroup then goes when it is empty.
-func (s *cgroups) drop(l *leash, spare bool) error {
-	if l == nil || l.cgroup == nil {
+func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
+	if e == nil || e.cgroup == nil {
 		return nil
 	}
 	if !spare {
-		return l.cgroup.remove()
+		return e.cgroup.remove()
 	}
-	if l.cgroup.removeEmpty() == nil {
+	if e.cgroup.removeEmpty() == nil {
 		return nil
 	}
-	return s.keep(l.cgroup)
+	return s.keep(e.cgroup)
 }
 
 // keep keeps a cgroup for what lives in it.
-func (s *cgroups) keep(c *cgroup) error {
+func (s *Cgroups) keep(c *cgroup) error {
 	s.mu.Lock()
 	s.left = append(s.left, c)
 	var oldest *cgroup
@@ -151,7 +152,7 @@ func (s *cgroups) keep(c *cgroup) error {
 }
 
 // tidy removes those that have emptied since.
-func (s *cgroups) tidy() {
+func (s *Cgroups) tidy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var inhabited []*cgroup
@@ -163,8 +164,8 @@ func (s *cgroups) tidy() {
 	s.left = inhabited
 }
 
-// close kills and removes all that is left.
-func (s *cgroups) close() error {
+// Close kills and removes all that is left.
+func (s *Cgroups) Close() error {
 	s.mu.Lock()
 	left := s.left
 	s.left = nil
