@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 const (
@@ -24,7 +25,7 @@ func (s Spec) descriptors() int {
 }
 
 // takeFor takes the descriptors of a process that is about to be started.
-func (g *Group) takeFor(s Spec, c command) error {
+func (g *Group) takeFor(s Spec, c program.Command) error {
 	err := g.descriptors.Take(s.descriptors())
 	if many, ok := errors.AsType[*limits.TooManyError](err); ok {
 		return tooMany(c, many, err)
@@ -33,6 +34,6 @@ func (g *Group) takeFor(s Spec, c command) error {
 }
 
 // tooMany is the error of a program for which the host has no descriptors left; err is what led to it.
-func tooMany(c command, many *limits.TooManyError, err error) error {
-	return &StartError{Path: c.file, Why: many.Error(), Fix: many.Fix(), Err: err}
+func tooMany(c program.Command, many *limits.TooManyError, err error) error {
+	return &program.StartError{Path: c.File, Why: many.Error(), Fix: many.Fix(), Err: err}
 }

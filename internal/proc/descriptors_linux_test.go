@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // bounded is a group whose processes may cost the host so many descriptors.
@@ -25,7 +26,7 @@ func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
 	}
 	for range 2 { // a refusal costs nothing
 		_, err := g.Start(t.Context(), fake(t, "speaks-then-hangs"))
-		start, ok := errors.AsType[*StartError](err)
+		start, ok := errors.AsType[*program.StartError](err)
 		if !ok || !strings.Contains(err.Error(), "more than 16 file descriptors") || !strings.Contains(err.Error(), "ulimit -n") || !strings.Contains(start.Fix, "ulimit -n ") {
 			t.Fatalf("err = %v", err)
 		}

@@ -12,7 +12,7 @@
 //   - The child has a process group of its own, exactly the environment of [Spec], and no descriptor but its three
 //     pipes and what Spec.Files names.
 //   - stderr is read line by line into Spec.Log within a budget; a flood costs the plugin nothing and us no memory.
-//   - A program that would not start is explained: *[StartError] has the reason and what mends it.
+//   - A program that would not start is explained: *[program.StartError] has the reason and what mends it.
 //   - Nothing outlives its purpose: Stop and a call's time-out reach the whole process group and what left it by setsid;
 //     Group.Close leaves nothing alive; and when the host dies, by kill -9 too, the guardian does the same ([guard]).
 //
@@ -22,7 +22,7 @@
 // # The way of one process
 //
 //	Start ─► start ─► guardian.stand      once: the guardian, beside the child, not before it
-//	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run
+//	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run (package program)
 //	              └─► spawn ─► Enforcer   only where it has limits: its cgroup (package limits)
 //	                       ├─► hold.start os.StartProcess, again while the file is busy
 //	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring;

@@ -43,7 +43,6 @@ var fakes = map[string]func(args []string) int{
 	"stray":             fakeStray,
 	"dies-first-time":   fakeDiesFirstTime,
 	"host":              fakeHost,
-	"diagnose":          fakeDiagnose,
 	"spins":             fakeSpins,
 	"limited-host":      fakeLimitedHost,
 }
@@ -308,13 +307,6 @@ func waitUp(p *Process) int {
 	}
 	fmt.Print(line)
 	return linger()
-}
-
-// diagnose PATH prints the diagnosis as seen by this user.
-func fakeDiagnose(args []string) int {
-	d := Diagnose(args[0], nil, syscall.EACCES)
-	fmt.Printf("%s|%s", d.Why, d.Fix)
-	return 0
 }
 
 // spins uses processor time, and minds no SIGXCPU, as no Go program does.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // ErrClosed is returned by everything that would start a process after Close.
@@ -18,13 +19,12 @@ var ErrClosed = errors.New("process group is closed")
 // Group is every process of one host, and the guardian that outlives it. It is safe for concurrent use.
 type Group struct {
 	log      *slog.Logger
-	marks    *marks          // what each process is marked with
-	guardian guardian        // who kills them all should the host die
-	programs programs        // what program files are
-	shims    shimCache       // interpreters found behind shims
-	inherit  sync.Once       // close-on-exec on what the host itself inherited
-	hold     hold            // stopping processes before their first instruction
-	cgroups  *limits.Cgroups // where limits are kept
+	marks    *marks            // what each process is marked with
+	guardian guardian          // who kills them all should the host die
+	programs *program.Resolver // what is executed for a Spec
+	inherit  sync.Once         // close-on-exec on what the host itself inherited
+	hold     hold              // stopping processes before their first instruction
+	cgroups  *limits.Cgroups   // where limits are kept
 
 	descriptors *limits.Descriptors // what all of it costs the host
 
@@ -45,7 +45,7 @@ func NewGroup(log *slog.Logger) *Group {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Group{
+	g := &Group{
 		log:         log,
 		marks:       newMarks(),
 		cgroups:     new(limits.Cgroups),
@@ -54,6 +54,8 @@ func NewGroup(log *slog.Logger) *Group {
 		standbys:    make(map[*Standby]struct{}),
 		adopted:     make(map[*os.File]struct{}),
 	}
+	g.programs = program.NewResolver(g.ask)
+	return g
 }
 
 // Close kills every process of the group at once, without a ladder, and returns when nothing of it is alive: not the

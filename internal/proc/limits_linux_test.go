@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func sh(script string, l limits.Limits) Spec {
@@ -116,12 +117,12 @@ func TestProcessLimitOfAnOrdinaryUser(t *testing.T) {
 }
 
 func TestLimitsThatCannotBeSetAreExplained(t *testing.T) {
-	c := command{file: "plug"}
+	c := program.Command{File: "plug"}
 	if err := unlimited(c, nil); err != nil {
 		t.Errorf("%v, and they are set", err)
 	}
 	err := unlimited(c, syscall.EINVAL)
-	if start, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, syscall.EINVAL) || start.Path != "plug" || start.Why != "its limits cannot be set: invalid argument" {
+	if start, ok := errors.AsType[*program.StartError](err); !ok || !errors.Is(err, syscall.EINVAL) || start.Path != "plug" || start.Why != "its limits cannot be set: invalid argument" {
 		t.Errorf("%v", err)
 	}
 }

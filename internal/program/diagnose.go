@@ -1,15 +1,12 @@
-package proc
+package program
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // StartError says why a program would not start and what mends it.
@@ -45,21 +42,15 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
-// explain turns the failure of a start into a StartError, unless it is one. A missing working directory looks to the kernel like a
+// Explain is Diagnose for a program that was to be started in a directory. A missing working directory looks to the kernel like a
 // missing program.
-func explain(ctx context.Context, s Spec, c command, err error) error {
-	if _, known := errors.AsType[*StartError](err); known || ctx.Err() != nil {
-		return err
-	}
-	if many, ok := errors.AsType[*limits.TooManyError](err); ok {
-		return tooMany(c, many, err)
-	}
-	if s.Dir != "" {
-		if info, statErr := os.Stat(s.Dir); statErr != nil || !info.IsDir() {
-			return &StartError{Path: c.file, Why: "its working directory " + s.Dir + " does not exist", Fix: "mkdir -p " + quote(s.Dir), Err: err}
+func Explain(path, dir string, env []string, err error) *StartError {
+	if dir != "" {
+		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
+			return &StartError{Path: path, Why: "its working directory " + dir + " does not exist", Fix: "mkdir -p " + quote(dir), Err: err}
 		}
 	}
-	return Diagnose(c.file, s.Env, err)
+	return Diagnose(path, env, err)
 }
 
 // notInPath is the error of a bare name that was not found.
@@ -136,7 +127,7 @@ func fromError(err error, path string) (why, fix string) {
 	switch {
 	case err == nil:
 		return "no reason can be seen", ""
-	case busy(err):
+	case Busy(err):
 		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + quote(path)
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"

@@ -1,51 +1,16 @@
 //go:build unix
 
-package proc
+package program
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestInterpreterLine(t *testing.T) {
-	for _, test := range []struct {
-		name, head string
-		want       hashBang
-	}{
-		{"a program", "\x7fELF", hashBang{}},
-		{"an interpreter", "#!/bin/sh\n", hashBang{path: "/bin/sh"}},
-		{"without a newline", "#!/bin/sh", hashBang{path: "/bin/sh"}},
-		{"with space around it", "#! \t/bin/sh \t\n", hashBang{path: "/bin/sh"}},
-		{"all that follows is one argument", "#!/bin/sh -e -u\n", hashBang{"/bin/sh", "-e -u"}},
-		{"through env", "#!/usr/bin/env python3\n", hashBang{"/usr/bin/env", "python3"}},
-		{"through env after a tab", "#!/usr/bin/env\tpython3\n", hashBang{"/usr/bin/env", "python3"}},
-		{"env alone", "#!/usr/bin/env\n", hashBang{path: "/usr/bin/env"}},
-		{"nothing", "#!\n", hashBang{}},
-		{"too long for the kernel", "#!/" + strings.Repeat("x", headSize), hashBang{}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			head := []byte(test.head)
-			if got := interpreterLine(head[:min(len(head), headSize)]); got != test.want {
-				t.Errorf("%+v", got)
-			}
-		})
-	}
-}
-
-func FuzzInterpreterLine(f *testing.F) {
-	for _, head := range []string{"", "#!", "#!/bin/sh -e\n", "#!/usr/bin/env -S python3 -u\n", "#! \t env \t -S\n", "\x7fELF"} {
-		f.Add([]byte(head))
-	}
-	f.Fuzz(func(t *testing.T, head []byte) {
-		line := interpreterLine(head[:min(len(head), headSize)])
-		if strings.ContainsAny(line.path, " \t\n") || line.path == "" && line.arg != "" {
-			t.Errorf("%q: %+v", head, line)
-		}
-	})
-}
 
 // fakePyenv makes a pyenv in a directory: its shim says "shim", the interpreter behind it says "real", and each
 // question what the shim stands for leaves a line in the file asked.
@@ -93,6 +58,29 @@ func (p fakePyenv) questions() int {
 	return strings.Count(string(text), "\n")
 }
 
+// newResolver is a Resolver that asks as package proc does, without what is around a process there.
+func newResolver(t *testing.T) *Resolver {
+	return NewResolver(func(ctx context.Context, q Request) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, q.Path, q.Args...)
+		cmd.Dir, cmd.Env = q.Dir, q.Env
+		return cmd.Output()
+	})
+}
+
+// output runs what a request is resolved to, and returns what it says.
+func output(t *testing.T, r *Resolver, q Request) string {
+	t.Helper()
+	c, err := r.Resolve(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := (&exec.Cmd{Path: c.Path, Args: c.Argv, Dir: q.Dir, Env: q.Env}).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestShims(t *testing.T) {
 	script := func(t *testing.T, line string) string {
 		path := filepath.Join(t.TempDir(), "plug.py")
@@ -101,14 +89,14 @@ func TestShims(t *testing.T) {
 	}
 	t.Run("are passed by", func(t *testing.T) {
 		p := newPyenv(t)
-		g := newGroup(t)
+		r := newResolver(t)
 		for _, test := range []struct{ line, args string }{
 			{"#!/usr/bin/env python3", ""},
 			{"#!/usr/bin/env -S python3 -u -B", "-u -B "},
 			{"#!" + p.root + "/shims/python3 -u", "-u "},
 		} {
 			path := script(t, test.line)
-			got := output(t, g, Spec{Path: path, Args: []string{"verb"}, Env: []string{p.path}})
+			got := output(t, r, Request{Path: path, Args: []string{"verb"}, Env: []string{p.path}})
 			if want := "real " + p.real + " " + test.args + path + " verb\n"; got != want {
 				t.Errorf("%s: %q, want %q", test.line, got, want)
 			}
@@ -116,9 +104,9 @@ func TestShims(t *testing.T) {
 	})
 	t.Run("also where the program itself is one", func(t *testing.T) {
 		p := newPyenv(t)
-		g := newGroup(t)
+		r := newResolver(t)
 		for _, path := range []string{"python3", p.root + "/shims/python3"} {
-			got := output(t, g, Spec{Path: path, Args: []string{"main.py"}, Env: []string{p.path}})
+			got := output(t, r, Request{Path: path, Args: []string{"main.py"}, Env: []string{p.path}})
 			if want := "real " + p.real + " main.py\n"; got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
@@ -126,9 +114,9 @@ func TestShims(t *testing.T) {
 	})
 	t.Run("are asked once, whatever the directory", func(t *testing.T) {
 		p := newPyenv(t)
-		g := newGroup(t)
+		r := newResolver(t)
 		for range 3 {
-			output(t, g, Spec{Path: "python3", Env: []string{p.path}, Dir: t.TempDir()})
+			output(t, r, Request{Path: "python3", Env: []string{p.path}, Dir: t.TempDir()})
 		}
 		if n := p.questions(); n != 1 {
 			t.Errorf("asked %d times", n)
@@ -136,9 +124,9 @@ func TestShims(t *testing.T) {
 	})
 	t.Run("are asked again where another version is chosen", func(t *testing.T) {
 		p := newPyenv(t)
-		g := newGroup(t)
+		r := newResolver(t)
 		dir := t.TempDir()
-		ask := func(env ...string) { output(t, g, Spec{Path: "python3", Env: append(env, p.path), Dir: dir}) }
+		ask := func(env ...string) { output(t, r, Request{Path: "python3", Env: append(env, p.path), Dir: dir}) }
 		ask()
 		ask("PYENV_VERSION=2")
 		writeFile(t, filepath.Join(dir, ".python-version"), "3\n", 0o644)
@@ -169,7 +157,7 @@ func TestShims(t *testing.T) {
 		} {
 			p := newPyenv(t)
 			p.write(t, "libexec/pyenv", "#!/bin/sh\nif [ $1 = exec ]; then echo shim; else "+pyenv+"; fi\n")
-			if got := output(t, newGroup(t), Spec{Path: "python3", Env: []string{p.path}}); got != "shim\n" {
+			if got := output(t, newResolver(t), Request{Path: "python3", Env: []string{p.path}}); got != "shim\n" {
 				t.Errorf("%s: %q", name, got)
 			}
 		}
@@ -177,14 +165,14 @@ func TestShims(t *testing.T) {
 	t.Run("are used where env has its own rules", func(t *testing.T) {
 		p := newPyenv(t)
 		path := script(t, "#!/usr/bin/env -S A=1 python3")
-		if got := output(t, newGroup(t), Spec{Path: path, Env: []string{p.path}}); got != "shim python3 "+path+"\n" {
+		if got := output(t, newResolver(t), Request{Path: path, Env: []string{p.path}}); got != "shim python3 "+path+"\n" {
 			t.Errorf("%q", got)
 		}
 	})
 	t.Run("of other families are left alone", func(t *testing.T) {
 		p := newPyenv(t)
 		p.write(t, "shims/python3", "#!/bin/sh\necho other\n")
-		if got := output(t, newGroup(t), Spec{Path: "python3", Env: []string{p.path}}); got != "other\n" || p.questions() != 0 {
+		if got := output(t, newResolver(t), Request{Path: "python3", Env: []string{p.path}}); got != "other\n" || p.questions() != 0 {
 			t.Errorf("%q, asked %d times", got, p.questions())
 		}
 	})
@@ -197,7 +185,7 @@ exec "`+p.root+`/libexec/rbenv" exec "$program" "$@"
 `)
 		p.write(t, "libexec/rbenv", "#!/bin/sh\necho $RBENV_DIR > "+p.asked+"\necho "+p.real+"\n")
 		path := script(t, "#!/usr/bin/env ruby")
-		output(t, newGroup(t), Spec{Path: path, Env: []string{p.path}, Dir: "/"})
+		output(t, newResolver(t), Request{Path: path, Env: []string{p.path}, Dir: "/"})
 		if asked, _ := os.ReadFile(p.asked); string(asked) != filepath.Dir(path)+"\n" {
 			t.Errorf("%q", asked)
 		}

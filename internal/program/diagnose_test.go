@@ -1,6 +1,6 @@
 //go:build linux
 
-package proc
+package program
 
 import (
 	"debug/elf"
@@ -20,7 +20,6 @@ import (
 
 // Each subtest makes a real file that does not start, starts it, and looks at the error.
 func TestStartErrors(t *testing.T) {
-	g := newGroup(t)
 	for _, test := range []struct {
 		name      string
 		make      func(t *testing.T, path string)
@@ -31,28 +30,27 @@ func TestStartErrors(t *testing.T) {
 		{"a dangling link", link("/nonexistent/x"), "is a link to /nonexistent/x, which does not exist", "reinstall the plugin", syscall.ENOENT},
 		{"a directory", directory, "is a directory", "name the program inside it", syscall.EACCES},
 		{"not a file", fifo, "is not a regular file", "reinstall the plugin", syscall.EACCES},
-		{"not executable", file("#!/bin/sh\n", 0o644), "is not executable", "chmod +x PATH", syscall.EACCES},
-		{"empty", file("", 0o755), "is an empty file", "reinstall the plugin", syscall.ENOEXEC},
-		{"no #! line", file("echo hello\n", 0o755), "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
-		{"no interpreter in the #! line", file("#!\n", 0o755), "its #! line names no interpreter", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
-		{"a missing interpreter", file("#!/opt/none/ruby\n", 0o755), "its interpreter /opt/none/ruby does not exist", "install it, or change the #! line", syscall.ENOENT},
-		{"an interpreter that is none", file("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
-		{"a carriage return after it", file("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
-		{"a byte order mark", file("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
+		{"not executable", withText("#!/bin/sh\n", 0o644), "is not executable", "chmod +x PATH", syscall.EACCES},
+		{"empty", withText("", 0o755), "is an empty file", "reinstall the plugin", syscall.ENOEXEC},
+		{"no #! line", withText("echo hello\n", 0o755), "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
+		{"no interpreter in the #! line", withText("#!\n", 0o755), "its #! line names no interpreter", "begin the file with a line like #!/bin/sh", syscall.ENOEXEC},
+		{"a missing interpreter", withText("#!/opt/none/ruby\n", 0o755), "its interpreter /opt/none/ruby does not exist", "install it, or change the #! line", syscall.ENOENT},
+		{"an interpreter that is none", withText("#!/proc/self/status\n", 0o755), "its interpreter /proc/self/status is not executable", "chmod +x /proc/self/status", syscall.EACCES},
+		{"a carriage return after it", withText("#!/bin/sh\r\necho\r\n", 0o755), "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' PATH`, syscall.ENOENT},
+		{"a byte order mark", withText("\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' PATH`, syscall.ENOEXEC},
 		{"another architecture", elfFile(elf.EM_S390, ""), "is a program for S390, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
-		{"a program for macOS", file("\xcf\xfa\xed\xfe rest", 0o755), "is a program for darwin, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
-		{"a program for Windows", file("MZ rest", 0o755), "is a program for windows, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
+		{"a program for macOS", withText("\xcf\xfa\xed\xfe rest", 0o755), "is a program for darwin, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
+		{"a program for Windows", withText("MZ rest", 0o755), "is a program for windows, this machine is linux/" + runtime.GOARCH, "install the plugin's build for linux/" + runtime.GOARCH, syscall.ENOEXEC},
 		{"musl's loader missing", elfFile(ownMachine(t), "/lib/ld-musl-none.so.1"), "needs the loader /lib/ld-musl-none.so.1 of musl libc, which does not exist here", "install musl, or a build for glibc", syscall.ENOENT},
 		{"another loader missing", elfFile(ownMachine(t), "/lib9/ld-none.so.2"), "needs the loader /lib9/ld-none.so.2, which does not exist here (a system with musl libc cannot run programs for glibc)", "install a static build, or one for this system's C library", syscall.ENOENT},
-		{"a damaged program", file(elf.ELFMAG+"\x02\x01\x01 and no more", 0o755), "is a damaged program: EOF", "reinstall the plugin", syscall.ENOEXEC},
+		{"a damaged program", withText(elf.ELFMAG+"\x02\x01\x01 and no more", 0o755), "is a damaged program: EOF", "reinstall the plugin", syscall.ENOEXEC},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plug")
 			test.make(t, path)
-			_, err := g.Start(t.Context(), Spec{Path: path})
-			var se *StartError
-			if !errors.As(err, &se) || !errors.Is(err, test.underlies) {
-				t.Fatalf("%v", err)
+			se := startFails(t, path)
+			if !errors.Is(se, test.underlies) {
+				t.Fatalf("%v", se.Err)
 			}
 			if fix := strings.ReplaceAll(test.fix, "PATH", path); se.Path != path || se.Why != test.why || se.Fix != fix {
 				t.Errorf("why %q, fix %q", se.Why, se.Fix)
@@ -93,10 +91,8 @@ func TestDiagnoseNoexec(t *testing.T) {
 	}
 	path := filepath.Join(dir, "sub", "plug")
 	writeFile(t, path, "#!/bin/sh\n", 0o755)
-	_, err := newGroup(t).Start(t.Context(), Spec{Path: path})
-	var se *StartError
-	if !errors.As(err, &se) || se.Why != "lies on a file system mounted noexec, "+dir || !strings.HasSuffix(se.Fix, "mount -o remount,exec "+dir) {
-		t.Errorf("%v", err)
+	if se := startFails(t, path); se.Why != "lies on a file system mounted noexec, "+dir || !strings.HasSuffix(se.Fix, "mount -o remount,exec "+dir) {
+		t.Errorf("%v", se)
 	}
 }
 
@@ -114,7 +110,7 @@ func TestDiagnosePermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	self := filepath.Join(dir, "self")
-	copyFile(t, fake(t, "").Path, self)
+	copyFile(t, "/proc/self/exe", self)
 	closed := filepath.Join(dir, "closed")
 	if err := os.MkdirAll(filepath.Join(closed, "deeper"), 0o700); err != nil {
 		t.Fatal(err)
@@ -125,7 +121,7 @@ func TestDiagnosePermissions(t *testing.T) {
 		filepath.Join(closed, "deeper", "plug"): "no permission to enter " + closed + "|chmod +x " + closed,
 		mine:                                    "is not executable for this user|chmod +x " + mine,
 	} {
-		cmd := exec.Command(self, "-fake", "diagnose", path)
+		cmd := exec.Command(self, "-diagnose", path)
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
@@ -149,7 +145,19 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func file(text string, mode os.FileMode) func(*testing.T, string) {
+// startFails starts a program, which must fail, and has that explained.
+func startFails(t *testing.T, path string) *StartError {
+	t.Helper()
+	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{Env: []string{}})
+	if err == nil {
+		_ = p.Kill()
+		_, _ = p.Wait()
+		t.Fatal("it started")
+	}
+	return Explain(path, "", nil, err)
+}
+
+func withText(text string, mode os.FileMode) func(*testing.T, string) {
 	return func(t *testing.T, path string) { writeFile(t, path, text, mode) }
 }
 
@@ -189,7 +197,7 @@ func elfFile(machine elf.Machine, loader string) func(*testing.T, string) {
 	text := make([]byte, 0, headerSize+segmentSize+len(name))
 	text, _ = binary.Append(text, binary.LittleEndian, h)
 	text, _ = binary.Append(text, binary.LittleEndian, segment)
-	return file(string(append(text, name...)), 0o755)
+	return withText(string(append(text, name...)), 0o755)
 }
 
 func ownMachine(t *testing.T) elf.Machine {

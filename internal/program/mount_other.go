@@ -1,5 +1,5 @@
 //go:build !linux
 
-package proc
+package program
 
 func (d *diagnosis) mount() (why, fix string) { return "", "" }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package proc
+package program
 
 // identity is not known here: files are read at each start.
 type identity struct{}

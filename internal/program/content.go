@@ -1,24 +1,20 @@
-package proc
+package program
 
 import (
 	"bytes"
 	"debug/elf"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strings"
 )
-
-// maxLoader bounds the name of an ELF file's loader.
-const maxLoader = 256
 
 // content: can the kernel make sense of the file?
 func (d *diagnosis) content() (why, fix string) {
 	if d.info.Size() == 0 {
 		return "is an empty file", reinstall
 	}
-	head := readHead(d.path)
+	head := Head(d.path)
 	switch {
 	case head == nil:
 		return "", "" // executable but not readable: the kernel knows more than we do
@@ -82,19 +78,6 @@ func (d *diagnosis) elf() (why, fix string) {
 	}
 	return "needs the loader " + loader + ", which does not exist here (a system with musl libc cannot run programs for glibc)",
 		"install a static build, or one for this system's C library"
-}
-
-// loaderOf is the program that the kernel starts to load this one, empty for a static program.
-func loaderOf(file *elf.File) string {
-	for _, segment := range file.Progs {
-		if segment.Type == elf.PT_INTERP {
-			name, err := io.ReadAll(io.LimitReader(segment.Open(), maxLoader))
-			if err == nil {
-				return string(bytes.TrimRight(name, "\x00"))
-			}
-		}
-	}
-	return ""
 }
 
 // machineFits reports whether this machine runs programs for another. One that is not listed is given the benefit of

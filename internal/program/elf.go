@@ -1,6 +1,7 @@
-package proc
+package program
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,32 @@ import (
 
 // maxHeaders bounds the program headers of an ELF file, as the kernel does.
 const maxHeaders = 64 << 10
+
+// maxLoader bounds the name of an ELF file's loader.
+const maxLoader = 256
+
+// Loader returns the program that the kernel starts to load an ELF program. It is empty for a static program and for any other file.
+func Loader(file string) string {
+	program, f, err := openELF(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return loaderOf(program)
+}
+
+// loaderOf is the program that the kernel starts to load this one, empty for a static program.
+func loaderOf(file *elf.File) string {
+	for _, segment := range file.Progs {
+		if segment.Type == elf.PT_INTERP {
+			name, err := io.ReadAll(io.LimitReader(segment.Open(), maxLoader))
+			if err == nil {
+				return string(bytes.TrimRight(name, "\x00"))
+			}
+		}
+	}
+	return ""
+}
 
 // openELF opens an ELF file for what the kernel reads of it: its header and its program headers.
 func openELF(path string) (*elf.File, *os.File, error) {

@@ -1,4 +1,4 @@
-package proc
+package program
 
 import (
 	"context"
@@ -40,8 +40,8 @@ func versionFile(tool string) string {
 	return ""
 }
 
-// isShim reports whether a file lies where pyenv and its relatives put their shims. Cheap, since it is asked at each start.
-func isShim(file string) bool {
+// IsShim reports whether a file lies where pyenv and its relatives put their shims. Cheap, since it is asked at each start.
+func IsShim(file string) bool {
 	return filepath.Base(filepath.Dir(file)) == "shims"
 }
 
@@ -49,13 +49,14 @@ func isShim(file string) bool {
 type shimUse struct {
 	shim string
 	args []string // what the shim would be given
-	spec Spec
+	dir  string   // where it would start
+	env  []string
 }
 
-// shimCache remembers what shims stand for. It is asked with everything the answer depends on: the shim, PATH, a version
+// shims remembers what shims stand for. It is asked with everything the answer depends on: the shim, PATH, a version
 // named in the environment, and the version file that governs the directory, with its time of change; for tools whose
 // version files are not known here, the directory itself.
-type shimCache struct {
+type shims struct {
 	mu    sync.Mutex // protects found
 	found map[shimKey]*shimAnswer
 }
@@ -73,17 +74,17 @@ type shimAnswer struct {
 
 // real is the program behind a shim, empty where that is not certain. The first to ask runs "pyenv which"; others with
 // the same question wait for the answer.
-func (c *shimCache) real(ctx context.Context, g *Group, use shimUse) string {
+func (c *shims) real(ctx context.Context, ask Ask, use shimUse) string {
 	tool, ok := readShim(use)
 	if !ok {
 		return ""
 	}
 	answer := c.answer(tool.key(use))
-	answer.once.Do(func() { answer.real = tool.which(ctx, g, use) })
+	answer.once.Do(func() { answer.real = tool.which(ctx, ask, use) })
 	return answer.real
 }
 
-func (c *shimCache) answer(key shimKey) *shimAnswer {
+func (c *shims) answer(key shimKey) *shimAnswer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.found == nil {
@@ -121,7 +122,7 @@ func readShim(use shimUse) (shimTool, bool) {
 	if root == nil || run == nil {
 		return shimTool{}, false
 	}
-	t := shimTool{path: string(run[1]), name: string(run[2]), prefix: string(root[1]), root: string(root[2]), dir: use.spec.Dir}
+	t := shimTool{path: string(run[1]), name: string(run[2]), prefix: string(root[1]), root: string(root[2]), dir: use.dir}
 	if strings.Contains(string(text), t.prefix+"_DIR=") {
 		t.dir, t.script = scriptDir(use), true
 	}
@@ -137,18 +138,18 @@ func scriptDir(use shimUse) string {
 	for _, arg := range use.args {
 		file := arg
 		if !filepath.IsAbs(file) {
-			file = filepath.Join(use.spec.Dir, file)
+			file = filepath.Join(use.dir, file)
 		}
 		if info, err := os.Stat(file); hasSlash(arg) && err == nil && info.Mode().IsRegular() {
 			return filepath.Dir(file)
 		}
 	}
-	return use.spec.Dir
+	return use.dir
 }
 
 // key is what the answer depends on.
 func (t shimTool) key(use shimUse) shimKey {
-	env := use.spec.Env
+	env := use.env
 	key := shimKey{shim: use.shim, path: lookup(env, "PATH"), version: lookup(env, t.prefix+"_VERSION"), place: t.dir}
 	if name := versionFile(t.name); name != "" {
 		key.place, key.changed = governing(t.dir, name)
@@ -174,27 +175,20 @@ func governing(dir, name string) (file string, changed time.Time) {
 	}
 }
 
-// which asks the tool. Its answer counts only if it is a program that is no shim itself. The question is run like any
-// other child, but straight: resolve is not asked again.
-func (t shimTool) which(ctx context.Context, g *Group, use shimUse) string {
+// which asks the tool. Its answer counts only if it is a program that is no shim itself.
+func (t shimTool) which(ctx context.Context, ask Ask, use shimUse) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whichTimeout) // others wait for the answer too
 	defer cancel()
-	env := append([]string{t.prefix + "_ROOT=" + t.root}, use.spec.Env...)
+	env := append([]string{t.prefix + "_ROOT=" + t.root}, use.env...)
 	if t.script {
 		env = append([]string{t.prefix + "_DIR=" + t.dir}, env...)
 	}
-	ask := Spec{Path: t.path, Args: []string{"which", filepath.Base(use.shim)}, Dir: use.spec.Dir, Env: env}
-	c := command{path: t.path, argv: append([]string{t.path}, ask.Args...), file: t.path}
-	p, err := g.spawn(ctx, ask, c, birth{perCall: true, brief: true})
+	stdout, err := ask(ctx, Request{Path: t.path, Args: []string{"which", filepath.Base(use.shim)}, Dir: use.dir, Env: env})
 	if err != nil {
 		return ""
 	}
-	result, err := p.call(ctx, Call{MaxStdout: maxShim})
-	if err != nil || result.Exit.Code != 0 {
-		return ""
-	}
-	real := strings.TrimSuffix(string(result.Stdout), "\n")
-	if !filepath.IsAbs(real) || isShim(real) || !executable(real) {
+	real := strings.TrimSuffix(string(stdout), "\n")
+	if !filepath.IsAbs(real) || IsShim(real) || !executable(real) {
 		return ""
 	}
 	return real
