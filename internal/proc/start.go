@@ -69,15 +69,15 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.takeFor(s, c); err != nil {
-		return nil, err
-	}
 	return g.spawn(ctx, s, c, b)
 }
 
-// spawn makes the pipes, the process, its mark and its two goroutines. What was taken for the process is given back when
-// it has ended, or was not made.
+// spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it takes for the process are given
+// back when that has ended, or was not made.
 func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (*Process, error) {
+	if err := g.takeFor(s, c); err != nil {
+		return nil, err
+	}
 	cost := s.descriptors()
 	defer func() { g.descriptors.Give(cost) }()
 	pipes, err := openPipes()

@@ -267,6 +267,9 @@ func TestShimsArePassedBy(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
+	if n := g.descriptors.Used(); n != 0 {
+		t.Errorf("%d descriptors are said to be in use, and none is", n)
+	}
 }
 
 func TestClosedGroup(t *testing.T) {
