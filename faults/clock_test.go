@@ -25,7 +25,7 @@ import (
 // time into a wall's alone. So the code that times plugins is searched for these, and what is found must be known.
 
 // timed are the folders whose code times plugins, and what is below them.
-var timed = []string{"hook", "internal/dialect", "internal/proc", "internal/wire", "internal/guard"}
+var timed = []string{"hook", "internal/dialect", "internal/limits", "internal/proc", "internal/program", "internal/wire", "internal/guard"}
 
 // toWall are the methods and functions of package time that leave the monotonic reading behind.
 var toWall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "UTC", "Local", "Round", "Truncate", "ModTime"}
@@ -37,9 +37,7 @@ var known = map[string]string{
 	"internal/dialect/mine/translate.go UTC":      "the same, out of a payload",
 	"internal/dialect/dotagent/call.go Truncate":  "of a duration, for an error's text",
 	"internal/dialect/python/refresh.go ModTime":  "compared for equality alone: a file of yesterday is another file too",
-	"internal/proc/shim.go ModTime":               "the same",
-	"internal/proc/interpreter.go ModTime":        "the same",
-	"internal/proc/content.go ModTime":            "the same",
+	"internal/program/shim.go ModTime":            "the same",
 	"internal/wire/pipe.go Unix":                  "a deadline that has passed, whenever now is",
 }
 

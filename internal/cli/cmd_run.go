@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // What a shell exits with for a program that it cannot run.
@@ -176,7 +177,7 @@ func (w *wrapped) program(c command.Command) string {
 // noProgram turns the error of a program that did not start into a shell's exit code.
 func (w *wrapped) noProgram(err error) error {
 	switch {
-	case !is[*proc.StartError](err):
+	case !is[*program.StartError](err):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return &programExit{exitNoProgram, err}

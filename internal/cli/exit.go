@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
@@ -65,7 +65,7 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindFailed, exitFailed
 	case k == kindNotFound, errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
 		return kindNotFound, exitNotFound
-	case is[*hook.Error](err), is[*proc.StartError](err):
+	case is[*hook.Error](err), is[*program.StartError](err):
 		return kindPlugin, exitFailed
 	case errors.Is(err, syscall.EPIPE):
 		return kindInternal, exitPipe
@@ -119,7 +119,7 @@ func fixOf(err error) string {
 	if p, ok := errors.AsType[*problem](err); ok && p.fix != "" {
 		return p.fix
 	}
-	if start, ok := errors.AsType[*proc.StartError](err); ok {
+	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return joinFixes(start.Fix, without(err))
 	}
 	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
@@ -251,7 +251,7 @@ func message(k kind, err error) string {
 		return "the configuration has " + render.Count(len(c.Problems), "problem") + "\n" + c.Error()
 	}
 	text := err.Error()
-	if start, ok := errors.AsType[*proc.StartError](err); ok && start.Fix != "" {
+	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {
 		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is told beside it
 	}
 	if e, ok := errors.AsType[fixer](err); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func TestClassify(t *testing.T) {
@@ -30,7 +30,7 @@ func TestClassify(t *testing.T) {
 		"a failed tool":                           {told(kindFailed, "", "no"), kindFailed, exitFailed},
 		"a plugin that timed out":                 {hook.Failure(hook.Timeout, errors.New("late")), kindPlugin, exitFailed},
 		"a plugin that refused a call":            {hook.Failure(hook.Refused, errors.New("no")), kindPlugin, exitFailed},
-		"a program that does not start":           {&proc.StartError{}, kindPlugin, exitFailed},
+		"a program that does not start":           {&program.StartError{}, kindPlugin, exitFailed},
 		"anything else is internal and a failure": {errors.New("?"), kindInternal, exitFailed},
 	}
 	for name, tt := range tests {
@@ -50,7 +50,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestFixOf(t *testing.T) {
-	start := fmt.Errorf("open: %w", &proc.StartError{Fix: "chmod +x it"})
+	start := fmt.Errorf("open: %w", &program.StartError{Fix: "chmod +x it"})
 	if got := fixOf(start); got != "chmod +x it" {
 		t.Errorf("a program that does not start: %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -321,7 +322,7 @@ type Runtime struct {
 
 // Limits are what a plugin may use.
 type Limits struct {
-	proc.Limits
+	limits.Limits
 	Output int // bytes of one answer; 0: as much as its dialect allows
 }
 

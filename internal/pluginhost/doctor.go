@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A Severity says how bad a finding is.
@@ -100,7 +100,7 @@ func stateFinding(s Severity, e *entry) Finding {
 
 // apart is what an error says, and what mends it, where it knows.
 func apart(err error) (message, fix string) {
-	if start, ok := errors.AsType[*proc.StartError](err); ok {
+	if start, ok := errors.AsType[*program.StartError](err); ok {
 		fix = start.Fix
 	}
 	if e, ok := errors.AsType[interface {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // mostLacking is how many capabilities are suggested for one failed start.
@@ -75,7 +75,7 @@ func missingPrograms(text string, environ []string) []capability.Capability {
 
 // inPath is where the operator's PATH has a program; empty where it has none of that name.
 func inPath(name string, environ []string) string {
-	for _, dir := range proc.SearchPath(environ) {
+	for _, dir := range program.SearchPath(environ) {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
 			return path

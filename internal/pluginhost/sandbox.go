@@ -10,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/places"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
@@ -115,7 +116,7 @@ func (r *roster) foundIn() []string {
 
 func limitsOf(l config.Limits) dialect.Limits {
 	return dialect.Limits{Output: int(l.Output),
-		Limits: proc.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
+		Limits: limits.Limits{Memory: l.Memory, Processes: l.Processes, Files: l.OpenFiles, CPU: l.CPUTime}}
 }
 
 // sameBounds refuses a plugin that runs already and calls itself by a name under which the configuration has tighter bounds than
@@ -277,11 +278,11 @@ func (h *Host) examineLevel(e *entry) []Finding {
 // examineLimits reports the limits that nothing keeps here. In a sandbox with namespaces those on processes are kept everywhere.
 func (h *Host) examineLimits(e *entry) []Finding {
 	var findings []Finding
-	set, kept := e.limits, proc.LimitSupport()
+	set, kept := e.limits, limits.Supported()
 	for _, l := range []struct {
 		name string
 		set  bool
-		by   proc.Enforcement
+		by   limits.Enforcement
 	}{
 		{"memory", set.Memory > 0, kept.Memory},
 		{"processes", set.Processes > 0 && (e.policy == nil || h.system().Namespaces != nil), kept.Processes},

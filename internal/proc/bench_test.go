@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // The bar: a process per call costs at most 1.1 times a bare spawn with the same pipes. The two are measured in turn,
@@ -81,13 +83,13 @@ func median(d []time.Duration) time.Duration {
 // The bar: a call to a Python plugin that waits already is at least five times as fast as one to a cold one. "resting" leaves
 // time between the calls for the replacement to boot; "in a row" does not.
 func BenchmarkStandby(b *testing.B) {
-	python := inPath("python3", []string{"PATH=/usr/bin:/bin:/usr/local/bin"})
-	if python == "" {
-		b.Skip("no python3")
+	python, err := program.Find(program.Request{Path: "python3", Env: []string{"PATH=/usr/bin:/bin:/usr/local/bin"}})
+	if err != nil {
+		b.Skip(err)
 	}
 	script := filepath.Join(b.TempDir(), "plug.py")
 	writeFile(b, script, "import sys, json\njson.dump(json.load(sys.stdin), sys.stdout)\n", 0o644)
-	s := Spec{Path: python, Args: []string{script}}
+	s := Spec{Path: python.Path, Args: []string{script}}
 	payload := Call{Stdin: []byte(`{"kind":"sink"}`)}
 	g := NewGroup(nil)
 	defer g.Close()

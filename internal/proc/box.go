@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A Box confines the processes that are started in it. What it keeps them from is its own affair; this package only starts
@@ -20,16 +23,16 @@ type Launch struct {
 	Path   string   // the file to execute, absolute
 	Argv   []string // with argv[0]
 	Env    []string
-	Dir    string // absolute
-	Files  int    // how many descriptors it has beyond the three standard ones
-	Limits Limits // what it may use
+	Dir    string        // absolute
+	Files  int           // how many descriptors it has beyond the three standard ones
+	Limits limits.Limits // what it may use
 
 	// Behind returns the program that a shim of pyenv or one of its relatives stands for, empty where that is not certain. It runs the shim's
 	// tool outside of any box: the box must ask only about shims that the operator installed, with the operator's own environment.
 	Behind func(shim string, environ []string) string
 
-	// Descriptors are where the box takes those of the host that it needs while the program runs: see [Descriptors.Take].
-	Descriptors *Descriptors
+	// Descriptors are where the box takes those of the host that it needs while the program runs: see [limits.Descriptors.Take].
+	Descriptors *limits.Descriptors
 }
 
 // Packed is what is started in a program's place. Its process stands for the program: it ends when the program ends,
@@ -48,7 +51,7 @@ type Packed struct {
 }
 
 // pack puts the command into the Spec's box, if it has one.
-func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
+func (g *Group) pack(ctx context.Context, s Spec, c program.Command) (*Packed, error) {
 	if s.Box == nil {
 		return nil, nil
 	}
@@ -57,7 +60,7 @@ func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
 	if dir == "" {
 		dir, err = os.Getwd()
 	}
-	path := c.path
+	path := c.Path
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -65,9 +68,9 @@ func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
 		return nil, err
 	}
 	behind := func(shim string, environ []string) string {
-		return g.shims.real(ctx, g, shimUse{shim: shim, args: c.argv[1:], spec: Spec{Dir: dir, Env: environ}})
+		return g.programs.Behind(ctx, shim, c.Argv[1:], dir, environ)
 	}
-	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind,
+	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind,
 		Descriptors: g.descriptors})
 	if err != nil {
 		return nil, unconfined(c, err)
@@ -76,8 +79,8 @@ func (g *Group) pack(ctx context.Context, s Spec, c command) (*Packed, error) {
 }
 
 // unconfined is the error of a program that its box refuses to start. The box may say what mends it.
-func unconfined(c command, err error) error {
-	e := &StartError{Path: c.file, Why: "the sandbox refuses it: " + err.Error(), Err: err}
+func unconfined(c program.Command, err error) error {
+	e := &program.StartError{Path: c.File, Why: "the sandbox refuses it: " + err.Error(), Err: err}
 	if refused, ok := errors.AsType[interface {
 		error
 		Fix() string
@@ -95,7 +98,7 @@ func (p *Packed) closeFiles() {
 }
 
 // settle waits until the packed program runs, and ends what was started where it does not.
-func (p *Process) settle(ctx context.Context, s Spec, c command) error {
+func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 	if p.packed == nil {
 		return nil
 	}
@@ -107,7 +110,7 @@ func (p *Process) settle(ctx context.Context, s Spec, c command) error {
 	p.kill()
 	p.awaitEnd()
 	p.release()
-	if _, known := errors.AsType[*StartError](err); known || ctx.Err() != nil {
+	if _, known := errors.AsType[*program.StartError](err); known || ctx.Err() != nil {
 		return err
 	}
 	return explain(ctx, s, c, fmt.Errorf("in its sandbox: %w", err))

@@ -1,8 +1,6 @@
 package proc
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,107 +8,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
-
-// The real limits of a cgroup need the memory and pids controllers in version 2, which a machine may keep in version
-// 1. So what is found and what is written is tested on a fake file system, and what happens to processes in a real
-// cgroup without controllers.
-
-func TestCgroupLimits(t *testing.T) {
-	limits := Limits{Memory: 256 << 20, Processes: 20, Files: 32}
-	open := func(t *testing.T, boxed bool, change map[string]string) *leash {
-		t.Helper()
-		root := fakeTree(t)
-		for file, text := range change {
-			plant(t, root, file, text)
-		}
-		s := &cgroups{tree: found(t, root)}
-		s.once.Do(func() {})
-		l := &leash{limits: limits, rest: limits}
-		if err := s.enclose(l, boxed, nil); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.dir.Close() })
-		if want := filepath.Join(root, service, "patchbay-500-1"); l.cgroup.dir != want {
-			t.Errorf("%s, want %s", l.cgroup.dir, want)
-		}
-		return l
-	}
-	t.Run("they are written, and the rest is left to rlimits", func(t *testing.T) {
-		l := open(t, false, nil)
-		for file, want := range map[string]string{
-			"memory.max": "268435456", "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "20",
-		} {
-			if got := content(t, l.cgroup.dir, file); got != want {
-				t.Errorf("%s is %q", file, got)
-			}
-		}
-		if l.rest != (Limits{Files: 32}) {
-			t.Errorf("%+v", l.rest)
-		}
-	})
-	t.Run("a box's own processes are added", func(t *testing.T) {
-		if got := content(t, open(t, true, nil).cgroup.dir, "pids.max"); got != "44" {
-			t.Errorf("%q", got)
-		}
-	})
-	t.Run("what has no controller is left to rlimits too", func(t *testing.T) {
-		l := open(t, false, map[string]string{service + "/cgroup.controllers": "pids\n"})
-		if l.rest != (Limits{Memory: 256 << 20, Files: 32}) || exists(filepath.Join(l.cgroup.dir, "memory.max")) {
-			t.Errorf("%+v", l.rest)
-		}
-	})
-	t.Run("a limit that cannot be written is an error", func(t *testing.T) {
-		c := &cgroup{filepath.Join(t.TempDir(), "none")}
-		if err := c.limit(limits); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v", err)
-		}
-	})
-}
-
-func TestOutOfMemory(t *testing.T) {
-	for name, test := range map[string]struct {
-		events string
-		want   bool
-	}{
-		"its own limit killed":                 {"low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n", true},
-		"another's shortage killed":            {"max 0\noom 0\noom_kill 1\n", false},
-		"the limit was reached, nobody killed": {"max 40\noom 1\noom_kill 0\n", false},
-		"no such account":                      {"", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			plant(t, dir, "memory.events", test.events)
-			if got := (&cgroup{dir}).outOfMemory(); got != test.want {
-				t.Errorf("%v", got)
-			}
-		})
-	}
-}
-
-func TestHostOf(t *testing.T) {
-	for name, want := range map[string]int{
-		"patchbay-12-3": 12, "patchbay-host": 0, "patchbay-12": 0, "12-3": 0, "patchbay-x-3": 0, "patchbay-12-x": 0, "": 0,
-	} {
-		if got := hostOf(name); got != want {
-			t.Errorf("%q: %d", name, got)
-		}
-	}
-}
 
 // cgroupGroup is a Group whose processes are started in real cgroups, without controllers.
 func cgroupGroup(t *testing.T) (g *Group, dir string) {
 	t.Helper()
-	own, err := ownCgroup("/")
+	cgroups, dir, err := limits.BareCgroups("patchbay-test-" + strconv.Itoa(os.Getpid()))
 	if err != nil {
 		t.Skip(err)
-	}
-	if err := canJoin(); err != nil {
-		t.Skip(err)
-	}
-	dir = filepath.Join(own, "patchbay-test-"+strconv.Itoa(os.Getpid()))
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skip("no cgroup to be divided here:", err)
 	}
 	t.Cleanup(func() { // after the Group's own
 		if err := os.Remove(dir); err != nil {
@@ -118,8 +25,7 @@ func cgroupGroup(t *testing.T) (g *Group, dir string) {
 		}
 	})
 	g = newGroup(t)
-	g.cgroups.once.Do(func() {})
-	g.cgroups.tree = &cgroupTree{root: "/", dir: dir, host: os.Getpid()}
+	g.cgroups = cgroups
 	return g, dir
 }
 
@@ -132,8 +38,8 @@ func enclosed(s Spec) Spec {
 func TestProcessInCgroup(t *testing.T) {
 	t.Run("it is born there, and so is what it starts", func(t *testing.T) {
 		g, dir := cgroupGroup(t)
-		got := output(t, g, enclosed(sh("cat /proc/self/cgroup", Limits{})))
-		if path, _ := unifiedPath(got); !strings.HasSuffix(dir+"/patchbay-"+strconv.Itoa(os.Getpid())+"-1", path) || len(path) < 2 {
+		got := output(t, g, enclosed(sh("cat /proc/self/cgroup", limits.Limits{})))
+		if path := unifiedPath(got); !strings.HasSuffix(dir+"/patchbay-"+strconv.Itoa(os.Getpid())+"-1", path) || len(path) < 2 {
 			t.Errorf("%q", got)
 		}
 		if left := below(t, dir); len(left) != 0 {
@@ -180,7 +86,7 @@ func TestProcessInCgroup(t *testing.T) {
 			}
 		}
 		eventually(t, "the cgroup of what was left is removed", func() bool {
-			output(t, g, enclosed(sh(":", Limits{})))
+			output(t, g, enclosed(sh(":", limits.Limits{})))
 			return len(below(t, dir)) == 0
 		})
 	})
@@ -192,39 +98,22 @@ func TestProcessInCgroup(t *testing.T) {
 			t.Errorf("%v, left: %v", err, below(t, dir))
 		}
 	})
-	t.Run("too many that are left are killed, the oldest first", func(t *testing.T) {
-		g, dir := cgroupGroup(t)
-		oldest := filepath.Join(dir, "oldest")
-		g.cgroups.left = append(g.cgroups.left, &cgroup{oldest})
-		for len(g.cgroups.left) < maxLeft {
-			g.cgroups.left = append(g.cgroups.left, &cgroup{filepath.Join(dir, "none")})
-		}
-		if err := os.Mkdir(oldest, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		err := g.cgroups.keep(&cgroup{filepath.Join(dir, "newest")})
-		if err != nil || exists(oldest) || len(g.cgroups.left) != maxLeft {
-			t.Errorf("%v, %d are left", err, len(g.cgroups.left))
-		}
-		g.cgroups.left = nil
-	})
-	t.Run("those of dead hosts are removed, those of living ones not", func(t *testing.T) {
-		g, dir := cgroupGroup(t)
-		dead := 1 << 22 // the kernel numbers processes below (PID_MAX_LIMIT)
-		for _, host := range []int{dead, os.Getpid()} {
-			if err := os.MkdirAll(filepath.Join(dir, "patchbay-"+strconv.Itoa(host)+"-1/below"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g.cgroups.tree.sweep()
-		left := below(t, dir)
-		if len(left) != 1 || hostOf(left[0]) != os.Getpid() {
-			t.Errorf("%v", left)
-		}
-		if err := (&cgroup{filepath.Join(dir, left[0])}).remove(); err != nil {
-			t.Error(err)
-		}
-	})
+}
+
+// unifiedPath is the cgroup of version 2 in a /proc/PID/cgroup.
+func unifiedPath(groups string) string {
+	_, path, _ := strings.Cut("\n"+groups, "\n0::")
+	return strings.TrimSuffix(path, "\n")
+}
+
+// content is what a file contains.
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // below lists the cgroups in a cgroup.

@@ -7,24 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // bounded is a group whose processes may cost the host so many descriptors.
 func bounded(t *testing.T, limit int) *Group {
 	g := newGroup(t)
-	g.descriptors.limit = func() int { return limit }
+	g.descriptors = limits.NewDescriptors(limit)
 	return g
-}
-
-func TestPluginsHaveAQuarterOfTheDescriptors(t *testing.T) {
-	var own unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
-		t.Fatal(err)
-	}
-	if got := NewGroup(nil).descriptors.limit(); got != int(own.Cur)/4 {
-		t.Errorf("%d of %d", got, own.Cur)
-	}
 }
 
 func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
@@ -35,7 +26,7 @@ func TestAStartThatWouldTakeTooManyDescriptorsIsRefused(t *testing.T) {
 	}
 	for range 2 { // a refusal costs nothing
 		_, err := g.Start(t.Context(), fake(t, "speaks-then-hangs"))
-		start, ok := errors.AsType[*StartError](err)
+		start, ok := errors.AsType[*program.StartError](err)
 		if !ok || !strings.Contains(err.Error(), "more than 16 file descriptors") || !strings.Contains(err.Error(), "ulimit -n") || !strings.Contains(start.Fix, "ulimit -n ") {
 			t.Fatalf("err = %v", err)
 		}

@@ -12,7 +12,7 @@
 //   - The child has a process group of its own, exactly the environment of [Spec], and no descriptor but its three
 //     pipes and what Spec.Files names.
 //   - stderr is read line by line into Spec.Log within a budget; a flood costs the plugin nothing and us no memory.
-//   - A program that would not start is explained: *[StartError] has the reason and what mends it.
+//   - A program that would not start is explained: *[program.StartError] has the reason and what mends it.
 //   - Nothing outlives its purpose: Stop and a call's time-out reach the whole process group and what left it by setsid;
 //     Group.Close leaves nothing alive; and when the host dies, by kill -9 too, the guardian does the same ([guard]).
 //
@@ -22,11 +22,11 @@
 // # The way of one process
 //
 //	Start ─► start ─► guardian.stand      once: the guardian, beside the child, not before it
-//	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run
-//	              └─► spawn ─► leashFor   only where it has limits: its cgroup
+//	              ├─► resolve             PATH look-up; a pyenv-like shim is replaced by what it would run (package program)
+//	              └─► spawn ─► Enforcer   only where it has limits: its cgroup (package limits)
 //	                       ├─► hold.start os.StartProcess, again while the file is busy
 //	                       │    └─► mark  before its first instruction: the guardian will find it and all its offspring;
-//	                       │              and its limits (leash.set)
+//	                       │              and its limits (Enforcer.Set)
 //	                       ├─► stderr.run goroutine: lines to the log, the tail kept
 //	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
 //
@@ -37,19 +37,6 @@
 // on its number may belong to a stranger, and what is left of its group cannot be signalled safely. Here the leader stays
 // a zombie until the group has been dealt with (watch), and no signal is sent after it is reaped. There is no state to
 // go stale between two tries either, which a Cmd has. What Cmd.WaitDelay does, finishReading does.
-//
-// # Limits
-//
-// [Limits] bound what a process and its offspring may use. On Linux the host sets them as rlimits while the child is
-// held. Memory and processes are bounded better by a cgroup of version 2, one for each process, where the host's own
-// has those controllers and may be divided: it is the root, or systemd has delegated it (Delegate=yes), in which case
-// the host moves itself and what it has started into a leaf of it, since a cgroup that hands controllers down may
-// have no processes of its own. Nothing is moved or made before the first process with such a limit. A limit that
-// cannot be set fails the start; one that this system cannot keep at all does not: [LimitSupport] tells, and the
-// caller decides. Elsewhere than on Linux none is kept.
-//
-// Limits hold against careless programs. One that runs as the host's own user, outside of a sandbox, can write to its
-// cgroup's files as well as the host can, and root can raise its own rlimits.
 //
 // # Shortcomings
 //

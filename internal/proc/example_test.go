@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // A process per call: the payload goes in, the answer comes out.
@@ -46,11 +47,11 @@ func ExampleGroup_Start() {
 }
 
 // What is wrong with a program, and what to do about it.
-func ExampleStartError() {
+func ExampleGroup_Start_refused() {
 	g := proc.NewGroup(nil)
 	defer g.Close()
 	_, err := g.Start(context.Background(), proc.Spec{Path: "/nonexistent/plugin"})
-	var se *proc.StartError
+	var se *program.StartError
 	if errors.As(err, &se) {
 		fmt.Println(se)
 		fmt.Println(se.Fix)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // fakes are the processes under test, by misbehaviour. What they are to do beyond their name is in their arguments;
@@ -41,7 +43,6 @@ var fakes = map[string]func(args []string) int{
 	"stray":             fakeStray,
 	"dies-first-time":   fakeDiesFirstTime,
 	"host":              fakeHost,
-	"diagnose":          fakeDiagnose,
 	"spins":             fakeSpins,
 	"limited-host":      fakeLimitedHost,
 }
@@ -308,13 +309,6 @@ func waitUp(p *Process) int {
 	return linger()
 }
 
-// diagnose PATH prints the diagnosis as seen by this user.
-func fakeDiagnose(args []string) int {
-	d := Diagnose(args[0], nil, syscall.EACCES)
-	fmt.Printf("%s|%s", d.Why, d.Fix)
-	return 0
-}
-
 // spins uses processor time, and minds no SIGXCPU, as no Go program does.
 func fakeSpins([]string) int {
 	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
@@ -322,12 +316,19 @@ func fakeSpins([]string) int {
 	return 99
 }
 
+// notLimited begins what limited-host says where nothing limits the processes of its user.
+const notLimited = "not limited: "
+
 // limited-host PROCESSES SCRIPT is a host that runs a shell script within a limit of processes, and prints how it ended.
 func fakeLimitedHost(args []string) int {
 	limit, _ := strconv.Atoi(args[0])
+	if support := limits.Supported().Processes; support.By == "" {
+		fmt.Print(notLimited + support.Note)
+		return 0
+	}
 	g := NewGroup(nil)
 	defer g.Close()
-	s := Spec{Path: "/bin/sh", Args: []string{"-c", args[1]}, Env: []string{"PATH=/usr/bin:/bin"}, Limits: Limits{Processes: limit}}
+	s := Spec{Path: "/bin/sh", Args: []string{"-c", args[1]}, Env: []string{"PATH=/usr/bin:/bin"}, Limits: limits.Limits{Processes: limit}}
 	result, err := g.Run(context.Background(), s, Call{})
 	if err != nil {
 		fmt.Println(err)

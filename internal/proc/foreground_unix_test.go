@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // foreground runs sh -c with its output captured.
@@ -76,7 +78,7 @@ func TestForeground(t *testing.T) {
 		g := NewGroup(nil)
 		defer g.Close()
 		_, err := g.Foreground(t.Context(), Spec{Path: "no-such-program", Env: []string{"PATH=/bin"}}, Foreground{})
-		if _, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, fs.ErrNotExist) {
+		if _, ok := errors.AsType[*program.StartError](err); !ok || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // ErrClosed is returned by everything that would start a process after Close.
@@ -17,15 +19,14 @@ var ErrClosed = errors.New("process group is closed")
 // Group is every process of one host, and the guardian that outlives it. It is safe for concurrent use.
 type Group struct {
 	log      *slog.Logger
-	marks    *marks    // what each process is marked with
-	guardian guardian  // who kills them all should the host die
-	programs programs  // what program files are
-	shims    shimCache // interpreters found behind shims
-	inherit  sync.Once // close-on-exec on what the host itself inherited
-	hold     hold      // stopping processes before their first instruction
-	cgroups  cgroups   // where limits are kept
+	marks    *marks            // what each process is marked with
+	guardian guardian          // who kills them all should the host die
+	programs *program.Resolver // what is executed for a Spec
+	inherit  sync.Once         // close-on-exec on what the host itself inherited
+	hold     hold              // stopping processes before their first instruction
+	cgroups  *limits.Cgroups   // where limits are kept
 
-	descriptors *Descriptors // what all of it costs the host
+	descriptors *limits.Descriptors // what all of it costs the host
 
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
@@ -44,14 +45,17 @@ func NewGroup(log *slog.Logger) *Group {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Group{
+	g := &Group{
 		log:         log,
 		marks:       newMarks(),
-		descriptors: newDescriptors(),
+		cgroups:     new(limits.Cgroups),
+		descriptors: limits.HostDescriptors(),
 		procs:       make(map[*Process]struct{}),
 		standbys:    make(map[*Standby]struct{}),
 		adopted:     make(map[*os.File]struct{}),
 	}
+	g.programs = program.NewResolver(g.ask)
+	return g
 }
 
 // Close kills every process of the group at once, without a ladder, and returns when nothing of it is alive: not the
@@ -84,7 +88,7 @@ func (g *Group) close() error {
 		p.release()
 	}
 	stuck += guard.Sweep(g.marks.all())
-	if err := g.cgroups.close(); err != nil {
+	if err := g.cgroups.Close(); err != nil {
 		g.log.Warn("a cgroup is left behind", "err", err)
 	}
 	g.letGo()

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // hold starts programs for one group.
@@ -23,8 +25,8 @@ type hold struct {
 // competing for two processors). Go runs nothing of ours between fork and exec, but it can ask the kernel to stop the
 // child at its exec, as for a debugger, and that debugger lets go at once. It costs some twenty microseconds.
 // Should the host die in between, the child dies of the stop.
-func (h *hold) start(log *slog.Logger, c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
-	if c.free || h.impossible.Load() {
+func (h *hold) start(log *slog.Logger, c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
+	if c.Privileged || h.impossible.Load() {
 		return startFree(c, attr, born)
 	}
 	proc, err := startTraced(c, attr, born)
@@ -42,11 +44,11 @@ func (h *hold) start(log *slog.Logger, c command, attr *os.ProcAttr, born func(p
 
 // startTraced is the start with the stop. All of it must happen on one thread, the one that the kernel takes for the
 // debugger.
-func startTraced(c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
+func startTraced(c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	attr.Sys.Ptrace = true
-	proc, err := os.StartProcess(c.path, c.argv, attr)
+	proc, err := os.StartProcess(c.Path, c.Argv, attr)
 	attr.Sys.Ptrace = false
 	if err != nil {
 		return nil, err
@@ -67,18 +69,4 @@ func awaitStop(pid int) {
 // forbidden reports the errors by which a request to be traced is refused, which may also be the program's own.
 func forbidden(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EIO)
-}
-
-// gainsPrivileges reports whether the kernel gives the program more rights than the host has: it would not do so for one
-// that is traced.
-func gainsPrivileges(file string) bool {
-	var stat unix.Stat_t
-	if unix.Stat(file, &stat) != nil {
-		return false // it will not start either
-	}
-	if stat.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
-		return true
-	}
-	_, err := unix.Getxattr(file, "security.capability", nil)
-	return err == nil
 }

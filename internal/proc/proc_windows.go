@@ -1,9 +1,7 @@
 package proc
 
 import (
-	"errors"
 	"os"
-	"strings"
 	"syscall"
 )
 
@@ -14,8 +12,6 @@ const (
 	sigTerm sig = iota
 	sigKill
 )
-
-const openNonblock = 0
 
 // guardianPossible is false: with no mark and no groups, a guardian would find nobody.
 const guardianPossible = false
@@ -39,26 +35,6 @@ func exitOf(state *os.ProcessState) Exit {
 	}
 	return Exit{Code: state.ExitCode()}
 }
-
-func busy(err error) bool { return errors.Is(err, syscall.Errno(32)) } // ERROR_SHARING_VIOLATION
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// candidates adds the extensions of PATHEXT to a name that has none of them.
-func candidates(name string, env []string) []string {
-	names := []string{name}
-	for ext := range strings.SplitSeq(lookup(env, "PATHEXT"), ";") {
-		if ext != "" {
-			names = append(names, name+ext)
-		}
-	}
-	return names
-}
-
-func hasSlash(name string) bool { return strings.ContainsAny(name, `/\:`) }
 
 func ownExecutable() (string, error) { return os.Executable() }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 )
 
 // drainDelay is how long a finished process's pipes are read on when something it started still holds them. All that
@@ -50,9 +51,9 @@ type Process struct {
 	os     *os.Process
 	mark   uint64 // what it and its offspring are marked with; 0: not marked
 	birth  birth
-	packed *Packed       // what stands for the program; nil: the program itself
-	heard  chan struct{} // closed when packed has been awaited
-	leash  *leash        // what keeps it within its limits; nil: it has none
+	packed *Packed          // what stands for the program; nil: the program itself
+	heard  chan struct{}    // closed when packed has been awaited
+	limits *limits.Enforcer // what keeps it within its limits; nil: it has none
 	stdin  *os.File
 	stdout *os.File
 	stderr *stderr
@@ -160,7 +161,7 @@ func (p *Process) lastRites() {
 		p.letGroupFinish(until)
 	}
 	p.signalGroup(sigKill)
-	p.leash.kill()
+	p.limits.Kill()
 	guard.Sweep(p.group.marks.one(p.mark))
 }
 
@@ -203,11 +204,19 @@ func (p *Process) reap() {
 		p.group.log.Warn("exit of a process is unknown", "pid", p.Pid(), "err", err)
 	}
 	p.exit = exitOf(state)
-	p.exit.Over = p.leash.exceeded(ending{exit: p.exit, cpu: cpuOf(state), byHost: killed})
-	if err := p.group.cgroups.drop(p.leash, spare); err != nil {
+	p.exit.Over = p.limits.Exceeded(limits.Ending{Signal: p.exit.Signal, CPU: cpuOf(state), ByHost: killed})
+	if err := p.group.cgroups.Drop(p.limits, spare); err != nil {
 		p.group.log.Warn("a cgroup is left behind", "pid", p.Pid(), "err", err)
 	}
 	p.group.marks.free(p.mark)
+}
+
+// cpuOf is the processor time of a process that was waited for; nil stands for an exit nobody knows.
+func cpuOf(state *os.ProcessState) time.Duration {
+	if state == nil {
+		return 0
+	}
+	return state.UserTime() + state.SystemTime()
 }
 
 // finishReading waits until stderr is read, and bounds that wait and the reading of a call's stdout: a grandchild

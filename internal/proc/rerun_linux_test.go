@@ -8,6 +8,6 @@ import (
 
 // TestDescriptorsAgain: plugins leave the host its descriptors, whoever the user is.
 func TestDescriptorsAgain(t *testing.T) {
-	rerun.Tests(t, "TestPluginsHaveAQuarterOfTheDescriptors", "TestAStartThatWouldTakeTooManyDescriptorsIsRefused", "TestDescriptorsAreGivenBack",
+	rerun.Tests(t, "TestAStartThatWouldTakeTooManyDescriptorsIsRefused", "TestDescriptorsAreGivenBack",
 		"TestAProcessCostsTheDescriptorsThatAreCounted")
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func TestStandby(t *testing.T) {
@@ -80,7 +82,7 @@ func TestStandby(t *testing.T) {
 		g := newGroup(t)
 		s := g.Standby(Spec{Path: "/nonexistent/plugin"}, 1)
 		_, err := s.Run(t.Context(), Call{})
-		var se *StartError
+		var se *program.StartError
 		if !errors.As(err, &se) {
 			t.Error(err)
 		}

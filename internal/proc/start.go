@@ -4,6 +4,9 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // maxBusyTries is how often a file that is busy is tried again, with pauses of 1, 2, 4 … ms: a tenth of a second and
@@ -24,7 +27,7 @@ type Spec struct {
 	Box Box
 
 	// Limits are what the process and all it starts may use.
-	Limits Limits
+	Limits limits.Limits
 
 	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
 	Files []*os.File
@@ -35,7 +38,7 @@ type Spec struct {
 }
 
 // Start starts a process that lives until it ends by itself or Stop ends it. ctx bounds the start only. A program that
-// cannot be started is a *[StartError]. When the leader ends, what is left of its group is killed.
+// cannot be started is a *[program.StartError]. When the leader ends, what is left of its group is killed.
 func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	p, err := g.start(ctx, s, birth{})
 	if err != nil {
@@ -66,15 +69,15 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.takeFor(s, c); err != nil {
-		return nil, err
-	}
 	return g.spawn(ctx, s, c, b)
 }
 
-// spawn makes the pipes, the process, its mark and its two goroutines. What was taken for the process is given back when
-// it has ended, or was not made.
-func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process, error) {
+// spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it takes for the process are given
+// back when that has ended, or was not made.
+func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (*Process, error) {
+	if err := g.takeFor(s, c); err != nil {
+		return nil, err
+	}
 	cost := s.descriptors()
 	defer func() { g.descriptors.Give(cost) }()
 	pipes, err := openPipes()
@@ -82,15 +85,15 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		return nil, err
 	}
 	defer pipes.closeChild()
-	leash, err := g.leashFor(s)
+	enforcer, err := g.cgroups.Enforcer(s.Limits, s.Box != nil, g.log)
 	if err != nil {
 		pipes.closeHost()
-		return nil, &StartError{Path: c.file, Why: err.Error(), Err: err}
+		return nil, &program.StartError{Path: c.File, Why: err.Error(), Err: err}
 	}
-	s.Limits = leash.inner(s.Limits)
+	s.Limits = enforcer.Rest(s.Limits)
 	packed, err := g.pack(ctx, s, c)
 	if err != nil {
-		leash.abandon()
+		enforcer.Abandon()
 		pipes.closeHost()
 		return nil, err
 	}
@@ -100,26 +103,26 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		Files: append(pipes.child[:], s.Files...),
 		Sys:   childAttr(),
 	}
-	program := c
+	run := c
 	if packed != nil {
 		defer packed.closeFiles()
-		program = command{path: packed.Path, argv: packed.Argv, file: c.file}
+		run = program.Command{Path: packed.Path, Argv: packed.Argv, File: c.File}
 		attr.Dir, attr.Env, attr.Files = "/", packed.Env, append(attr.Files, packed.Files...)
 	}
-	leash.attach(attr.Sys)
+	enforcer.Attach(attr.Sys)
 	var mark uint64
 	proc, err := whileBusy(ctx, func() (*os.Process, error) {
-		return g.hold.start(g.log, program, attr, func(pid int) {
-			if leash.set(pid) {
+		return g.hold.start(g.log, run, attr, func(pid int) {
+			if enforcer.Set(pid) {
 				mark = g.mark(pid)
 			}
 		})
 	})
 	if err == nil {
-		err = leash.holds(proc, c.file)
+		err = unlimited(c, enforcer.Check(proc))
 	}
 	if err != nil {
-		leash.abandon()
+		enforcer.Abandon()
 		pipes.closeHost()
 		if packed != nil {
 			packed.Over()
@@ -133,7 +136,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 		birth:  b,
 		packed: packed,
 		heard:  make(chan struct{}),
-		leash:  leash,
+		limits: enforcer,
 		stdin:  pipes.stdin,
 		stdout: pipes.stdout,
 		stderr: newStderr(pipes.stderr, s.Log),
@@ -157,16 +160,24 @@ func (g *Group) spawn(ctx context.Context, s Spec, c command, b birth) (*Process
 	return p, nil
 }
 
+// unlimited is the error of a program whose limits cannot be set; nil where err is.
+func unlimited(c program.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &program.StartError{Path: c.File, Why: "its limits cannot be set: " + err.Error(), Err: err}
+}
+
 // fork starts the program as it is, unmarked.
-func fork(ctx context.Context, c command, attr *os.ProcAttr) (*os.Process, error) {
-	return whileBusy(ctx, func() (*os.Process, error) { return os.StartProcess(c.path, c.argv, attr) })
+func fork(ctx context.Context, c program.Command, attr *os.ProcAttr) (*os.Process, error) {
+	return whileBusy(ctx, func() (*os.Process, error) { return os.StartProcess(c.Path, c.Argv, attr) })
 }
 
 // whileBusy tries a start again and again while the program's file is busy.
 func whileBusy(ctx context.Context, start func() (*os.Process, error)) (*os.Process, error) {
 	for try := 0; ; try++ {
 		proc, err := start()
-		if err == nil || !busy(err) || try == maxBusyTries {
+		if err == nil || !program.Busy(err) || try == maxBusyTries {
 			return proc, err
 		}
 		select {
@@ -178,8 +189,8 @@ func whileBusy(ctx context.Context, start func() (*os.Process, error)) (*os.Proc
 }
 
 // startFree starts the program and lets it run.
-func startFree(c command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
-	proc, err := os.StartProcess(c.path, c.argv, attr)
+func startFree(c program.Command, attr *os.ProcAttr, born func(pid int)) (*os.Process, error) {
+	proc, err := os.StartProcess(c.Path, c.Argv, attr)
 	if err == nil {
 		born(proc.Pid)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // output runs a fake per call and returns its stdout.
@@ -84,7 +86,7 @@ func TestArguments(t *testing.T) {
 	t.Run("a bare name is looked up nowhere else", func(t *testing.T) {
 		for _, env := range [][]string{nil, {"PATH=."}, {"PATH="}, {"PATH=/nonexistent"}} {
 			_, err := g.Run(t.Context(), Spec{Path: "plug-bare", Dir: dir, Env: env}, Call{})
-			var se *StartError
+			var se *program.StartError
 			if !errors.As(err, &se) || !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%v: %v", env, err)
 			}
@@ -242,6 +244,32 @@ func TestBusyFile(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// What shims are, and when they are passed by, is tested in package program; this is the question to their tool.
+func TestShimsArePassedBy(t *testing.T) {
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"shims/python3":   "#!/bin/sh\nexport PYENV_ROOT=\"" + root + "\"\nexec \"" + root + "/libexec/pyenv\" exec \"$program\" \"$@\"\n",
+		"libexec/pyenv":   "#!/bin/sh\n[ \"$1\" = which ] && echo " + root + "/real/python3\n",
+		"real/python3":    "#!/bin/sh\necho real \"$@\"\n",
+		"beside/a-script": "#!/usr/bin/env python3\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(root, path), text, 0o755)
+	}
+	g := newGroup(t)
+	script := filepath.Join(root, "beside/a-script")
+	for range 2 {
+		if got := output(t, g, Spec{Path: script, Args: []string{"verb"}, Env: []string{"PATH=" + root + "/shims:/usr/bin:/bin"}}); got != "real "+script+" verb\n" {
+			t.Errorf("%q", got)
+		}
+	}
+	if n := g.descriptors.Used(); n != 0 {
+		t.Errorf("%d descriptors are said to be in use, and none is", n)
+	}
 }
 
 func TestClosedGroup(t *testing.T) {

@@ -92,6 +92,12 @@ func bearing(token string) []int {
 	return pids
 }
 
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // gone reports whether a process has ended.
 func gone(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

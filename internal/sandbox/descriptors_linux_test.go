@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 // watched is a box that remembers whose descriptors it may take.
 type watched struct {
 	*Box
-	descriptors *proc.Descriptors
+	descriptors *limits.Descriptors
 }
 
 func (w *watched) Pack(l proc.Launch) (*proc.Packed, error) {

@@ -45,18 +45,18 @@ func TestHelper(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	write(t, other, "#!/bin/sh\nexit 3\n", 0o755)
-	before := program
-	t.Cleanup(func() { program = before })
+	before := jailProgram
+	t.Cleanup(func() { jailProgram = before })
 	g := proc.NewGroup(nil)
 	defer g.Close()
 	run := func() (*proc.Result, error) {
 		return g.Run(t.Context(), proc.Spec{Path: "/bin/sh", Args: []string{"-c", "echo inside; exit 7"}, Env: []string{testPath}, Box: New(Options{})}, proc.Call{})
 	}
-	program = func() string { return real }
+	jailProgram = func() string { return real }
 	if r, err := run(); err != nil || string(r.Stdout) != "inside\n" || r.Exit.Code != 7 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	program = func() string { return other }
+	jailProgram = func() string { return other }
 	if _, err := run(); err == nil || !strings.Contains(err.Error(), "install both again") {
 		t.Errorf("a helper of another version: %v", err)
 	}

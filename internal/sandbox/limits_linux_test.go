@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -146,6 +147,6 @@ func TestNoCores(t *testing.T) {
 func TestLimitsWithoutNamespaces(t *testing.T) {
 	o := Options{System: needSimple(t)}
 	s := sh(o, "ulimit -n; ulimit -t; ulimit -d")
-	s.Limits = proc.Limits{Memory: 64 << 20, Files: 32, CPU: time.Minute}
+	s.Limits = limits.Limits{Memory: 64 << 20, Files: 32, CPU: time.Minute}
 	expect(t, s, "32\n60\n65536")
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // headSize is how much of a loader the kernel is told, to know it by: the header of an ELF file, in which is the address it begins at
@@ -41,7 +41,7 @@ func (p *planner) startableAt(file string) bool {
 
 // head is the beginning of a file; nil where it has none, as a directory or a named pipe.
 func head(path string) []byte {
-	start := proc.Head(path)
+	start := program.Head(path)
 	if len(start) < headSize {
 		return nil
 	}

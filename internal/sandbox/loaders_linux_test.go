@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // theLoader is that of a shell.
 func theLoader(t *testing.T) string {
 	t.Helper()
-	loader := proc.Loader("/bin/sh")
+	loader := program.Loader("/bin/sh")
 	if loader == "" {
 		t.Skip("the shell has no loader here")
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // An origin is why a program may be mounted.
@@ -47,7 +47,7 @@ func newOrigins(o *Options) origins {
 			places.writable = append(places.writable, realPath(g.Path))
 		}
 	}
-	for _, dir := range proc.SearchPath(o.Environ) {
+	for _, dir := range program.SearchPath(o.Environ) {
 		if w := walk(dir); filepath.IsAbs(dir) && !places.decides(w) {
 			places.path = append(places.path, w.end)
 			places.choose(w)

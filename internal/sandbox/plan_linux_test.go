@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
@@ -211,7 +212,7 @@ func TestPlanNetwork(t *testing.T) {
 }
 
 func TestPlanLimits(t *testing.T) {
-	launch := proc.Launch{Path: "/bin/sh", Dir: "/", Limits: proc.Limits{Processes: 10, Files: 20}}
+	launch := proc.Launch{Path: "/bin/sh", Dir: "/", Limits: limits.Limits{Processes: 10, Files: 20}}
 	p, _ := New(Options{}).plan(launch, "")
 	want := []jail.Limit{{Resource: unix.RLIMIT_NPROC, Cur: 10 + ownThreads, Max: 10 + ownThreads}, {Resource: unix.RLIMIT_NOFILE, Cur: 20, Max: 20}}
 	if !slices.Equal(p.Limits, want) {

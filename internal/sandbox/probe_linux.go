@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -57,7 +58,7 @@ func (t *trial) Pack(proc.Launch) (*proc.Packed, error) {
 
 func (t *trial) run(ctx context.Context, g *proc.Group) error {
 	_, err := g.Run(ctx, proc.Spec{Path: "/proc/self/exe", Box: t}, proc.Call{})
-	if start, ok := errors.AsType[*proc.StartError](err); ok {
+	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return start.Err
 	}
 	return err

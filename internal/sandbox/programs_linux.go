@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
 
@@ -88,7 +88,7 @@ func (p *planner) following(s start, file string) (following start, ok bool, err
 	if isEnv(s.path) {
 		return p.throughEnv(s)
 	}
-	interpreter, arg := proc.Interpreter(file)
+	interpreter, arg := program.Interpreter(file)
 	if interpreter == "" {
 		return start{}, false, nil
 	}
@@ -106,7 +106,7 @@ func isEnv(path string) bool {
 
 // throughEnv is what env starts.
 func (p *planner) throughEnv(s start) (following start, ok bool, err error) {
-	call, err := proc.ReadEnv(s.args, s.env)
+	call, err := program.ReadEnv(s.args, s.env)
 	if err != nil {
 		return start{}, false, &Refusal{Why: fmt.Sprintf("%s: %v", s.by, err)}
 	}
@@ -118,11 +118,11 @@ func (p *planner) throughEnv(s start) (following start, ok bool, err error) {
 }
 
 // search finds a program by its name as env would find it inside: what is refused is not there, and the search goes on.
-func (p *planner) search(call proc.EnvCall) (path string, err error) {
+func (p *planner) search(call program.EnvCall) (path string, err error) {
 	if strings.Contains(call.Name, "/") {
 		return p.absolute(call.Name), nil
 	}
-	for _, dir := range proc.SearchPath(call.Env) {
+	for _, dir := range program.SearchPath(call.Env) {
 		candidate := filepath.Join(p.absolute(dir), call.Name)
 		if info, statErr := os.Stat(candidate); statErr != nil || !isProgram(info) {
 			continue
@@ -136,7 +136,7 @@ func (p *planner) search(call proc.EnvCall) (path string, err error) {
 		}
 	}
 	if err == nil {
-		err = &Refusal{Why: fmt.Sprintf("%s, which env is to start, is not in the PATH %s", call.Name, strings.Join(proc.SearchPath(call.Env), ":"))}
+		err = &Refusal{Why: fmt.Sprintf("%s, which env is to start, is not in the PATH %s", call.Name, strings.Join(program.SearchPath(call.Env), ":"))}
 	}
 	return "", err
 }
@@ -151,7 +151,7 @@ func (p *planner) absolute(path string) string {
 
 // loader adds the loader of a program that is linked dynamically.
 func (p *planner) loader(file string) error {
-	loader := proc.Loader(file)
+	loader := program.Loader(file)
 	if loader == "" {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (p *planner) inPath(w way, names ...string) bool {
 	for _, name := range append(names, filepath.Base(w.end)) {
 		for _, dir := range p.origins.path {
 			file := filepath.Join(dir, name)
-			if realPath(file) == w.end || proc.IsShim(file) && realPath(p.behind(file)) == w.end {
+			if realPath(file) == w.end || program.IsShim(file) && realPath(p.behind(file)) == w.end {
 				return true
 			}
 		}
@@ -215,7 +215,7 @@ func (p *planner) mountProgram(s start, allow func(path string)) (file string, e
 	if from == fromGrant {
 		because = s.by
 	}
-	if from == fromOperator && proc.IsShim(place(s.path)) {
+	if from == fromOperator && program.IsShim(place(s.path)) {
 		if real := p.behind(place(s.path)); real != "" {
 			return p.mountShim(s, real, allow)
 		}

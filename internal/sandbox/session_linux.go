@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/broker"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
@@ -77,7 +78,7 @@ type session struct {
 	broker  *broker.Broker
 	serving sync.WaitGroup
 
-	descriptors *proc.Descriptors
+	descriptors *limits.Descriptors
 	taken       int // of them, for the sockets
 }
 
@@ -95,7 +96,7 @@ func (s *session) pack(plan *draft) (*proc.Packed, error) {
 		return nil, errors.Join(fmt.Errorf("control socket: %w", err), file.Close())
 	}
 	return &proc.Packed{
-		Path: program(), Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
+		Path: jailProgram(), Argv: []string{jail.Outer}, Env: jail.Environ(jail.Outer, plan.Files),
 		Files: []*os.File{theirs, file},
 		Await: s.await,
 		Over:  s.over,
@@ -170,10 +171,10 @@ func (s *session) await(ctx context.Context) error {
 // errEarly is for a sandbox that ended without a word. A helper from another version does.
 func errEarly() error {
 	const text = "the sandbox ended before the program was started"
-	if filepath.Base(program()) != jail.Helper {
+	if filepath.Base(jailProgram()) != jail.Helper {
 		return errors.New(text)
 	}
-	return fmt.Errorf("%s: if %s is not of the version of the program beside it, install both again", text, program())
+	return fmt.Errorf("%s: if %s is not of the version of the program beside it, install both again", text, jailProgram())
 }
 
 // heard is what a last report comes to.
@@ -287,8 +288,8 @@ func (s *session) over() {
 	}
 }
 
-// program is what is started as the jail. Who could put another in the helper's place could do so with the executable, too.
-var program = sync.OnceValue(func() string {
+// jailProgram is what is started as the jail. Who could put another in the helper's place could do so with the executable, too.
+var jailProgram = sync.OnceValue(func() string {
 	executable, err := os.Executable()
 	if err != nil {
 		return itself

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // patience bounds every wait for something that must happen. It is long because the machine may be busy; nothing
@@ -123,12 +124,12 @@ func expect(t testing.TB, s proc.Spec, want string) {
 }
 
 // startError is why a program would not start, which it must not.
-func startError(t testing.TB, s proc.Spec) *proc.StartError {
+func startError(t testing.TB, s proc.Spec) *program.StartError {
 	t.Helper()
 	g := proc.NewGroup(nil)
 	defer g.Close()
 	r, err := g.Run(t.Context(), s, proc.Call{})
-	start, ok := errors.AsType[*proc.StartError](err)
+	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		t.Fatalf("not a start error: %v; %+v", err, r)
 	}

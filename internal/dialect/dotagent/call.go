@@ -15,6 +15,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -70,7 +71,7 @@ func timeLeft(ctx context.Context) string {
 
 // unstarted puts the failure of a start into the hub's words. A context's error passes through.
 func (p *plugin) unstarted(err error) error {
-	start, ok := errors.AsType[*proc.StartError](err)
+	start, ok := errors.AsType[*program.StartError](err)
 	if !ok && !errors.Is(err, proc.ErrClosed) {
 		return err
 	}
@@ -83,7 +84,7 @@ func (p *plugin) unstarted(err error) error {
 // notFound is the error of a plugin whose file is gone. The rulings: "plugin not found: N".
 type notFound struct {
 	name  string
-	cause *proc.StartError
+	cause *program.StartError
 }
 
 func (e *notFound) Error() string { return "plugin not found: " + e.name }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // Name is the dialect's name.
@@ -209,14 +209,14 @@ func pluginName(file string) (string, bool) {
 func look(name, path string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
-		f.State, f.Err = dialect.Broken, &unstartable{proc.Diagnose(path, env.Vars, nil)}
+		f.State, f.Err = dialect.Broken, &unstartable{program.Diagnose(path, env.Vars, nil)}
 	}
 	return f
 }
 
 // unstartable is the error of a file that cannot be started. It says what mends
 // it, for those who see only the error.
-type unstartable struct{ start *proc.StartError }
+type unstartable struct{ start *program.StartError }
 
 func (e *unstartable) Error() string { return "it " + e.start.Why + "; " + e.start.Fix }
 

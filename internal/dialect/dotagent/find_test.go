@@ -10,7 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func write(t *testing.T, path string, mode os.FileMode) string {
@@ -115,7 +115,7 @@ func TestNotExecutable(t *testing.T) {
 	if !strings.Contains(err.Error(), "is not executable") || !strings.Contains(err.Error(), "chmod +x "+path) {
 		t.Errorf("error %v", err)
 	}
-	if start, ok := errors.AsType[*proc.StartError](err); !ok || start.Fix != "chmod +x "+path {
+	if start, ok := errors.AsType[*program.StartError](err); !ok || start.Fix != "chmod +x "+path {
 		t.Errorf("the doctor cannot tell what mends it: %v", err)
 	}
 	if _, err := d.Open(t.Context(), found[0], dialect.Settings{}, plugtest.Runtime(t, t.TempDir())); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -46,7 +47,7 @@ func line(invocation json.RawMessage) []byte { return append(slices.Clip(invocat
 // unstarted puts the failure of a start into the hub's words. A context's error
 // passes through: the hub knows whose it was.
 func unstarted(err error) error {
-	if start, ok := errors.AsType[*proc.StartError](err); ok {
+	if start, ok := errors.AsType[*program.StartError](err); ok {
 		return hook.Failure(hook.Unavailable, explain(start))
 	}
 	if errors.Is(err, proc.ErrClosed) {

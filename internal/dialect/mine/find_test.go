@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func names(found []dialect.Found) string {
@@ -97,7 +97,7 @@ func TestBroken(t *testing.T) {
 					t.Errorf("error %q does not say %q", found[0].Err, says)
 				}
 			}
-			start, ok := errors.AsType[*proc.StartError](found[0].Err)
+			start, ok := errors.AsType[*program.StartError](found[0].Err)
 			if ok != (c.fix != "") || ok && !strings.HasPrefix(start.Fix, c.fix) {
 				t.Errorf("the doctor is told %+v", start)
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // Name is the dialect's name.
@@ -126,17 +126,17 @@ func look(dir string, env dialect.Env) dialect.Found {
 }
 
 // startable looks at a plugin's program without starting it.
-func startable(program string, env dialect.Env) error {
-	if dialect.Executable(program) {
+func startable(path string, env dialect.Env) error {
+	if dialect.Executable(path) {
 		return nil
 	}
-	return explain(proc.Diagnose(program, env.Vars, nil))
+	return explain(program.Diagnose(path, env.Vars, nil))
 }
 
 // explain puts a program that does not start into seed 001's words: "Plugin not
 // executable: mine reports a permission error with fix instructions", "Plugin
 // binary missing: mine reports the plugin as broken, suggests reinstall".
-func explain(start *proc.StartError) error {
+func explain(start *program.StartError) error {
 	switch info, err := os.Stat(start.Path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return &unstartable{start, "its program is missing: " + start.Path + "; reinstall the plugin"}
@@ -148,7 +148,7 @@ func explain(start *proc.StartError) error {
 
 // unstartable is the error of a program that cannot be started, in the seed's words.
 type unstartable struct {
-	start *proc.StartError
+	start *program.StartError
 	text  string
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/limits"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -36,4 +37,4 @@ func (p *plugin) atTerminal(ctx context.Context, c dialect.Command, spec proc.Sp
 
 // confined tells whether a program is started in a sandbox or under limits, which
 // hold for processes of their own group alone.
-func confined(spec proc.Spec) bool { return spec.Box != nil || spec.Limits != proc.Limits{} }
+func confined(spec proc.Spec) bool { return spec.Box != nil || spec.Limits != limits.Limits{} }

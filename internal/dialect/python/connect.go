@@ -106,7 +106,7 @@ func resolveCommand(_, _, answer hook.Object) hook.Reply {
 // it failed.
 func giveOutput(payload hook.Object) hook.Object {
 	output, ok, problem := payload.Get("result"), "true", json.RawMessage("null")
-	if program := program(output); program != nil {
+	if program := programResult(output); program != nil {
 		output = program.Get("stdout")
 		if code := program.Get("exit_code"); !isNull(code) && string(code) != "0" {
 			ok, problem = "false", asError(program.Get("stderr"))
@@ -123,14 +123,14 @@ func giveOutput(payload hook.Object) hook.Object {
 // changeOutput puts a changed output back to where it came from.
 func changeOutput(payload, given, answer hook.Object) hook.Reply {
 	set := differing(part(given, "result"), part(answer, "result"), map[string]string{"output": "result"})
-	if program := program(payload.Get("result")); program != nil && len(set) > 0 {
+	if program := programResult(payload.Get("result")); program != nil && len(set) > 0 {
 		set[0].Value = program.With(hook.Field{Name: "stdout", Value: set[0].Value}).JSON()
 	}
 	return hook.Reply{Verdict: hook.Continue, Set: set}
 }
 
-// program is the result of a program that was run; nil where it is of another kind.
-func program(result json.RawMessage) hook.Object {
+// programResult is the result of a program that was run; nil where it is of another kind.
+func programResult(result json.RawMessage) hook.Object {
 	o, err := rawjson.Parse(result)
 	if err != nil || o.Get("stdout") == nil {
 		return nil

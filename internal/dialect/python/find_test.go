@@ -9,7 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
-	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 func writeFile(t *testing.T, path, text string, mode os.FileMode) string {
@@ -133,7 +133,7 @@ func TestWithoutPython(t *testing.T) {
 			}
 			s.open(dialect.Settings{})
 			for _, name := range []string{"a", "b"} {
-				start, ok := errors.AsType[*proc.StartError](s.errs[name])
+				start, ok := errors.AsType[*program.StartError](s.errs[name])
 				if !ok || !strings.Contains(start.Error(), c.want) || start.Fix != installPython {
 					t.Errorf("%s: %v, want %q and how to mend it", name, s.errs[name], c.want)
 				}

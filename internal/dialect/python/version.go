@@ -10,6 +10,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 const installPython = "install Python " + oldest + " or newer, so that python3 is found first in PATH"
@@ -17,7 +18,7 @@ const installPython = "install Python " + oldest + " or newer, so that python3 i
 // unavailable puts an interpreter that would not start into words that name the
 // one thing all plugins of this dialect need.
 func unavailable(err error) error {
-	start, ok := errors.AsType[*proc.StartError](err)
+	start, ok := errors.AsType[*program.StartError](err)
 	if !ok {
 		return err
 	}
@@ -25,18 +26,18 @@ func unavailable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		why += ", and Python plugins need Python " + oldest + " or newer"
 	}
-	return &proc.StartError{Path: start.Path, Why: why, Fix: installPython, Err: err}
+	return &program.StartError{Path: start.Path, Why: why, Fix: installPython, Err: err}
 }
 
 // outdated is the error of a Python whose version will not do. said is the bootstrap's last line.
-func outdated(said string) *proc.StartError {
+func outdated(said string) *program.StartError {
 	version := strings.TrimSuffix(strings.TrimSpace(said), " is too old")
-	return &proc.StartError{Path: "python3", Why: "is " + version + ", and Python plugins need " + oldest + " or newer", Fix: installPython}
+	return &program.StartError{Path: "python3", Why: "is " + version + ", and Python plugins need " + oldest + " or newer", Fix: installPython}
 }
 
 // checkPython runs the start of the bootstrap, which looks at the version and,
 // with nothing on stdin, no further. It is for the doctor, who has no processes.
-func checkPython(env dialect.Env) *proc.StartError {
+func checkPython(env dialect.Env) *program.StartError {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	group := proc.NewGroup(nil)
@@ -44,14 +45,14 @@ func checkPython(env dialect.Env) *proc.StartError {
 	result, err := group.Run(ctx, pythonSpec(env), proc.Call{MaxStdout: 1})
 	switch {
 	case err != nil:
-		if start, ok := errors.AsType[*proc.StartError](unavailable(err)); ok {
+		if start, ok := errors.AsType[*program.StartError](unavailable(err)); ok {
 			return start
 		}
-		return &proc.StartError{Path: "python3", Why: err.Error(), Fix: installPython, Err: err}
+		return &program.StartError{Path: "python3", Why: err.Error(), Fix: installPython, Err: err}
 	case result.Exit.Code == tooOld:
 		return outdated(result.Stderr)
 	case result.Exit.Code != 0:
-		return &proc.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + hook.LastWords(result.Stderr), Fix: installPython}
+		return &program.StartError{Path: "python3", Why: "ended with " + result.Exit.String() + ": " + hook.LastWords(result.Stderr), Fix: installPython}
 	}
 	return nil
 }

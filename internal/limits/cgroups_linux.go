@@ -1,0 +1,204 @@
+package limits
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// maxLeft bounds the cgroups kept for what calls left behind, so that a plugin that leaves something at each call
+// cannot multiply its limits without end. Beyond it the oldest is killed.
+const maxLeft = 64
+
+// boxTasks is added to the processes of a program in a box: the box has up to three of its own inside the cgroup, Go
+// programs with 18 threads together, and the limit is not meant for them.
+const boxTasks = 24
+
+// Cgroups hands out the cgroups of one host's processes: one each, "patchbay-HOST-NUMBER", below the host's own. It is safe for
+// concurrent use; the zero value is ready.
+type Cgroups struct {
+	once sync.Once   // finds the tree
+	tree *cgroupTree // nil: there is none to be used
+
+	mu   sync.Mutex // protects the fields below
+	last int        // number of the last one
+	left []*cgroup  // still inhabited though their process is reaped; the oldest first
+}
+
+// enclose puts the process into a cgroup, where the host can give it one.
+func (s *Cgroups) enclose(e *Enforcer, boxed bool, log *slog.Logger) error {
+	s.once.Do(func() { s.find(log) })
+	if s.tree == nil {
+		return nil
+	}
+	kept := s.tree.keeps(e.limits)
+	if boxed && kept.Processes > 0 {
+		kept.Processes += boxTasks
+	}
+	c, err := s.open(kept)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(c.dir)
+	if err != nil {
+		return errors.Join(err, c.remove())
+	}
+	e.cgroup, e.dir = c, dir
+	e.rest = s.tree.leaves(e.limits)
+	return nil
+}
+
+// keeps are the limits that a cgroup can keep here.
+func (t *cgroupTree) keeps(l Limits) Limits {
+	var kept Limits
+	if t.memory {
+		kept.Memory = l.Memory
+	}
+	if t.pids {
+		kept.Processes = l.Processes
+	}
+	return kept
+}
+
+// leaves are the limits that it cannot.
+func (t *cgroupTree) leaves(l Limits) Limits {
+	if t.memory {
+		l.Memory = 0
+	}
+	if t.pids {
+		l.Processes = 0
+	}
+	return l
+}
+
+// find finds and divides the host's cgroup, once for all.
+func (s *Cgroups) find(log *slog.Logger) {
+	tree, err := findCgroup("/", os.Getpid())
+	if err == nil {
+		err = tree.divide()
+	}
+	if err != nil {
+		log.Debug("no cgroup to limit processes with", "err", err)
+		return
+	}
+	tree.sweep()
+	s.tree = tree
+}
+
+// open makes a cgroup with these limits.
+func (s *Cgroups) open(l Limits) (*cgroup, error) {
+	s.tidy()
+	c, err := s.make()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.limit(l); err != nil {
+		return nil, errors.Join(err, syscall.Rmdir(c.dir))
+	}
+	return c, nil
+}
+
+// make makes a cgroup under a name that no other Cgroups of this program has taken.
+func (s *Cgroups) make() (*cgroup, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		s.last++
+		dir := filepath.Join(s.tree.dir, "patchbay-"+strconv.Itoa(s.tree.host)+"-"+strconv.Itoa(s.last))
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			return &cgroup{dir}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+}
+
+// Drop removes the cgroup of a process that was reaped. With spare, what the process left behind in it lives on,
+// within its limits; the cgroup then goes when it is empty.
+func (s *Cgroups) Drop(e *Enforcer, spare bool) error {
+	if e == nil || e.cgroup == nil {
+		return nil
+	}
+	if !spare {
+		return e.cgroup.remove()
+	}
+	if e.cgroup.removeEmpty() == nil {
+		return nil
+	}
+	return s.keep(e.cgroup)
+}
+
+// keep keeps a cgroup for what lives in it.
+func (s *Cgroups) keep(c *cgroup) error {
+	s.mu.Lock()
+	s.left = append(s.left, c)
+	var oldest *cgroup
+	if len(s.left) > maxLeft {
+		oldest, s.left = s.left[0], s.left[1:]
+	}
+	s.mu.Unlock()
+	if oldest == nil {
+		return nil
+	}
+	return oldest.remove()
+}
+
+// tidy removes those that have emptied since.
+func (s *Cgroups) tidy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var inhabited []*cgroup
+	for _, c := range s.left {
+		if c.removeEmpty() != nil {
+			inhabited = append(inhabited, c)
+		}
+	}
+	s.left = inhabited
+}
+
+// Close kills and removes all that is left.
+func (s *Cgroups) Close() error {
+	s.mu.Lock()
+	left := s.left
+	s.left = nil
+	s.mu.Unlock()
+	var errs []error
+	for _, c := range left {
+		errs = append(errs, c.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// sweep removes what hosts that were killed have left here; their processes went with them (package guard).
+func (t *cgroupTree) sweep() {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return // what is there does no harm
+	}
+	for _, entry := range entries {
+		if host := hostOf(entry.Name()); host > 0 && errors.Is(syscall.Kill(host, 0), syscall.ESRCH) {
+			_ = (&cgroup{filepath.Join(t.dir, entry.Name())}).removeEmpty()
+		}
+	}
+}
+
+// hostOf is the host that made the cgroup of this name, 0 where none did.
+func hostOf(name string) int {
+	host, number, found := strings.Cut(strings.TrimPrefix(name, "patchbay-"), "-")
+	if !found || !strings.HasPrefix(name, "patchbay-") {
+		return 0
+	}
+	pid, err := strconv.Atoi(host)
+	if _, err2 := strconv.Atoi(number); err != nil || err2 != nil {
+		return 0
+	}
+	return pid
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package proc
-
-// identity is not known here: files are read at each start.
-type identity struct{}
-
-func identify(string) (identity, bool) { return identity{}, false }

@@ -1,0 +1,130 @@
+package program
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// content: can the kernel make sense of the file?
+func (d *diagnosis) content() (why, fix string) {
+	if d.info.Size() == 0 {
+		return "is an empty file", reinstall
+	}
+	head := Head(d.path)
+	switch {
+	case head == nil:
+		return "", "" // executable but not readable: the kernel knows more than we do
+	case bytes.HasPrefix(head, []byte("#!")):
+		return d.script(head)
+	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
+		return d.elf()
+	}
+	return d.foreign(head)
+}
+
+// script: does the interpreter of the #! line exist?
+func (d *diagnosis) script(head []byte) (why, fix string) {
+	first, _, _ := bytes.Cut(head, []byte{'\n'})
+	if bytes.HasSuffix(first, []byte{'\r'}) {
+		return "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' ` + quote(d.path)
+	}
+	line := interpreterLine(head)
+	call, env := line.throughEnv(d.path, nil, d.env)
+	switch {
+	case line.path == "":
+		return "its #! line names no interpreter", "begin the file with a line like #!/bin/sh"
+	case !exists(line.path):
+		return "its interpreter " + line.path + " does not exist", "install it, or change the #! line"
+	case !executable(line.path):
+		return "its interpreter " + line.path + " is not executable", "chmod +x " + quote(line.path)
+	case env && strings.Contains(call.Name, " "):
+		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + call.Name
+	case env && !hasSlash(call.Name) && inPath(call.Name, d.env) == "":
+		return "its interpreter " + call.Name + " is not in the PATH " + lookup(d.env, "PATH"), "install " + call.Name + ", or extend the PATH given to the plugin"
+	}
+	return "", ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// elf: is it a program for this machine, and is its loader there?
+func (d *diagnosis) elf() (why, fix string) {
+	const build = "install the plugin's build for "
+	here := runtime.GOOS + "/" + runtime.GOARCH
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return "is a program for Linux or a BSD, not for " + here, build + here
+	}
+	file, f, err := openELF(d.path)
+	if err != nil {
+		return "is a damaged program: " + err.Error(), reinstall
+	}
+	defer f.Close()
+	if !machineFits(file.Machine) {
+		return fmt.Sprintf("is a program for %s, this machine is %s", strings.TrimPrefix(file.Machine.String(), "EM_"), here), build + here
+	}
+	loader := loaderOf(file)
+	if loader == "" || exists(loader) {
+		return "", ""
+	}
+	if strings.Contains(loader, "musl") {
+		return "needs the loader " + loader + " of musl libc, which does not exist here", "install musl, or a build for glibc"
+	}
+	return "needs the loader " + loader + ", which does not exist here (a system with musl libc cannot run programs for glibc)",
+		"install a static build, or one for this system's C library"
+}
+
+// machineFits reports whether this machine runs programs for another. One that is not listed is given the benefit of
+// the doubt.
+func machineFits(m elf.Machine) bool {
+	fits := map[string][]elf.Machine{
+		"386":     {elf.EM_386},
+		"amd64":   {elf.EM_X86_64, elf.EM_386},
+		"arm":     {elf.EM_ARM},
+		"arm64":   {elf.EM_AARCH64, elf.EM_ARM},
+		"loong64": {elf.EM_LOONGARCH},
+		"ppc64":   {elf.EM_PPC64, elf.EM_PPC},
+		"ppc64le": {elf.EM_PPC64},
+		"riscv64": {elf.EM_RISCV},
+		"s390x":   {elf.EM_S390},
+	}[runtime.GOARCH]
+	for _, fit := range fits {
+		if m == fit {
+			return true
+		}
+	}
+	return len(fits) == 0
+}
+
+// foreign: neither a script nor an ELF program.
+func (d *diagnosis) foreign(head []byte) (why, fix string) {
+	const bom = "\xef\xbb\xbf"
+	here := runtime.GOOS + "/" + runtime.GOARCH
+	magic := [...]struct{ bytes, system string }{
+		{"MZ", "windows"},
+		{"\xcf\xfa\xed\xfe", "darwin"},
+		{"\xce\xfa\xed\xfe", "darwin"},
+		{"\xca\xfe\xba\xbe", "darwin"},
+	}
+	for _, m := range magic {
+		if bytes.HasPrefix(head, []byte(m.bytes)) {
+			if runtime.GOOS == m.system {
+				return "", ""
+			}
+			return "is a program for " + m.system + ", this machine is " + here, "install the plugin's build for " + here
+		}
+	}
+	switch {
+	case runtime.GOOS == "windows":
+		return "", ""
+	case bytes.HasPrefix(head, []byte(bom+"#!")):
+		return "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' ` + quote(d.path)
+	}
+	return "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh"
+}

@@ -1,0 +1,50 @@
+package program
+
+import "sync"
+
+// maxFiles bounds what is remembered about program files; beyond it all is forgotten and learnt again.
+const maxFiles = 1024
+
+// file is what a start needs to know of a program's content and rights.
+type file struct {
+	line       hashBang // its #! line, if it has one
+	privileged bool     // the kernel gives it more rights than the host has
+}
+
+// files remembers program files, each as long as it is the same file and unchanged: reading a file at each start would
+// cost more than all the rest that is added to a bare spawn.
+type files struct {
+	mu    sync.Mutex // protects known
+	known map[string]knownFile
+}
+
+type knownFile struct {
+	id identity
+	file
+}
+
+// look returns what is to be known of a file, from memory where it has not changed.
+func (f *files) look(path string) file {
+	id, ok := identify(path)
+	if !ok {
+		return readFile(path)
+	}
+	f.mu.Lock()
+	known := f.known[path]
+	f.mu.Unlock()
+	if known.id == id {
+		return known.file
+	}
+	known = knownFile{id: id, file: readFile(path)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil || len(f.known) >= maxFiles {
+		f.known = make(map[string]knownFile)
+	}
+	f.known[path] = known
+	return known.file
+}
+
+func readFile(path string) file {
+	return file{line: interpreterLine(Head(path)), privileged: gainsPrivileges(path)}
+}

@@ -1,0 +1,30 @@
+package program
+
+import (
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// mount: does its file system allow programs?
+func (d *diagnosis) mount() (why, fix string) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(d.path, &stat); err != nil || stat.Flags&unix.ST_NOEXEC == 0 {
+		return "", ""
+	}
+	point := mountPoint(d.path)
+	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + quote(point)
+}
+
+// mountPoint is the outermost directory on the way that is on the same device as the file.
+func mountPoint(path string) string {
+	var file, parent unix.Stat_t
+	dir := filepath.Dir(path)
+	if unix.Stat(path, &file) != nil {
+		return dir
+	}
+	for dir != "/" && unix.Stat(filepath.Dir(dir), &parent) == nil && parent.Dev == file.Dev {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
