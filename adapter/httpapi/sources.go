@@ -3,8 +3,9 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"net/http"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // namePattern is the ruling on seed 004: "a name outside … is 400 (no path escapes the directory)".

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 

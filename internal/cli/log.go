@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/render"
-
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // A logStyle is how a command that runs for long keeps its log. The zero value is for the others.

@@ -3,12 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io/fs"
 	"maps"
 	"path/filepath"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 

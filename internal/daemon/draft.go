@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // A Draft says what a new plugin is to be.

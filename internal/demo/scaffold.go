@@ -2,10 +2,11 @@ package demo
 
 import (
 	"encoding/json"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // reply is what a scaffold hook or tool answers.

@@ -3,7 +3,6 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 

@@ -2,12 +2,13 @@ package program
 
 import (
 	"context"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 const (

@@ -3,7 +3,6 @@ package scratch
 import (
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // Sweep removes the directories in dir that processes of this user have made and left, since they were killed. It goes by the process alone, never by age: one whose

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // takeTries bounds how often a session is tried to be taken that others take and leave in the very same moments.

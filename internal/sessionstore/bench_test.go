@@ -2,13 +2,13 @@ package sessionstore
 
 import (
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // fill gives a session a transcript of n messages, written by many at once so that it does not take all day.

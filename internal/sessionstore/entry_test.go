@@ -1,7 +1,6 @@
 package sessionstore
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 func TestDecode(t *testing.T) {

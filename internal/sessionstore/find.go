@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // lookBack is among how many of a directory's newest sessions [Store.Last] looks for the one that was used last: each

@@ -1,11 +1,11 @@
 package sessionstore
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"reflect"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // FuzzSession reads a record that another version may have written: it is the session asked for, with a list of plugins, and

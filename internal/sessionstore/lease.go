@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // leaseTTL is how long a session stays closed after the last that was heard of a process on another machine. The holder gives a

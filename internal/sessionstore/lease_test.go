@@ -3,13 +3,13 @@ package sessionstore
 import (
 	"context"
 	"errors"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 func TestLease(t *testing.T) {

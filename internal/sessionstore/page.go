@@ -2,13 +2,13 @@ package sessionstore
 
 import (
 	"context"
-
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // slack is by how many places the order in which sessions were written down may differ from that of their times: so many may

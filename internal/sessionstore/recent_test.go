@@ -1,9 +1,10 @@
 package sessionstore
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"slices"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // TestPlacesAreReadOnce: the places of a page that was read before are not read again, and what other processes do shows nevertheless.

@@ -1,10 +1,10 @@
 package sessionstore
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // A state is a conversation as its transcript has it, up to some entry. What is added to the transcript is added to the

@@ -3,11 +3,12 @@
 package sessionstore
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"io"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // TestStopped stops a process in the middle of a turn for so long that its lease runs out, as a debugger or a full swap

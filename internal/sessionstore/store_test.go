@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 func TestStore(t *testing.T) {

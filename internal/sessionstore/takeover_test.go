@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine/enginetest/skewed"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // needHolders skips a test where nobody can tell whether a process lives.

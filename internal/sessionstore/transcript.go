@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // Transcript returns all entries of a session, oldest first. It is one question to the engine, however many there are.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // Why a turn can write no more.

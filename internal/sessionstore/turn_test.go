@@ -3,13 +3,13 @@ package sessionstore
 import (
 	"context"
 	"errors"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 func TestTurn(t *testing.T) {

@@ -3,11 +3,11 @@ package sessionstore
 import (
 	"context"
 	"errors"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
 // TestUncertain loses answers and requests between a turn and the engine.

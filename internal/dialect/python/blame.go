@@ -2,10 +2,11 @@ package python
 
 import (
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // A place is where in a file an interpreter was when it was ended.

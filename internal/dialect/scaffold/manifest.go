@@ -3,13 +3,13 @@ package scaffold
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"math"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // namePattern: seed 003, "Must not contain underscores"; the rulings give the whole of it.
