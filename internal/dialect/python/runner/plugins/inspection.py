@@ -25,6 +25,7 @@ from .loader import (
     fault,
     first_line,
     meant,
+    no_hook,
     unmarked,
 )
 
@@ -86,8 +87,10 @@ def _handlers(statements: list[ast.stmt], path: Path) -> tuple[dict[str, str], l
     for name, function in sorted(functions.items()):
         for decorator in function.decorator_list:
             hook = _hook(decorator, path)
-            if hook is None and all_known:
-                _refuse_unknown(decorator, known, path)
+            if hook is None and all_known and _is_unknown(decorator, known):
+                if not (isinstance(decorator, ast.Name) and decorator.id.startswith("on_")):
+                    raise _undefined(decorator, path)
+                warnings += {no_hook(decorator.id)} - set(warnings)
             if hook is None:
                 continue
             if found.get(hook, name) != name:
@@ -109,10 +112,14 @@ def _hook(decorator: ast.expr, path: Path) -> str | None:
     return target.id
 
 
-def _refuse_unknown(decorator: ast.expr, known: set[str], path: Path) -> None:
+def _is_unknown(decorator: ast.expr, known: set[str]) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if isinstance(target, ast.Name) and target.id not in known:
-        raise _at(decorator, f"NameError: name '{target.id}' is not defined{meant(target.id)}", path)
+    return isinstance(target, ast.Name) and target.id not in known
+
+
+def _undefined(decorator: ast.expr, path: Path) -> PluginError:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return _at(decorator, f"NameError: name '{target.id}' is not defined{meant(target.id)}", path)
 
 
 def _names(statements: list[ast.stmt]) -> tuple[set[str], bool]:

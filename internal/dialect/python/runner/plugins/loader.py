@@ -106,9 +106,10 @@ def load_plugin_from_source(source: str | bytes, path: Path) -> LoadedPlugin:
     module = ModuleType(f"plugin_{path.stem}_{next(_numbers)}")
     sys.modules[module.__name__] = module  # dataclasses and pickle look modules up there
     try:
-        _execute(module, source, path)
+        unknown = _execute(module, source, path)
         metadata = checked_metadata(getattr(module, "__plugin__", {}), source, path)
         hooks, warnings = _handlers(module)
+        warnings = [*map(no_hook, unknown), *warnings]
     except BaseException:
         discard(module)
         raise
@@ -154,7 +155,8 @@ def discard(module: ModuleType | None) -> None:
         sys.modules.pop(module.__name__, None)
 
 
-def _execute(module: ModuleType, source: str | bytes, path: Path) -> None:
+def _execute(module: ModuleType, source: str | bytes, path: Path) -> list[str]:
+    """Run a file, and return the decorators in it that are named like hooks and are none."""
     module.__file__ = str(path)
     for hook in decorators.HOOKS:
         setattr(module, hook, getattr(decorators, hook))
@@ -163,9 +165,37 @@ def _execute(module: ModuleType, source: str | bytes, path: Path) -> None:
     try:
         # Without dont_inherit the future statements of this file would hold for the plugin too.
         code = compile(source, str(path), "exec", dont_inherit=True)
+        stand_ins = {name: _stand_in for name in unknown_hooks(ast.parse(source))}
+        module.__dict__.update(stand_ins)
         exec(code, module.__dict__)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         raise fault(error, path) from error
+    unknown = [name for name in stand_ins if module.__dict__.get(name) is _stand_in]
+    for name in unknown:
+        del module.__dict__[name]
+    return unknown
+
+
+def _stand_in(handler: Any) -> Any:
+    """Stands in for a decorator that does not exist: the function stays as it is, and handles nothing."""
+    return handler
+
+
+def unknown_hooks(tree: ast.Module) -> list[str]:
+    """The decorators of a file that are named like hooks and are none of ours. The file may define them itself."""
+    return list(dict.fromkeys(
+        decorator.id
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Name) and decorator.id.startswith("on_") and decorator.id not in decorators.HOOKS
+    ))
+
+
+def no_hook(name: str) -> str:
+    """What to say of a decorator that is named like a hook and is none."""
+    near = nearest(name, decorators.HOOKS)
+    return f"there is no hook {name}, so what it decorates handles nothing" + (f": did you mean @{near}?" if near else "")
 
 
 def fault(error: BaseException, path: Path) -> PluginError:

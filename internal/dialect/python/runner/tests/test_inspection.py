@@ -44,7 +44,8 @@ class InspectionTest(PluginCase):
     def test_it_says_what_loading_says(self):
         for text in (WHOLE, "", "x = 1", "@on_done\nasync def a(ctx): pass\n@on_done\nasync def b(ctx): pass\n",
                      "__plugin__ = {'description': 'short'}\n", "@on_final\ndef f(ctx, text): pass\ndef f(): pass\n",
-                     "class on:\n    @on_final\n    def f(self): pass\n"):
+                     "class on:\n    @on_final\n    def f(self): pass\n",
+                     "@on_finish\nasync def f(ctx): pass\n"):
             with self.subTest(text):
                 inspected, loaded = self.inspect(text), load_plugin_from_file(self.write("sample", text))
                 for name in ("name", "metadata", "description", "warnings"):
@@ -53,7 +54,7 @@ class InspectionTest(PluginCase):
 
     def test_it_refuses_what_loading_refuses(self):
         for text in ("def f(:", "return 1", "__plugin__ = {'api': '2.0'}", "__plugin__ = 7", "x = 1\n__plugin__ = {'name': ''}",
-                     "@on_finish\nasync def f(ctx): pass\n", "x = '\0'"):
+                     "@finish\nasync def f(ctx): pass\n", "x = '\0'"):
             with self.subTest(text):
                 inspected = self.fault(text)
                 with self.assertRaises(PluginError) as caught:
@@ -82,8 +83,10 @@ class InspectionTest(PluginCase):
         self.fault("__plugin__ = " + "-" * 200_000 + "1")
 
     def test_misspelt_hooks_say_which_were_meant(self):
-        fault = self.fault("@on_fnal\nasync def f(ctx, text): pass\n")
-        self.assertEqual(str(fault), "NameError: name 'on_fnal' is not defined: did you mean on_final?")
+        fault = self.fault("@onfinal\nasync def f(ctx, text): pass\n")
+        self.assertEqual(str(fault), "NameError: name 'onfinal' is not defined: did you mean on_final?")
+        told = "there is no hook on_fnal, so what it decorates handles nothing: did you mean @on_final?"
+        self.assertEqual(self.inspect("@on_fnal\nasync def f(ctx, text): pass\n").warnings, [told])
         plugin = self.inspect("async def on_begn(ctx): pass\n")
         told = "the function on_begn handles nothing: did you mean to put @on_begin before it?"
         self.assertEqual(plugin.warnings, [told])

@@ -25,10 +25,17 @@ class LoaderTest(PluginCase):
         self.assertEqual(plugin.metadata, {"api": "1.0", "name": "other", "version": "2"})
 
     def test_a_misspelt_decorator_says_which_was_meant(self):
-        for typed, near in (("on_fnal", "on_final"), ("on_tool_calls", "on_tool_call"), ("onfinal", "on_final")):
-            fault = self.fault(f"@{typed}\nasync def f(ctx, text): pass\n")
-            self.assertEqual(str(fault), f"NameError: name '{typed}' is not defined: did you mean {near}?")
-            self.assertEqual(fault.line, 1)
+        for typed, near in (("on_fnal", "on_final"), ("on_tool_calls", "on_tool_call")):
+            plugin = self.load(f"@{typed}\nasync def f(ctx, text): pass\n@on_done\nasync def g(ctx): pass\n")
+            told = f"there is no hook {typed}, so what it decorates handles nothing: did you mean @{near}?"
+            self.assertEqual((plugin.warnings, list(plugin.hooks)), ([told], ["on_done"]))
+            self.assertFalse(hasattr(plugin.module, typed))
+        self.assertEqual(self.load("@on_xyzzy\ndef f(): pass\n").warnings, ["there is no hook on_xyzzy, so what it decorates handles nothing"])
+        own = self.load("seen = []\ndef on_mine_alone(f):\n    seen.append(f)\n    return f\n@on_mine_alone\ndef f(): pass\n")
+        self.assertEqual((own.warnings, len(own.module.seen)), ([], 1))
+        fault = self.fault("@onfinal\nasync def f(ctx, text): pass\n")
+        self.assertEqual(str(fault), "NameError: name 'onfinal' is not defined: did you mean on_final?")
+        self.assertEqual(fault.line, 1)
         model = "NameError: name 'ToolResults' is not defined: did you mean ToolResult?"
         self.assertEqual(str(self.fault("print(ToolResults)")), model)
         self.assertEqual(str(self.fault("print(x)")), "NameError: name 'x' is not defined")
