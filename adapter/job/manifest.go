@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // A Manifest is an agent's agent.toml, checked and with its defaults filled in: every path in it is absolute, and every
@@ -28,7 +28,7 @@ type Manifest struct {
 	OnFailure []Hook // told what went wrong
 	Notifiers []Notifier
 	Security  Security
-	Warnings  []tomlfile.Problem // what works otherwise than its author may think
+	Warnings  []document.Problem // what works otherwise than its author may think
 
 	named Place // where the agent's name stands
 }
@@ -136,9 +136,9 @@ type Place struct {
 }
 
 // Problem is a complaint about something in the manifest, for checks that only others can make, such as whether a plugin is
-// there. Collect them in a [*tomlfile.Error].
-func (m *Manifest) Problem(at Place, message, fix string) tomlfile.Problem {
-	return tomlfile.Problem{File: m.Path, Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Key + ": " + message, Fix: fix}
+// there. Collect them in a [*document.Error].
+func (m *Manifest) Problem(at Place, message, fix string) document.Problem {
+	return document.Problem{File: m.Path, Line: at.Line, Column: at.Column, Key: at.Key, Message: at.Key + ": " + message, Fix: fix}
 }
 
 // Schedule is the schedule with an id; nil where there is none.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // readHooks reads [[preflight]], [[on_success]] or [[on_failure]], which have the same keys.
-func readHooks(top *tomlfile.Table, list string, s Security) []Hook {
+func readHooks(top *document.Table, list string, s Security) []Hook {
 	tables := top.Tables(list)
 	hooks := make([]Hook, 0, len(tables))
 	for i, t := range tables {
@@ -37,20 +37,20 @@ const (
 )
 
 // warnOfEvents tells of events that a hook lists in vain.
-func warnOfEvents(t *tomlfile.Table, list string, h Hook) {
+func warnOfEvents(t *document.Table, list string, h Hook) {
 	switch {
 	case len(h.Events) == 0:
 	case list == preflightList:
 		t.Warn("events", "take it out", "it has no effect: a preflight is asked before every attempt")
 	case list == onSuccessList && !h.Wants(Success):
-		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never asked: on_success is asked at success only", tomlfile.Cut(h.Plugin))
+		t.Warn("events", "add \"success\", or take the list out", "plugin %s is never asked: on_success is asked at success only", document.Cut(h.Plugin))
 	case list == onFailureList:
 		warnOfSilence(t, "events", h.Events)
 	}
 }
 
 // warnOfSilence tells of events that no run of ours gives: dotagent has them, and its users' manifests list them.
-func warnOfSilence(t *tomlfile.Table, key string, events []Event) {
+func warnOfSilence(t *document.Table, key string, events []Event) {
 	for i, e := range events {
 		switch e {
 		case BeforeRun:
@@ -62,20 +62,20 @@ func warnOfSilence(t *tomlfile.Table, key string, events []Event) {
 }
 
 // readPlugin is a plugin's name. Its file is found by it, so it must not lead elsewhere.
-func readPlugin(t *tomlfile.Table, key string, s Security) string {
+func readPlugin(t *document.Table, key string, s Security) string {
 	name := t.Required(key)
 	switch {
 	case name == "":
 	case strings.ContainsAny(name, "/\\\x00"):
-		t.Bad(key, "name the plugin, not its file", "%q cannot be a plugin's name", tomlfile.Cut(name))
+		t.Bad(key, "name the plugin, not its file", "%q cannot be a plugin's name", document.Cut(name))
 	case !s.AllowsPlugin(name):
-		t.Bad(key, "add it there, or take it out here", "security.allowed_plugins does not have %q", tomlfile.Cut(name))
+		t.Bad(key, "add it there, or take it out here", "security.allowed_plugins does not have %q", document.Cut(name))
 	}
 	return name
 }
 
 // readConfig is a plugin's own table as JSON, without the escapes that are for web pages: shell plugins look for text in it.
-func readConfig(t *tomlfile.Table, key string) json.RawMessage {
+func readConfig(t *document.Table, key string) json.RawMessage {
 	config := t.Free(key)
 	if config == nil {
 		return json.RawMessage("{}")
@@ -89,12 +89,12 @@ func readConfig(t *tomlfile.Table, key string) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-func placeOf(top *tomlfile.Table, list string, i int) Place {
+func placeOf(top *document.Table, list string, i int) Place {
 	line, column := top.Position(list, i)
 	return Place{Key: fmt.Sprintf("%s[%d]", list, i), Line: line, Column: column}
 }
 
-func readSecurity(t *tomlfile.Table, dir string) Security {
+func readSecurity(t *document.Table, dir string) Security {
 	s := Security{
 		AllowedCommands: t.List("allowed_commands"),
 		AllowedPlugins:  t.List("allowed_plugins"),
@@ -109,7 +109,7 @@ func readSecurity(t *tomlfile.Table, dir string) Security {
 	}
 	for i, name := range s.EnvPassthrough {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env_passthrough", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
+			t.BadItem("env_passthrough", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
 		}
 	}
 	t.End()
@@ -117,10 +117,10 @@ func readSecurity(t *tomlfile.Table, dir string) Security {
 }
 
 // readNetwork: the rulings, "network (allow | deny | host list)".
-func readNetwork(t *tomlfile.Table) Network {
+func readNetwork(t *document.Table) Network {
 	const key = "network"
-	if _, isList := t.Raw(key).([]any); !isList {
-		return Network{Restricted: tomlfile.OneOf(t, key, "allow", "allow", "deny") == "deny"}
+	if t.Value(key).Kind() != document.List {
+		return Network{Restricted: document.OneOf(t, key, "allow", "allow", "deny") == "deny"}
 	}
 	hosts := t.List(key)
 	for i, host := range hosts {
@@ -128,13 +128,13 @@ func readNetwork(t *tomlfile.Table) Network {
 			continue // List has complained
 		}
 		if _, err := hostGrant(host); err != nil {
-			t.BadItem(key, i, `write it without scheme and path, as in "api.example.com" or "127.0.0.1:8080"`, "%q: want a host", tomlfile.Cut(host))
+			t.BadItem(key, i, `write it without scheme and path, as in "api.example.com" or "127.0.0.1:8080"`, "%q: want a host", document.Cut(host))
 		}
 	}
 	return Network{Restricted: true, Hosts: hosts}
 }
 
 // readMinutes is a number of minutes, 0 where it is absent.
-func readMinutes(t *tomlfile.Table, key string) time.Duration {
+func readMinutes(t *document.Table, key string) time.Duration {
 	return time.Duration(number(t, key, 0, span{0, maxMinutes})) * time.Minute
 }

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // manifestFile is what makes a directory an agent: the rulings, "Agents are directories with an agent.toml".
@@ -20,7 +20,7 @@ const manifestFile = "agent.toml"
 // maxAgents bounds what is read from all directories together. People have a dozen; a directory with thousands is none of agents.
 const maxAgents = 1000
 
-// Load reads and checks the manifest at path. What is wrong with it comes back as one [*tomlfile.Error] with every problem in it.
+// Load reads and checks the manifest at path. What is wrong with it comes back as one [*document.Error] with every problem in it.
 func Load(path string) (*Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func Load(path string) (*Manifest, error) {
 
 // Parse checks a manifest that was read from path, which must be absolute.
 func Parse(path string, data []byte) (*Manifest, error) {
-	top, err := tomlfile.Parse(path, data)
+	top, err := document.TOML(path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	return tomlfile.Read(f, path)
+	return document.Read(f, path)
 }
 
 // unreadable is a problem of the file itself. The path is in it once.
@@ -63,7 +63,7 @@ func unreadable(path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	return &tomlfile.Error{Problems: []tomlfile.Problem{{File: path, Message: err.Error()}}}
+	return &document.Error{Problems: []document.Problem{{File: path, Message: err.Error()}}}
 }
 
 func fingerprint(data []byte) string {
@@ -120,7 +120,7 @@ func LoadDirs(dirs []string) Loaded {
 }
 
 func nameTaken(m, by *Manifest) error {
-	return &tomlfile.Error{Problems: []tomlfile.Problem{{
+	return &document.Error{Problems: []document.Problem{{
 		File: m.Path, Line: m.named.Line, Column: m.named.Column, Key: m.named.Key,
 		Message: fmt.Sprintf("%s: %q is the name of the agent at %s", m.named.Key, m.Agent.Name, by.Dir),
 		Fix:     "give one of them another name",

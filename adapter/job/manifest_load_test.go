@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // writeAgent makes a directory with the manifest of an agent in it.
@@ -70,7 +70,7 @@ func TestLoadDirs(t *testing.T) {
 		if names(l) != "well" || len(l.Broken) != 1 || l.Broken[0].Path != broken {
 			t.Fatalf("got %s, %v", names(l), l.Broken)
 		}
-		var e *tomlfile.Error
+		var e *document.Error
 		if !errors.As(l.Broken[0].Err, &e) || e.Problems[0].Line != 1 {
 			t.Errorf("got %v", l.Broken[0].Err)
 		}
@@ -119,7 +119,7 @@ func TestLoadDirs(t *testing.T) {
 	})
 	t.Run("a huge manifest is broken", func(t *testing.T) {
 		dir := t.TempDir()
-		writeFile(t, filepath.Join(dir, "a", manifestFile), strings.Repeat("#", tomlfile.MaxSize+1))
+		writeFile(t, filepath.Join(dir, "a", manifestFile), strings.Repeat("#", document.MaxSize+1))
 		if l := LoadDirs([]string{dir}); len(l.Broken) != 1 || !strings.Contains(l.Broken[0].Err.Error(), "larger than") {
 			t.Errorf("got %v", l)
 		}
@@ -168,7 +168,7 @@ func TestLoad(t *testing.T) {
 	t.Run("a missing file is a problem with its path", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), manifestFile)
 		_, err := Load(path)
-		var e *tomlfile.Error
+		var e *document.Error
 		if !errors.As(err, &e) || e.Problems[0].File != path || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("got %v", err)
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/notify"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // drivers are all there are, for messages.
@@ -18,7 +18,7 @@ var drivers = []string{
 	string(DriverPushover), string(DriverTelegram), string(DriverPlugin),
 }
 
-func readNotifiers(top *tomlfile.Table, s Security) []Notifier {
+func readNotifiers(top *document.Table, s Security) []Notifier {
 	const list = "notifiers"
 	tables := top.Tables(list)
 	notifiers := make([]Notifier, 0, len(tables))
@@ -30,7 +30,7 @@ func readNotifiers(top *tomlfile.Table, s Security) []Notifier {
 	return notifiers
 }
 
-func readNotifier(t *tomlfile.Table, s Security) Notifier {
+func readNotifier(t *document.Table, s Security) Notifier {
 	n := Notifier{
 		Driver:    Driver(t.Required("driver")),
 		Events:    readEvents(t, "events"),
@@ -38,7 +38,7 @@ func readNotifier(t *tomlfile.Table, s Security) Notifier {
 	}
 	if !slices.Contains(drivers, string(n.Driver)) {
 		if n.Driver != "" {
-			t.Bad("driver", nearest.Suggest(string(n.Driver), drivers), "%q is no driver", tomlfile.Cut(string(n.Driver)))
+			t.Bad("driver", nearest.Suggest(string(n.Driver), drivers), "%q is no driver", document.Cut(string(n.Driver)))
 		}
 		return n // whether its other keys are right is not known
 	}
@@ -52,7 +52,7 @@ func readNotifier(t *tomlfile.Table, s Security) Notifier {
 }
 
 // readNotifierTimeout is how long a plugin may take; the other drivers have bounds of their own.
-func readNotifierTimeout(t *tomlfile.Table, d Driver) time.Duration {
+func readNotifierTimeout(t *document.Table, d Driver) time.Duration {
 	const key = "timeout_seconds"
 	timeout := readSeconds(t, key, 0)
 	if timeout != 0 && d != DriverPlugin {
@@ -64,7 +64,7 @@ func readNotifierTimeout(t *tomlfile.Table, d Driver) time.Duration {
 
 // settings are the keys of one driver, being read. Values that others may take for secrets are never in a complaint.
 type settings struct {
-	*tomlfile.Table
+	*document.Table
 	values map[string]any
 }
 
@@ -134,7 +134,7 @@ func (s *settings) number(key string, within span) {
 
 // level is a number on a service's own scale, or the name of one.
 func (s *settings) level(key string, within span, names ...string) {
-	if _, named := s.Raw(key).(string); named {
+	if s.Value(key).Kind() == document.String {
 		s.oneOf(key, names...)
 		return
 	}
@@ -143,8 +143,8 @@ func (s *settings) level(key string, within span, names ...string) {
 
 // sound is true, false, or the name of a sound.
 func (s *settings) sound(key string) {
-	if name, named := s.Raw(key).(string); named {
-		s.values[key] = name
+	if s.Value(key).Kind() == document.String {
+		s.texts(key)
 		return
 	}
 	s.flag(key)
@@ -165,19 +165,23 @@ func (s *settings) config(key string) {
 
 // oneOf lets a variable pass: what it stands for is known when the message is sent.
 func (s *settings) oneOf(key string, allowed ...string) {
-	if text, ok := s.Raw(key).(string); ok && isVariable(text) {
-		s.values[key] = text
-		return
+	if v := s.Value(key); v.Kind() == document.String {
+		if text, _ := v.Text(); isVariable(text) {
+			s.values[key] = text
+			return
+		}
 	}
-	if word := tomlfile.OneOf(s.Table, key, "", allowed...); s.Has(key) {
+	if word := document.OneOf(s.Table, key, "", allowed...); s.Has(key) {
 		s.values[key] = word
 	}
 }
 
 // chat is a Telegram chat: a number, which people write with and without quotes, or @channel.
 func (s *settings) chat(key string) {
-	if n, ok := s.Raw(key).(int64); ok {
-		s.values[key] = strconv.FormatInt(n, 10)
+	if v := s.Value(key); v.Kind() == document.Number {
+		if n, ok := v.Whole(); ok {
+			s.values[key] = strconv.Itoa(n)
+		}
 		return
 	}
 	s.required(key)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // What a manifest says where it says nothing: the rulings, "timeout_seconds (1800)", "max_retries 3,
@@ -39,7 +39,7 @@ const nameRule = "use letters, digits, -, _ and ., a letter or digit first, at m
 
 // readManifest reads the whole file. Each function below is the definition of one table; [[schedules]] are in
 // schedule_read.go, hooks and [security] in manifest_hooks.go, [[notifiers]] in manifest_notifiers.go.
-func readManifest(t *tomlfile.Table, m *Manifest) {
+func readManifest(t *document.Table, m *Manifest) {
 	m.Agent = readAgent(t.Table("agent"))
 	m.named.Key = "agent.name"
 	m.named.Line, m.named.Column = t.Position("agent", "name")
@@ -57,7 +57,7 @@ func readManifest(t *tomlfile.Table, m *Manifest) {
 	t.End()
 }
 
-func readAgent(t *tomlfile.Table) Agent {
+func readAgent(t *document.Table) Agent {
 	a := Agent{
 		Name:        readName(t, "name"),
 		Description: t.Text("description", ""),
@@ -70,17 +70,17 @@ func readAgent(t *tomlfile.Table) Agent {
 }
 
 // readName is a name that must be there and may be used everywhere.
-func readName(t *tomlfile.Table, key string) string {
+func readName(t *document.Table, key string) string {
 	name := t.Required(key)
 	if name != "" && !namePattern.MatchString(name) {
-		t.Bad(key, nameRule, "%q cannot be a name", tomlfile.Cut(name))
+		t.Bad(key, nameRule, "%q cannot be a name", document.Cut(name))
 	}
 	return name
 }
 
 // readProgram: a command with a slash in it is relative to the manifest, as the rulings have it of working_dir; one without
 // is looked up in $PATH.
-func readProgram(t *tomlfile.Table, m *Manifest) Program {
+func readProgram(t *document.Table, m *Manifest) Program {
 	written := t.Required("command")
 	p := Program{
 		Command:    resolveCommand(m.Dir, written),
@@ -90,7 +90,7 @@ func readProgram(t *tomlfile.Table, m *Manifest) Program {
 	checkText(t, "command", written)
 	checkText(t, "working_dir", p.WorkingDir)
 	if written != "" && !allowsCommand(m.Security.AllowedCommands, m.Dir, written) {
-		t.Bad("command", "add it there, or run another", "security.allowed_commands does not have %q", tomlfile.Cut(written))
+		t.Bad("command", "add it there, or run another", "security.allowed_commands does not have %q", document.Cut(written))
 	}
 	t.End()
 	return p
@@ -106,7 +106,7 @@ func allowsCommand(allowed []string, dir, command string) bool {
 	return len(allowed) == 0
 }
 
-func readEnv(t *tomlfile.Table) Env {
+func readEnv(t *document.Table) Env {
 	e := Env{Inherit: flag(t, "inherit", true), Extra: map[string]string{}}
 	extra := t.Table("extra")
 	for _, name := range extra.Names() {
@@ -121,14 +121,14 @@ func readEnv(t *tomlfile.Table) Env {
 	return e
 }
 
-func readDefaults(t *tomlfile.Table) Retry {
+func readDefaults(t *document.Table) Retry {
 	r := readRetry(t, defaultRetry())
 	t.End()
 	return r
 }
 
 // readRetry reads the three keys that [defaults] and each schedule have; r is what holds where they are left out.
-func readRetry(t *tomlfile.Table, r Retry) Retry {
+func readRetry(t *document.Table, r Retry) Retry {
 	r.MaxRetries = readAttempts(t, "max_retries", r.MaxRetries)
 	if minutes := numbers(t, "retry_backoff_minutes", span{0, maxMinutes}); minutes != nil {
 		r.Backoff = make([]time.Duration, len(minutes))
@@ -142,7 +142,7 @@ func readRetry(t *tomlfile.Table, r Retry) Retry {
 }
 
 // readAttempts is a number of attempts. dotagent's users write 0 for "no retries", and get one attempt there too.
-func readAttempts(t *tomlfile.Table, key string, fallback int) int {
+func readAttempts(t *document.Table, key string, fallback int) int {
 	n := number(t, key, fallback, span{0, maxRetries})
 	if n == 0 {
 		t.Warn(key, "write 1", "0 counts as 1: it is the number of attempts, the first included")
@@ -152,7 +152,7 @@ func readAttempts(t *tomlfile.Table, key string, fallback int) int {
 }
 
 // readSeconds is a positive number of seconds.
-func readSeconds(t *tomlfile.Table, key string, fallback time.Duration) time.Duration {
+func readSeconds(t *document.Table, key string, fallback time.Duration) time.Duration {
 	n := number(t, key, int(fallback/time.Second), span{1, int(maxTimeout / time.Second)})
 	return time.Duration(n) * time.Second
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // minimal is the least a manifest can be.
@@ -117,52 +117,52 @@ func TestComplaints(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
 		{"an unknown key", "[agents]\n", "1:2: unknown key agents"},
 		{"an unknown key in a table", "[security]\nnetwrok = \"deny\"\n", `2:1: unknown key security.netwrok; did you mean "network"?`},
-		{"no command", "", `1:1: run.command: must be given`},
+		{"no command", "", `1:1: run.command: is required`},
 		{"less than no attempt", "[defaults]\nmax_retries = -1\n", "2:15: defaults.max_retries: -1 is out of range; write a number from 0 to 100"},
 		{"too many retries", "[defaults]\nmax_retries = 101\n", "2:15: defaults.max_retries: 101 is out of range; write a number from 0 to 100"},
-		{"a backoff that is no list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: want an array, got a whole number"},
+		{"a backoff that is no list", "[defaults]\nretry_backoff_minutes = 5\n", "2:25: defaults.retry_backoff_minutes: must be an array, got a whole number"},
 		{"a backoff below zero", "[defaults]\nretry_backoff_minutes = [5, -1]\n", "2:29: defaults.retry_backoff_minutes[1]: -1 is out of range; write a number from 0 to 527040"},
 		{"a variable without a name", "[env.extra]\n\"a=b\" = \"c\"\n", `2:9: env.extra."a=b": cannot be the name of a variable`},
-		{"a variable that is a number", "[env.extra]\nA = 1\n", "2:5: env.extra.A: want a string, got a whole number"},
+		{"a variable that is a number", "[env.extra]\nA = 1\n", "2:5: env.extra.A: must be a string, got a whole number"},
 
-		{"a schedule without id", "[[schedules]]\ntype = \"interval\"\ninterval_minutes = 1\n", "1:3: schedules[0].id: must be given"},
-		{"a schedule without type", "[[schedules]]\nid = \"s\"\n", "1:3: schedules[0].type: must be given"},
-		{"a type that is none", "[[schedules]]\nid = \"s\"\ntype = \"intervall\"\n", `3:8: schedules[0].type: "intervall" is not one of cron, interval, expression; did you mean "interval"?`},
+		{"a schedule without id", "[[schedules]]\ntype = \"interval\"\ninterval_minutes = 1\n", "1:3: schedules[0].id: is required"},
+		{"a schedule without type", "[[schedules]]\nid = \"s\"\n", "1:3: schedules[0].type: is required"},
+		{"a type that is none", "[[schedules]]\nid = \"s\"\ntype = \"intervall\"\n", `3:8: schedules[0].type: must be one of cron, interval, expression, got "intervall"; did you mean "interval"?`},
 		{"an id that is taken", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\n",
 			`6:6: schedules[1].id: "s" is taken by schedules[0]`},
 		{"an id with a slash", "[[schedules]]\nid = \"a/b\"\ntype = \"interval\"\ninterval_minutes = 1\n", `2:6: schedules[0].id: "a/b" cannot be a name`},
 		{"an interval of nothing", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 0\n", "4:20: schedules[0].interval_minutes: 0 is out of range; write a number from 1 to 527040"},
-		{"no interval", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\n", "1:3: schedules[0].interval_minutes: must be given"},
+		{"no interval", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\n", "1:3: schedules[0].interval_minutes: is required"},
 		{"a key of another type", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nhours = [1]\n", "5:1: unknown key schedules[0].hours"},
-		{"no hours", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\n", "1:3: schedules[0].hours: must be given"},
+		{"no hours", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\n", "1:3: schedules[0].hours: is required"},
 		{"hours of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = []\n", "4:9: schedules[0].hours: an empty list means never"},
 		{"weekdays of no length", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = []\n", "5:12: schedules[0].weekdays: an empty list means never"},
 		{"a day beyond the week", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nweekdays = [0, 7]\n", "5:16: schedules[0].weekdays[1]: 7 is out of range; write a number from 0 to 6"},
 		{"an hour beyond the day", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [24]\n", "4:10: schedules[0].hours[0]: 24 is out of range; write a number from 0 to 23"},
 		{"a minute beyond the hour", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\nminute = 60\n", "5:10: schedules[0].minute: 60 is out of range; write a number from 0 to 59"},
 		{"an unknown zone", "[[schedules]]\nid = \"s\"\ntype = \"cron\"\nhours = [1]\ntimezone = \"Europe/Bonn\"\n", `5:12: schedules[0].timezone: "Europe/Bonn" is no time zone known here`},
-		{"an argument that is a number", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"a\", 1]\n", "5:14: schedules[0].args[1]: want a string, got a whole number"},
+		{"an argument that is a number", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"a\", 1]\n", "5:14: schedules[0].args[1]: must be a string, got a whole number"},
 
-		{"a hook without plugin", "[[preflight]]\n", "1:3: preflight[0].plugin: must be given"},
+		{"a hook without plugin", "[[preflight]]\n", "1:3: preflight[0].plugin: is required"},
 		{"a plugin that is a path", "[[on_success]]\nplugin = \"../x\"\n", `2:10: on_success[0].plugin: "../x" cannot be a plugin's name`},
 		{"a zero byte in an argument", "[[schedules]]\nid = \"s\"\ntype = \"interval\"\ninterval_minutes = 1\nargs = [\"\\u0000\"]\n", "5:9: schedules[0].args[0]: must not contain a zero byte"},
 		{"a zero byte in a variable", "[env.extra]\nA = \"\\u0000\"\n", "2:5: env.extra.A: must not contain a zero byte"},
 		{"a zero byte in a path", "[security]\nfilesystem_writable = [\"\\u0000\"]\n", "2:24: security.filesystem_writable[0]: must not contain a zero byte"},
 		{"an unknown event", "[[on_failure]]\nplugin = \"p\"\nevents = [\"given_up\", \"recoverd\"]\n", `3:23: on_failure[0].events[1]: "recoverd" is no event; did you mean "recovered"?`},
-		{"a config that is no table", "[[preflight]]\nplugin = \"p\"\nconfig = 1\n", "3:10: preflight[0].config: want a table, got a whole number"},
+		{"a config that is no table", "[[preflight]]\nplugin = \"p\"\nconfig = 1\n", "3:10: preflight[0].config: must be a table, got a whole number"},
 		{"a config JSON cannot say", "[[preflight]]\nplugin = \"p\"\nconfig = { a = nan }\n", "3:10: preflight[0].config: NaN has no counterpart in JSON"},
 
-		{"a notifier without driver", "[[notifiers]]\n", "1:3: notifiers[0].driver: must be given"},
+		{"a notifier without driver", "[[notifiers]]\n", "1:3: notifiers[0].driver: is required"},
 		{"an unknown driver", "[[notifiers]]\ndriver = \"slak\"\n", `2:10: notifiers[0].driver: "slak" is no driver; did you mean "slack"?`},
 		{"a key of another driver", "[[notifiers]]\ndriver = \"desktop\"\ntopic = \"t\"\n", "3:1: unknown key notifiers[0].topic"},
-		{"an urgency that is none", "[[notifiers]]\ndriver = \"desktop\"\nurgency = \"hihg\"\n", `3:11: notifiers[0].urgency: "hihg" is not one of low, normal, critical`},
+		{"an urgency that is none", "[[notifiers]]\ndriver = \"desktop\"\nurgency = \"hihg\"\n", `3:11: notifiers[0].urgency: must be one of low, normal, critical, got "hihg"`},
 		{"a webhook that is no address", "[[notifiers]]\ndriver = \"slack\"\nwebhook_url = \"hunter2\"\n", "3:15: notifiers[0].webhook_url: not a web address; write https://HOST…"},
 		{"a priority off the scale", "[[notifiers]]\ndriver = \"ntfy\"\ntopic = \"t\"\npriority = 6\n", "4:12: notifiers[0].priority: 6 is out of range; write a number from 1 to 5"},
-		{"no chat", "[[notifiers]]\ndriver = \"telegram\"\nbot_token = \"${T}\"\n", "1:3: notifiers[0].chat_id: must be given"},
-		{"half of a pushover", "[[notifiers]]\ndriver = \"pushover\"\nuser = \"${U}\"\n", "1:3: notifiers[0].token: must be given"},
+		{"no chat", "[[notifiers]]\ndriver = \"telegram\"\nbot_token = \"${T}\"\n", "1:3: notifiers[0].chat_id: is required"},
+		{"half of a pushover", "[[notifiers]]\ndriver = \"pushover\"\nuser = \"${U}\"\n", "1:3: notifiers[0].token: is required"},
 		{"a rate below zero", "[[notifiers]]\ndriver = \"desktop\"\nrate_limit_minutes = -1\n", "3:22: notifiers[0].rate_limit_minutes: -1 is out of range; write a number from 0 to 527040"},
 
-		{"a network policy that is none", "[security]\nnetwork = \"maybe\"\n", `2:11: security.network: "maybe" is not one of allow, deny`},
+		{"a network policy that is none", "[security]\nnetwork = \"maybe\"\n", `2:11: security.network: must be one of allow, deny, got "maybe"`},
 		{"a host that is an address", "[security]\nnetwork = [\"https://example.com/\"]\n", `2:12: security.network[0]: "https://example.com/": want a host`},
 		{"a value in env_passthrough", "[security]\nenv_passthrough = [\"A=b\"]\n", `2:20: security.env_passthrough[0]: "A=b": want a variable's name or a glob, not a value`},
 		{"a preflight that allowed_plugins leaves out", "[[preflight]]\nplugin = \"p\"\n[security]\nallowed_plugins = [\"q\"]\n",
@@ -176,7 +176,7 @@ func TestComplaints(t *testing.T) {
 				base, lines = "[agent]\nname = \"a\"\n", 0
 			}
 			_, err := Parse(testPath(), []byte(base+c.text))
-			var e *tomlfile.Error
+			var e *document.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v", err)
 			}
@@ -201,7 +201,7 @@ func TestComplaints(t *testing.T) {
 
 func TestAllComplaintsAtOnce(t *testing.T) {
 	_, err := Parse(testPath(), []byte("[agent]\nname = \"a/b\"\n[run]\n[[schedules]]\n[[notifiers]]\ndriver = \"x\"\n"))
-	var e *tomlfile.Error
+	var e *document.Error
 	if !errors.As(err, &e) || len(e.Problems) != 5 {
 		t.Errorf("got %v", err)
 	}

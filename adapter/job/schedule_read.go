@@ -9,16 +9,16 @@ import (
 
 	cron "github.com/netresearch/go-cron"
 
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
-func readSchedules(tables []*tomlfile.Table, defaults Retry) []Schedule {
+func readSchedules(tables []*document.Table, defaults Retry) []Schedule {
 	schedules := make([]Schedule, 0, len(tables))
 	ids := make(map[string]int, len(tables))
 	for i, t := range tables {
 		s := readSchedule(t, defaults)
 		if first, taken := ids[s.ID]; taken && s.ID != "" {
-			t.Bad("id", "give it another id", "%q is taken by schedules[%d]", tomlfile.Cut(s.ID), first)
+			t.Bad("id", "give it another id", "%q is taken by schedules[%d]", document.Cut(s.ID), first)
 		} else {
 			ids[s.ID] = i
 		}
@@ -27,7 +27,7 @@ func readSchedules(tables []*tomlfile.Table, defaults Retry) []Schedule {
 	return schedules
 }
 
-func readSchedule(t *tomlfile.Table, defaults Retry) Schedule {
+func readSchedule(t *document.Table, defaults Retry) Schedule {
 	s := Schedule{
 		ID:    readName(t, "id"),
 		Type:  ScheduleType(t.Required("type")),
@@ -43,7 +43,7 @@ func readSchedule(t *tomlfile.Table, defaults Retry) Schedule {
 		s.readExpression(t)
 	default:
 		if s.Type != "" {
-			tomlfile.OneOf(t, "type", "", TypeCron, TypeInterval, TypeExpression)
+			document.OneOf(t, "type", "", TypeCron, TypeInterval, TypeExpression)
 		}
 		return s // which of its other keys are right is not known
 	}
@@ -53,13 +53,13 @@ func readSchedule(t *tomlfile.Table, defaults Retry) Schedule {
 
 // readCron: the rulings, "cron (weekdays 0=Sun, hours, minute)". Hours must be there: a schedule that runs every hour
 // because a line was forgotten is a surprise.
-func (s *Schedule) readCron(t *tomlfile.Table) {
+func (s *Schedule) readCron(t *document.Table) {
 	s.Weekdays = numbers(t, "weekdays", span{0, 6})
 	s.Hours = numbers(t, "hours", span{0, 23})
 	s.Minute = number(t, "minute", 0, span{0, 59})
 	s.Zone = readZone(t)
 	for _, key := range []string{"weekdays", "hours"} {
-		if list, ok := t.Raw(key).([]any); ok && len(list) == 0 {
+		if v := t.Value(key); v.Kind() == document.List && v.Len() == 0 {
 			t.Bad(key, "write at least one, or take the schedule out", "an empty list means never")
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Schedule) readCron(t *tomlfile.Table) {
 	}
 }
 
-func (s *Schedule) readInterval(t *tomlfile.Table) {
+func (s *Schedule) readInterval(t *document.Table) {
 	const key = "interval_minutes"
 	if !t.Has(key) {
 		t.Missing(key, "…")
@@ -81,7 +81,7 @@ func (s *Schedule) readInterval(t *tomlfile.Table) {
 	s.finish(t, key)
 }
 
-func (s *Schedule) readExpression(t *tomlfile.Table) {
+func (s *Schedule) readExpression(t *document.Table) {
 	s.Expression = t.Required("expression")
 	s.Zone = readZone(t)
 	if s.Expression != "" {
@@ -90,7 +90,7 @@ func (s *Schedule) readExpression(t *tomlfile.Table) {
 }
 
 // finish works out the timing. Any date will do to see that there is a next tick.
-func (s *Schedule) finish(t *tomlfile.Table, key string) {
+func (s *Schedule) finish(t *document.Table, key string) {
 	var err error
 	if s.timing, err = s.compile(); err != nil {
 		t.Bad(key, "docs/jobs.md says how schedules are written", "%s", err)
@@ -102,7 +102,7 @@ func (s *Schedule) finish(t *tomlfile.Table, key string) {
 }
 
 // readZone is `timezone`, which the original does not have: there every time is the machine's own. nil where it is absent.
-func readZone(t *tomlfile.Table) *time.Location {
+func readZone(t *document.Table) *time.Location {
 	name := t.Text("timezone", "")
 	if name == "" {
 		return nil
@@ -118,7 +118,7 @@ func readZone(t *tomlfile.Table) *time.Location {
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if name == "" || err != nil {
-		return nil, fmt.Errorf("%q is no time zone known here", tomlfile.Cut(name))
+		return nil, fmt.Errorf("%q is no time zone known here", document.Cut(name))
 	}
 	return zone, nil
 }
@@ -136,7 +136,7 @@ func (s *Schedule) compile() (timing, error) {
 	case TypeExpression:
 		return parseExpression(s.Expression, s.Zone)
 	}
-	return nil, fmt.Errorf("%q is no type of schedule", tomlfile.Cut(string(s.Type)))
+	return nil, fmt.Errorf("%q is no type of schedule", document.Cut(string(s.Type)))
 }
 
 // crontab is a schedule of type cron as an expression.
@@ -177,7 +177,7 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 	// In lower case, since the library takes the H of THU for something else.
 	parsed, err := parser.WithMaxSearchYears(maxSearchYears).WithMinEveryInterval(time.Minute).Parse(strings.ToLower(text))
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a cron expression: %s", tomlfile.Cut(text), inOurWords(err))
+		return nil, fmt.Errorf("%q is not a cron expression: %s", document.Cut(text), inOurWords(err))
 	}
 	switch p := parsed.(type) {
 	case *cron.SpecSchedule:
@@ -188,7 +188,7 @@ func parseExpression(text string, zone *time.Location) (timing, error) {
 			return every(p.Delay), nil
 		}
 	}
-	return nil, fmt.Errorf("%q is not within a year", tomlfile.Cut(text))
+	return nil, fmt.Errorf("%q is not within a year", document.Cut(text))
 }
 
 // inOurWords is what the library says of an expression, without what it says of itself.
@@ -196,7 +196,7 @@ func inOurWords(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	text = strings.Replace(text, "failed to parse int from", "not a number:", 1)
 	text = strings.Replace(text, "failed to parse duration", "not a duration:", 1)
-	return tomlfile.Cut(text)
+	return document.Cut(text)
 }
 
 // cutZone takes the zone off an expression. given is the schedule's own; nil: none.

@@ -13,11 +13,11 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/program"
 	"github.com/patchbay-dev/patchbay/internal/render"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // The exit codes. The last two are what a shell makes of SIGINT and SIGPIPE.
@@ -168,7 +168,7 @@ func without(err error) string {
 	if !ok || e.Point == "" || e.Kind != hook.Unavailable {
 		return ""
 	}
-	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] of the configuration`, tomlfile.KeyPath("plugins", e.Plugin))
+	return fmt.Sprintf(`to go on without it, write on_failure = "skip" under [%s] of the configuration`, document.KeyPath("plugins", e.Plugin))
 }
 
 func joinFixes(fixes ...string) string {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
@@ -165,10 +165,10 @@ func Default() *Config {
 }
 
 // Problem is one thing wrong with a file.
-type Problem = tomlfile.Problem
+type Problem = document.Problem
 
 // Error is all that is wrong with a file.
-type Error = tomlfile.Error
+type Error = document.Error
 
 // File is the path the config was read from, as given to Load; empty for [Default].
 func (c *Config) File() string { return c.file }
@@ -200,7 +200,7 @@ func (c *Config) password() string {
 // make: `c.Problem("no such point", "", "connect", 0, "point")`. Without that value, or without a file, the position is
 // that of the nearest enclosing table, or none. Collect such problems in an [*Error].
 func (c *source) Problem(message, fix string, path ...any) Problem {
-	p := Problem{File: c.file, Key: tomlfile.KeyPath(path...), Message: message, Fix: fix}
+	p := Problem{File: c.file, Key: document.KeyPath(path...), Message: message, Fix: fix}
 	if c.position != nil {
 		p.Line, p.Column = c.position(path...)
 	}

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -137,18 +137,18 @@ func TestLoadRefuses(t *testing.T) {
 		{"trust, whatever it is", `trust = 1`, `1:9: trust: not supported yet`},
 		{"a key like one that is not there yet", `trsut = 1`, `1:1: unknown key trsut`},
 		{"mcp does nothing yet", "[[mcp]]\nname = \"a\"\nurl = \"http://a\"", `1:3: mcp: not supported yet: no MCP server would be started; remove it`},
-		{"sandbox", `sandbox = "of"`, `1:11: sandbox: "of" is not one of kaged, declared, off; did you mean "off"?`},
-		{"provider", "model.provider = \"OpenAI\"", `1:18: model.provider: "OpenAI" is not one of anthropic, openai, offline; did you mean "openai"?`},
-		{"approve", "[chat]\napprove   =\t\"yes\"", `2:13: chat.approve: "yes" is not one of ask, auto, deny`},
-		{"on_failure", "[plugins.a]\non_failure = \"stop\"", `2:14: plugins.a.on_failure: "stop" is not one of skip, abort, deny`},
-		{"a string that is a number", "[model]\nname = 4", `2:8: model.name: want a string, got a whole number`},
-		{"a table that is a string", `server = "x"`, `1:10: server: want a table, got a string`},
-		{"a plugin that is not a table", "[plugins]\na = true", `2:5: plugins.a: want a table, got true or false`},
+		{"sandbox", `sandbox = "of"`, `1:11: sandbox: must be one of kaged, declared, off, got "of"; did you mean "off"?`},
+		{"provider", "model.provider = \"OpenAI\"", `1:18: model.provider: must be one of anthropic, openai, offline, got "OpenAI"; did you mean "openai"?`},
+		{"approve", "[chat]\napprove   =\t\"yes\"", `2:13: chat.approve: must be one of ask, auto, deny, got "yes"`},
+		{"on_failure", "[plugins.a]\non_failure = \"stop\"", `2:14: plugins.a.on_failure: must be one of skip, abort, deny, got "stop"`},
+		{"a string that is a number", "[model]\nname = 4", `2:8: model.name: must be a string, got a whole number`},
+		{"a table that is a string", `server = "x"`, `1:10: server: must be a table, got a string`},
+		{"a plugin that is not a table", "[plugins]\na = true", `2:5: plugins.a: must be a table, got true or false`},
 		{"a plugin without a name", `[plugins.""]`, `1:10: plugins."": a plugin's name must not be empty`},
-		{"a list of tables that is a table", "[connect]\nplugin = \"a\"", `1:2: connect: want an array, got a table`},
-		{"a list of tables with something else", `connect = ["a"]`, `1:12: connect[0]: want a table, got a string`},
-		{"enabled", "[plugins.a]\nenabled = \"yes\"", `2:11: plugins.a.enabled: want true or false, got a string`},
-		{"priority with a fraction", "[plugins.a]\npriority = 1.5", `2:12: plugins.a.priority: want a whole number, got a number with a fraction`},
+		{"a list of tables that is a table", "[connect]\nplugin = \"a\"", `1:2: connect: must be an array, got a table`},
+		{"a list of tables with something else", `connect = ["a"]`, `1:12: connect[0]: must be a table, got a string`},
+		{"enabled", "[plugins.a]\nenabled = \"yes\"", `2:11: plugins.a.enabled: must be true or false, got a string`},
+		{"priority with a fraction", "[plugins.a]\npriority = 1.5", `2:12: plugins.a.priority: must be a whole number, got a number with a fraction`},
 		{"timeout without unit", "[plugins.a]\ntimeout = 5", `2:11: plugins.a.timeout: a duration needs a unit; write "5s" if seconds are meant`},
 		{"timeout that is none", "[plugins.a]\ntimeout = \"soon\"", `2:11: plugins.a.timeout: "soon" is not a duration; `},
 		{"timeout of zero", "[plugins.a]\ntimeout = \"0s\"", `2:11: plugins.a.timeout: "0s" is not above zero`},
@@ -157,17 +157,17 @@ func TestLoadRefuses(t *testing.T) {
 		{"standby beyond its bound", "[plugins.a]\nstandby = 17", `2:11: plugins.a.standby: 17 is out of range; write a number from 0 to 16`},
 		{"env with a value", "[plugins.a]\nenv = [\"A\", \"B=1\"]", `2:13: plugins.a.env[1]: "B=1": want a variable's name or a glob, not a value`},
 		{"an empty string in a list", "[jobs]\ndirs = [\"a\",\n  \"\"]", `3:3: jobs.dirs[1]: must not be empty`},
-		{"a number in a list", "[plugins.a]\ncapabilities = [1]", `2:17: plugins.a.capabilities[0]: want a string, got a whole number`},
+		{"a number in a list", "[plugins.a]\ncapabilities = [1]", `2:17: plugins.a.capabilities[0]: must be a string, got a whole number`},
 		{"config beyond JSON", "[plugins.a]\nconfig.x = nan", `2:1: plugins.a.config: NaN has no counterpart in JSON`},
-		{"connect without plugin", "[[connect]]\nhook = \"h\"\npoint = \"p\"", `1:3: connect[0].plugin: must be given`},
-		{"connect with an empty point", "[[connect]]\nplugin = \"a\"\nhook = \"h\"\npoint = \"\"", `4:9: connect[0].point: must be given`},
+		{"connect without plugin", "[[connect]]\nhook = \"h\"\npoint = \"p\"", `1:3: connect[0].plugin: is required`},
+		{"connect with an empty point", "[[connect]]\nplugin = \"a\"\nhook = \"h\"\npoint = \"\"", `4:9: connect[0].point: is required`},
 		{"connect twice", strings.Repeat("[[connect]]\nplugin = \"a\"\nhook = \"h\"\npoint = \"p\"\n", 2), `5:3: connect[1]: the same as connect[0]`},
 		{"engine without scheme", "[engine]\nurl = \"localhost:4222\"", `2:7: engine.url: want a URL that starts with nats:// or tls:// or ws:// or wss://; write nats://HOST…`},
 		{"base_url without host", "[model]\nbase_url = \"http:///v1\"", `2:12: model.base_url: the URL names no host`},
 		{"listen without port", "[server]\nlisten = \"localhost\"", `2:10: server.listen: "localhost" is not an address; write host and port, as in "127.0.0.1:8000"`},
 		{"listen on a port that is none", "[server]\nlisten = \"localhost:http\"", `2:10: server.listen: "localhost:http" is not an address`},
-		{"column after CRLF", "[chat]\r\napprove = 1\r\n", `2:11: chat.approve: want a string, got a whole number`},
-		{"column after a byte order mark", "\ufeffsandbox = 1\n", `1:11: sandbox: want a string, got a whole number`},
+		{"column after CRLF", "[chat]\r\napprove = 1\r\n", `2:11: chat.approve: must be a string, got a whole number`},
+		{"column after a byte order mark", "\ufeffsandbox = 1\n", `1:11: sandbox: must be a string, got a whole number`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			path := write(t, c.text)
@@ -224,7 +224,7 @@ func TestLoadErrorIsBounded(t *testing.T) {
 }
 
 func TestLoadRefusesAHugeFile(t *testing.T) {
-	_, err := Load(write(t, "#"+strings.Repeat("x", tomlfile.MaxSize)))
+	_, err := Load(write(t, "#"+strings.Repeat("x", document.MaxSize)))
 	if _, ok := errors.AsType[*Error](err); !ok || !strings.Contains(err.Error(), "larger than 1024 KiB") {
 		t.Errorf("got %v", err)
 	}
@@ -232,10 +232,10 @@ func TestLoadRefusesAHugeFile(t *testing.T) {
 
 func TestLoadRefusesTooManyKeys(t *testing.T) {
 	for name, text := range map[string]string{
-		"plain":  manyKeys(tomlfile.MaxKeys + 1),
-		"inline": "plugins.a.config = { k" + strings.ReplaceAll(strings.TrimSuffix(manyKeys(tomlfile.MaxKeys+1), "\n"), "\n", ", ") + " }",
-		"dotted": "a" + strings.Repeat(".a", tomlfile.MaxKeys) + " = 1",
-		"lists":  "[plugins.a]\n" + strings.Repeat("[[plugins.a.config.x]]\ny = 1\n", tomlfile.MaxKeys),
+		"plain":  manyKeys(document.MaxKeys + 1),
+		"inline": "plugins.a.config = { k" + strings.ReplaceAll(strings.TrimSuffix(manyKeys(document.MaxKeys+1), "\n"), "\n", ", ") + " }",
+		"dotted": "a" + strings.Repeat(".a", document.MaxKeys) + " = 1",
+		"lists":  "[plugins.a]\n" + strings.Repeat("[[plugins.a.config.x]]\ny = 1\n", document.MaxKeys),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Load(write(t, text)); err == nil || !strings.Contains(err.Error(), "more than 10000 keys") {

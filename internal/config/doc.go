@@ -9,8 +9,8 @@
 // Every problem of a file is reported at once, in one [*Error]. The flow of a load:
 //
 //	Load
-//	├─ tomlfile.Read         at most 1 MiB; a missing file is an empty one
-//	├─ tomlfile.Parse        is it TOML at all, and where each key and value stands
+//	├─ document.Read         at most 1 MiB; a missing file is an empty one
+//	├─ document.TOML        is it TOML at all, and where each key and value stands
 //	└─ readConfig            one function a table (schema.go)
 //	   └─ Table.Text, …      typed values, problems collected
 //

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // Load reads and checks the config at path. A missing file is an empty config. What is wrong with the
@@ -26,7 +26,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	data, err := tomlfile.Read(f, path)
+	data, err := document.Read(f, path)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func unreadable(what, path string, err error) error {
 }
 
 func parseConfig(path string, data []byte) (*Config, error) {
-	top, err := tomlfile.Parse(path, data)
+	top, err := document.TOML(path, data)
 	if err != nil {
 		return nil, err
 	}

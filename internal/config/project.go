@@ -7,11 +7,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // ProjectFile is where a project keeps the configuration of plugins, below its root.
@@ -69,19 +68,19 @@ func readInside(root, path string) ([]byte, error) {
 		return nil, fmt.Errorf("project config: %w", err)
 	}
 	defer f.Close()
-	return tomlfile.Read(f, path)
+	return document.Read(f, path)
 }
 
 // ParseProject reads the text of a project's configuration.
 func ParseProject(path string, data []byte) (*Project, error) {
-	top, err := tomlfile.Parse(path, data)
+	top, err := document.TOML(path, data)
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{Plugins: make(map[string]map[string]any)}
 	onlyKeys(top, "plugins")
 	plugins := top.Table("plugins")
-	for _, name := range slices.Sorted(slices.Values(plugins.Names())) {
+	for _, name := range plugins.Names() {
 		t := plugins.Table(name)
 		onlyKeys(t, "config")
 		if config := t.Free("config"); config != nil {
@@ -96,10 +95,9 @@ func ParseProject(path string, data []byte) (*Project, error) {
 }
 
 // onlyKeys complains of every other key: whoever writes it relies on it.
-func onlyKeys(t *tomlfile.Table, allowed string) {
-	for _, name := range slices.Sorted(slices.Values(t.Names())) {
+func onlyKeys(t *document.Table, allowed string) {
+	for _, name := range t.Names() {
 		if name != allowed {
-			t.Raw(name)
 			t.Bad(name, "put it into your own config.toml", "a project's configuration has nothing but [plugins.NAME] config")
 		}
 	}

@@ -9,17 +9,17 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // maxStandby bounds the processes kept waiting for one plugin: each is a whole interpreter.
 const maxStandby = 16
 
 // readConfig reads the whole file. Each function below is the definition of one table.
-func readConfig(t *tomlfile.Table) *Config {
+func readConfig(t *document.Table) *Config {
 	defaults := Default()
 	c := &Config{
-		Sandbox: tomlfile.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
+		Sandbox: document.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
 		Engine:  readEngine(t.Table("engine")),
 		Model:   readModel(t.Table("model")),
 		Server:  readServer(t.Table("server"), defaults.Server),
@@ -35,14 +35,13 @@ func readConfig(t *tomlfile.Table) *Config {
 }
 
 // refuse complains of a key that is reserved for what is not there yet: whoever writes it relies on it.
-func refuse(t *tomlfile.Table, name, consequence string) {
+func refuse(t *document.Table, name, consequence string) {
 	if t.Has(name) {
-		t.Raw(name)
-		t.Bad(name, "remove it", "not supported yet: %s", consequence)
+		t.Value(name).Bad("remove it", "not supported yet: %s", consequence)
 	}
 }
 
-func readEngine(t *tomlfile.Table) Engine {
+func readEngine(t *document.Table) Engine {
 	e := Engine{
 		URL:         t.Text("url", ""),
 		Credentials: t.Text("credentials", ""),
@@ -62,9 +61,9 @@ func readEngine(t *tomlfile.Table) Engine {
 	return e
 }
 
-func readModel(t *tomlfile.Table) Model {
+func readModel(t *document.Table) Model {
 	m := Model{
-		Provider: tomlfile.OneOf(t, "provider", "", ProviderAnthropic, ProviderOpenAI, ProviderOffline),
+		Provider: document.OneOf(t, "provider", "", ProviderAnthropic, ProviderOpenAI, ProviderOffline),
 		Name:     t.Text("name", ""),
 		BaseURL:  t.Text("base_url", ""),
 		Script:   t.Text("script", ""),
@@ -82,14 +81,14 @@ func readModel(t *tomlfile.Table) Model {
 }
 
 // readServer leaves the rule about tokens to the daemon, which must apply it to --listen too.
-func readServer(t *tomlfile.Table, defaults Server) Server {
+func readServer(t *document.Table, defaults Server) Server {
 	s := Server{
 		Listen: t.Text("listen", defaults.Listen),
 		Token:  NewSecret(t.Text("token", "")),
 		Hosts:  t.List("hosts"),
 	}
 	if !isAddress(s.Listen) {
-		t.Bad("listen", `write host and port, as in "127.0.0.1:8000"`, "%q is not an address", tomlfile.Cut(s.Listen))
+		t.Bad("listen", `write host and port, as in "127.0.0.1:8000"`, "%q is not an address", document.Cut(s.Listen))
 	}
 	t.End()
 	return s
@@ -105,16 +104,16 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-func readChat(t *tomlfile.Table) Chat {
+func readChat(t *document.Table) Chat {
 	c := Chat{
-		Approve: tomlfile.OneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
-		Compact: tomlfile.OneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
+		Approve: document.OneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
+		Compact: document.OneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
 	}
 	t.End()
 	return c
 }
 
-func readPlugins(t *tomlfile.Table) map[string]Plugin {
+func readPlugins(t *document.Table) map[string]Plugin {
 	plugins := make(map[string]Plugin, len(t.Names()))
 	for _, name := range t.Names() {
 		if name == "" {
@@ -125,14 +124,14 @@ func readPlugins(t *tomlfile.Table) map[string]Plugin {
 	return plugins
 }
 
-func readPlugin(t *tomlfile.Table) Plugin {
+func readPlugin(t *document.Table) Plugin {
 	p := Plugin{
 		Enabled:      t.Flag("enabled"),
 		Priority:     t.Number("priority"),
 		Timeout:      t.Duration("timeout"),
 		ToolTimeout:  t.Duration("tool_timeout"),
 		Env:          t.List("env"),
-		OnFailure:    tomlfile.OneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
+		OnFailure:    document.OneOf(t, "on_failure", "", FailSkip, FailAbort, FailDeny),
 		Capabilities: readCapabilities(t),
 		Limits:       readLimits(t.Table("limits")),
 		Config:       t.Free("config"),
@@ -148,7 +147,7 @@ func readPlugin(t *tomlfile.Table) Plugin {
 	}
 	for i, name := range p.Env {
 		if strings.ContainsAny(name, "=\x00") {
-			t.BadItem("env", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", tomlfile.Cut(name))
+			t.BadItem("env", i, "write the name alone; its value is that of the host's environment", "%q: want a variable's name or a glob, not a value", document.Cut(name))
 		}
 	}
 	t.End()
@@ -156,7 +155,7 @@ func readPlugin(t *tomlfile.Table) Plugin {
 }
 
 // readCapabilities: an empty list grants nothing, none at all leaves it to the plugin.
-func readCapabilities(t *tomlfile.Table) []capability.Capability {
+func readCapabilities(t *document.Table) []capability.Capability {
 	list := t.List("capabilities")
 	if list == nil {
 		return nil
@@ -176,7 +175,7 @@ func readCapabilities(t *tomlfile.Table) []capability.Capability {
 	return granted
 }
 
-func readLimits(t *tomlfile.Table) Limits {
+func readLimits(t *document.Table) Limits {
 	count := func(name string) int {
 		n := t.Number(name)
 		if n == nil {
@@ -195,7 +194,7 @@ func readLimits(t *tomlfile.Table) Limits {
 }
 
 // readSize reads a number of bytes such as "64MB". The units are the powers of 1024, as in Docker and systemd.
-func readSize(t *tomlfile.Table, name string) int64 {
+func readSize(t *document.Table, name string) int64 {
 	text := t.Text(name, "")
 	if text == "" {
 		return 0
@@ -204,33 +203,33 @@ func readSize(t *tomlfile.Table, name string) int64 {
 	shift, known := map[string]int{"B": 0, "": 0, "K": 10, "KB": 10, "KiB": 10, "M": 20, "MB": 20, "MiB": 20, "G": 30, "GB": 30, "GiB": 30}[text[len(number):]]
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || !known || n < 1 || n > 1<<(62-shift) {
-		t.Bad(name, `write a number and a unit: "64MB"`, "%q is not a size", tomlfile.Cut(text))
+		t.Bad(name, `write a number and a unit: "64MB"`, "%q is not a size", document.Cut(text))
 		return 0
 	}
 	return n << shift
 }
 
-func readConnects(tables []*tomlfile.Table) []Connect {
+func readConnects(tables []*document.Table) []Connect {
 	connects := make([]Connect, 0, len(tables))
 	for _, t := range tables {
 		c := Connect{Plugin: t.Required("plugin"), Hook: t.Required("hook"), Point: t.Required("point")}
 		t.End()
 		if i := slices.Index(connects, c); i >= 0 {
-			t.BadTable("remove one of them", "the same as connect[%d]", i)
+			t.Self.Bad("remove one of them", "the same as connect[%d]", i)
 		}
 		connects = append(connects, c)
 	}
 	return connects
 }
 
-func readJobs(t *tomlfile.Table) Jobs {
+func readJobs(t *document.Table) Jobs {
 	j := Jobs{Dirs: t.List("dirs")}
 	t.End()
 	return j
 }
 
 // checkURL does not show the address: it may carry a password.
-func checkURL(t *tomlfile.Table, name, address string, schemes ...string) {
+func checkURL(t *document.Table, name, address string, schemes ...string) {
 	u, err := url.Parse(address)
 	fix := fmt.Sprintf("write %s://HOST…", schemes[0])
 	switch {

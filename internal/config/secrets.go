@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // Secrets is secrets.toml: `NAME = "…"` for ${NAME} and for keys, and [plugins.NAME] for a kaged plugin's
@@ -61,7 +61,7 @@ func LoadSecrets(path string) (*Secrets, error) {
 	if err := checkPrivate(f, path); err != nil {
 		return nil, err
 	}
-	data, err := tomlfile.Read(f, path)
+	data, err := document.Read(f, path)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func checkPrivate(f *os.File, path string) error {
 }
 
 func parseSecrets(path string, data []byte) (*Secrets, error) {
-	top, err := tomlfile.Parse(path, data)
+	top, err := document.TOML(path, data)
 	if err != nil {
 		return nil, withoutText(err)
 	}
@@ -97,7 +97,7 @@ func parseSecrets(path string, data []byte) (*Secrets, error) {
 	return s, nil
 }
 
-func readSecrets(t *tomlfile.Table) *Secrets {
+func readSecrets(t *document.Table) *Secrets {
 	s := &Secrets{names: make(map[string]Secret), plugins: make(map[string]SystemConfig)}
 	plugins := t.Table("plugins")
 	for _, name := range plugins.Names() {
@@ -105,15 +105,9 @@ func readSecrets(t *tomlfile.Table) *Secrets {
 		s.plugins[name] = SystemConfig{values: func() map[string]any { return values }}
 	}
 	for _, name := range t.Names() {
-		v := t.Raw(name)
-		if name == "plugins" {
-			continue
+		if name != "plugins" {
+			s.names[name] = NewSecret(t.Text(name, ""))
 		}
-		text, ok := v.(string)
-		if !ok {
-			t.Bad(name, fmt.Sprintf(`write %s = "…"`, tomlfile.QuoteKey(name)), "want %s, got %s", tomlfile.Kind(""), tomlfile.Kind(v))
-		}
-		s.names[name] = NewSecret(text)
 	}
 	return s
 }

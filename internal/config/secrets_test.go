@@ -88,10 +88,10 @@ func TestLoadSecretsRefusesWhatOthersMayReach(t *testing.T) {
 func TestLoadSecretsNeverQuotesTheFile(t *testing.T) {
 	for _, c := range []struct{ rule, text, want string }{
 		{"a number", "A = 31337313373133731337\n", ":1:5: "},
-		{"a whole number", "A = 3133731337\n", `:1:5: A: want a string, got a whole number; write A = "…"`},
+		{"a whole number", "A = 3133731337\n", `:1:5: A: must be a string, got a whole number; put it into quotes: "…"`},
 		{"no quotes", "A = sesame\n", ":1:5: not valid TOML"},
 		{"no end", "A = \"sesame\n", ":1:"},
-		{"a plugin that is text", "[plugins]\na = \"sesame\"\n", ":2:5: plugins.a: want a table, got a string"},
+		{"a plugin that is text", "[plugins]\na = \"sesame\"\n", ":2:5: plugins.a: must be a table, got a string"},
 		{"beyond JSON", "[plugins.a]\nb = inf\nc = \"sesame\"\n", ":1:10: plugins.a: +Inf has no counterpart in JSON"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/notify"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // reachTime bounds how long a notifier's service may take to answer.
@@ -104,7 +104,7 @@ func (j *Jobs) examineAll(ctx context.Context, changed <-chan struct{}) {
 }
 
 func brokenManifest(b job.Broken) []pluginhost.Finding {
-	bad, ok := errors.AsType[*tomlfile.Error](b.Err)
+	bad, ok := errors.AsType[*document.Error](b.Err)
 	if !ok {
 		return []pluginhost.Finding{{Severity: pluginhost.SeverityError, Where: b.Path, Problem: b.Err.Error()}}
 	}
@@ -115,12 +115,12 @@ func brokenManifest(b job.Broken) []pluginhost.Finding {
 	return findings
 }
 
-func asFinding(s pluginhost.Severity, agent string, p tomlfile.Problem) pluginhost.Finding {
+func asFinding(s pluginhost.Severity, agent string, p document.Problem) pluginhost.Finding {
 	return inFile(s, "agent "+agent, p)
 }
 
 // inFile is a finding about a file.
-func inFile(s pluginhost.Severity, plugin string, p tomlfile.Problem) pluginhost.Finding {
+func inFile(s pluginhost.Severity, plugin string, p document.Problem) pluginhost.Finding {
 	where := p.File
 	if p.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)

@@ -9,8 +9,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
 )
 
 // examineConfig reports what is wrong with the configuration as far as only a host that has looked for plugins can tell.
@@ -84,7 +84,7 @@ func gifts(p config.Plugin) []string {
 
 // says is a problem of the table.
 func (x heading) says(fix, format string, args ...any) config.Problem {
-	key := tomlfile.KeyPath("plugins", x.key)
+	key := document.KeyPath("plugins", x.key)
 	return x.problem("["+key+"] "+fmt.Sprintf(format, args...), fix, "plugins", x.key)
 }
 
@@ -100,7 +100,7 @@ func (h *Host) misplaced(r *roster) []config.Problem {
 			problems = append(problems, x.says(oneOf(owners, all), "means %d plugins: %s. What it restricts holds for all of them; "+
 				"what it gives goes to %s", len(all), all.list(x.key), owners.receiver()))
 		case len(all) == 1 && len(owners) == 0 && len(x.gives) > 0:
-			problems = append(problems, x.says("write it under ["+tomlfile.KeyPath("plugins", all[0].place)+"]",
+			problems = append(problems, x.says("write it under ["+document.KeyPath("plugins", all[0].place)+"]",
 				"does not give %s to %s, which only calls itself so", strings.Join(x.gives, " and "), all[0].path))
 		}
 	}
@@ -132,7 +132,7 @@ func (c census) receiver() string {
 func oneOf(owners, all census) string {
 	for _, b := range append(slices.Clone(owners), all...) {
 		if key := b.dialect + ":" + b.place; len(all.bearing(key)) == 1 {
-			return "to mean one of them, write [" + tomlfile.KeyPath("plugins", key) + "]"
+			return "to mean one of them, write [" + document.KeyPath("plugins", key) + "]"
 		}
 	}
 	return "rename the directory or file of one of them"
@@ -156,7 +156,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 		if near := nearest.Word(x.key, known); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
-		problems = append(problems, x.says(fix, "has no effect: no plugin is called %s", tomlfile.Cut(x.key)))
+		problems = append(problems, x.says(fix, "has no effect: no plugin is called %s", document.Cut(x.key)))
 	}
 	return problems
 }

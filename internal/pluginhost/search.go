@@ -9,7 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
-	"github.com/patchbay-dev/patchbay/internal/tomlfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // search lists every plugin there is, with the configuration's word on each.
@@ -271,7 +271,7 @@ func (h *Host) points(e *entry) []hook.Point {
 func (h *Host) configure(e *entry, names census) {
 	e.own, e.alone = h.setup().sections(e.names, names), len(names.placed(e.names.place)) == 1
 	if key, ok := e.own.disabled(); ok {
-		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", tomlfile.QuoteKey(key), h.setup().dirs.ConfigFile)
+		e.state, e.err = dialect.Disabled, fmt.Errorf("disabled by [plugins.%s] in %s", document.QuoteKey(key), h.setup().dirs.ConfigFile)
 		return
 	}
 	if e.state != "" && e.state != dialect.Ready {

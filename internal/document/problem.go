@@ -1,4 +1,4 @@
-package tomlfile
+package document
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ const maxProblems = 50
 type Problem struct {
 	File    string
 	Line    int    // from 1; 0 where the problem is the file itself
-	Column  int    // from 1, in bytes, as compilers and editors count
+	Column  int    // from 1; in TOML in bytes, in YAML in characters, as their libraries count
 	Key     string // dotted, e.g. plugins.git-context.timeout; empty for syntax
 	Message string // what is wrong
 	Fix     string // what mends it; may be empty
@@ -23,11 +23,15 @@ type Problem struct {
 // String is the problem on one line, in the file:line:column form that editors jump to.
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	if p.File != "" {
+		b.WriteString(p.File + ":")
 	}
-	b.WriteString(": ")
+	if p.Line > 0 {
+		fmt.Fprintf(&b, "%d:%d:", p.Line, p.Column)
+	}
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
 	b.WriteString(p.Message)
 	if p.Fix != "" {
 		b.WriteString("; ")
@@ -54,15 +58,12 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// asError is nil where there are no problems.
-func asError(problems []Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
+// inOrder sorts problems by where they stand.
+func inOrder(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return &Error{Problems: problems}
+	return problems
 }
 
 // KeyPath writes a path the way TOML and people do: connect[0].point, plugins."a.b".
@@ -101,4 +102,11 @@ func Cut(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "\uFFFD") + "…"
 }

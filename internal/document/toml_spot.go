@@ -1,18 +1,15 @@
-package tomlfile
+package document
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
-
-// document is a parsed file: its values, and where each of them stands.
-type document struct {
-	values map[string]any
-	root   *spot
-	lines  []int // the offset at which each line starts
-}
 
 // spot is where one value stands. The spots of a file form the same tree as its values.
 type spot struct {
@@ -127,35 +124,46 @@ func lineStarts(data []byte) []int {
 	return lines
 }
 
-func (d *document) position(offset int) (line, column int) {
-	line = sort.SearchInts(d.lines, offset+1)
-	return line, offset - d.lines[line-1] + 1
+// with is the tree of values, each where its spot is.
+func (s *spot) with(v any, lines []int) *node {
+	key, at := place(lines, s.key), place(lines, s.value)
+	switch v := v.(type) {
+	case map[string]any:
+		n := &node{kind: Map, key: key, at: at}
+		for _, name := range s.inOrder(v) {
+			n.add(name, s.below(s.fields[name]).with(v[name], lines))
+		}
+		return n
+	case []any:
+		n := &node{kind: List, key: key, at: at}
+		for i, item := range v {
+			var found *spot
+			if i < len(s.items) {
+				found = s.items[i]
+			}
+			n.items = append(n.items, s.below(found).with(item, lines))
+		}
+		return n
+	}
+	return scalar(v, key, at)
 }
 
-// find is the position of the value at path, or of the nearest table about it; zero where even that is not written.
-func (d *document) find(path ...any) (line, column int) {
-	s, depth := d.root, 0
-	for _, part := range path {
-		next := s.step(part)
-		if next == nil {
-			break
-		}
-		s, depth = next, depth+1
+// below is the spot of a value in s; s itself where the parser has told of none.
+func (s *spot) below(found *spot) *spot {
+	if found == nil {
+		return &spot{key: s.key, value: s.value}
 	}
-	if depth == 0 {
-		return 0, 0
-	}
-	return d.position(s.value)
+	return found
 }
 
-func (s *spot) step(part any) *spot {
-	switch part := part.(type) {
-	case string:
-		return s.fields[part]
-	case int:
-		if part >= 0 && part < len(s.items) {
-			return s.items[part]
-		}
-	}
-	return nil
+// inOrder are the keys of a table as they stand in the file.
+func (s *spot) inOrder(table map[string]any) []string {
+	return slices.SortedFunc(maps.Keys(table), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.below(s.fields[a]).key, s.below(s.fields[b]).key), strings.Compare(a, b))
+	})
+}
+
+func place(lines []int, offset int) Position {
+	line := sort.SearchInts(lines, offset+1)
+	return Position{line, offset - lines[line-1] + 1}
 }

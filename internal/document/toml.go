@@ -1,10 +1,11 @@
-package tomlfile
+package document
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -17,9 +18,9 @@ const (
 	MaxKeys = 10_000
 )
 
-// Parse turns a file into its top table. Only one syntax error can be reported: after it nothing is certain.
-func Parse(path string, data []byte) (*Table, error) {
-	data = clip(data)
+// TOML turns a file into its top table. Only one syntax error can be reported: after it nothing is certain.
+func TOML(path string, data []byte) (*Table, error) {
+	data = slices.Clip(bytes.TrimPrefix(data, []byte("\ufeff"))) // the library finds positions by comparing capacities
 	root, keys := locate(data)
 	if keys > MaxKeys {
 		return nil, wrongFile(path, "more than %d keys", MaxKeys)
@@ -28,18 +29,9 @@ func Parse(path string, data []byte) (*Table, error) {
 	if err := toml.Unmarshal(data, &values); err != nil {
 		return nil, syntaxError(path, err)
 	}
-	doc := &document{values: values, root: root, lines: lineStarts(data)}
-	return &Table{
-		reading: &reading{file: path, doc: doc},
-		values:  doc.values, at: doc.root,
-	}, nil
-}
-
-// clip drops a byte order mark, which some editors put first. The capacity goes too: the TOML library finds positions by
-// comparing capacities.
-func clip(data []byte) []byte {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	return data[:len(data):len(data)]
+	r := &reading{file: path, format: tomlFormat}
+	r.root = root.with(values, lineStarts(data))
+	return r.top(), nil
 }
 
 func syntaxError(path string, err error) error {
