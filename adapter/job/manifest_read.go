@@ -62,7 +62,7 @@ func readAgent(t *document.Table) Agent {
 		Name:        readName(t, "name"),
 		Description: t.Text("description", ""),
 		Version:     t.Text("version", ""),
-		Monitor:     flag(t, "monitor", true),
+		Monitor:     t.Bool("monitor", true),
 		Timeout:     readSeconds(t, "timeout_seconds", defaultTimeout),
 	}
 	t.End()
@@ -107,7 +107,7 @@ func allowsCommand(allowed []string, dir, command string) bool {
 }
 
 func readEnv(t *document.Table) Env {
-	e := Env{Inherit: flag(t, "inherit", true), Extra: map[string]string{}}
+	e := Env{Inherit: t.Bool("inherit", true), Extra: map[string]string{}}
 	extra := t.Table("extra")
 	for _, name := range extra.Names() {
 		value := extra.Text(name, "")

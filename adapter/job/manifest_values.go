@@ -18,14 +18,6 @@ type span struct{ low, high int }
 // noZeroByte mends a text that no system call takes.
 const noZeroByte = `take out \u0000`
 
-// flag is true or false.
-func flag(t *document.Table, key string, fallback bool) bool {
-	if b := t.Flag(key); b != nil {
-		return *b
-	}
-	return fallback
-}
-
 // number is a whole number within bounds.
 func number(t *document.Table, key string, fallback int, within span) int {
 	if n, ok := t.Value(key).Within(within.low, within.high); ok {

@@ -145,7 +145,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a table that is a string", `server = "x"`, `1:10: server: must be a table, got a string`},
 		{"a plugin that is not a table", "[plugins]\na = true", `2:5: plugins.a: must be a table, got true or false`},
 		{"a plugin without a name", `[plugins.""]`, `1:10: plugins."": a plugin's name must not be empty`},
-		{"a list of tables that is a table", "[connect]\nplugin = \"a\"", `1:2: connect: must be an array, got a table`},
+		{"a list of tables that is a table", "[connect]\nplugin = \"a\"", `1:2: connect: must be an array of tables, [[connect]], got a table`},
 		{"a list of tables with something else", `connect = ["a"]`, `1:12: connect[0]: must be a table, got a string`},
 		{"enabled", "[plugins.a]\nenabled = \"yes\"", `2:11: plugins.a.enabled: must be true or false, got a string`},
 		{"priority with a fraction", "[plugins.a]\npriority = 1.5", `2:12: plugins.a.priority: must be a whole number, got a number with a fraction`},

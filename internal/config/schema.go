@@ -135,15 +135,14 @@ func readPlugin(t *document.Table) Plugin {
 		Capabilities: readCapabilities(t),
 		Limits:       readLimits(t.Table("limits")),
 		Config:       t.Free("config"),
+
+		AllowUnenforced: t.Bool("allow_unenforced", false),
 	}
 	if n := t.Number("standby"); n != nil {
 		p.Standby = *n
 	}
 	if p.Standby < 0 || p.Standby > maxStandby {
 		t.Bad("standby", fmt.Sprintf("write a number from 0 to %d", maxStandby), "%d is out of range", p.Standby)
-	}
-	if allow := t.Flag("allow_unenforced"); allow != nil {
-		p.AllowUnenforced = *allow
 	}
 	for i, name := range p.Env {
 		if strings.ContainsAny(name, "=\x00") {

@@ -109,6 +109,14 @@ func OneOf[S ~string](t *Table, name string, fallback S, allowed ...S) S {
 // Flag is a boolean, nil where it is not set.
 func (t *Table) Flag(name string) *bool { return given(t.Value(name).Flag()) }
 
+// Bool is a boolean; fallback where it is absent.
+func (t *Table) Bool(name string, fallback bool) bool {
+	if b, ok := t.Value(name).Flag(); ok {
+		return b
+	}
+	return fallback
+}
+
 // Number is an integer, nil where it is not set.
 func (t *Table) Number(name string) *int { return given(t.Value(name).Whole()) }
 
@@ -153,7 +161,7 @@ func (v Value) scalar() any {
 // List is an array of strings, none empty; nil where it is absent, which differs from an empty one. An item that is no
 // string, or empty, is there as "".
 func (t *Table) List(name string) []string {
-	return Each(t.Value(name), "", func(item Value) (string, bool) {
+	return Each(t.Value(name), t.Self.word(List)+" of strings", func(item Value) (string, bool) {
 		s, ok := item.Text()
 		if ok && s == "" {
 			item.Bad("take it out, or write something", "must not be empty")
@@ -171,7 +179,7 @@ func (t *Table) Table(name string) *Table {
 
 // Tables is an array of tables.
 func (t *Table) Tables(name string) []*Table {
-	return Each(t.Value(name), "", func(item Value) (*Table, bool) { return item.Table("") })
+	return Each(t.Value(name), "an array of tables, [["+name+"]]", func(item Value) (*Table, bool) { return item.Table("") })
 }
 
 // Free is a table of which only its reader knows the shape, as JSON values; nil where it is absent.

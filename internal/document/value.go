@@ -176,11 +176,14 @@ func (v Value) Is(kind Kind, want string) bool {
 		return v.node != nil
 	}
 	if want == "" {
-		want = kindNames[v.format][kind]
+		want = v.word(kind)
 	}
 	v.badKind(kind, want)
 	return false
 }
+
+// word is what the author of the file calls a kind.
+func (v Value) word(kind Kind) string { return kindNames[v.format][kind] }
 
 func (v Value) badKind(kind Kind, want string) {
 	v.Bad(asKind(kind, v.node, v.format), "must be %s, got %s", want, v.node.name(v.format))

@@ -12,7 +12,11 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
+
+// mostManifest bounds the file: manifests are written by hand, and have kilobytes.
+const mostManifest = 256 << 10
 
 // namePattern and envPattern: the first is the rulings'; the second keeps a
 // manifest from asking for more than it names, such as "*".
@@ -59,70 +63,71 @@ type permissions struct {
 // holds what could be read, so that a report can name the plugin and its hooks
 // are known. It is nil where the file is not TOML.
 func parseManifest(file string, data []byte) (m *manifest, problems, warnings []dialect.Problem) {
-	top, r := read(data)
-	if top != nil {
-		m = &manifest{}
-		m.readPlugin(top.table("plugin"))
-		m.readHooks(top.tables("hooks"))
-		m.readCommands(top.tables("commands"))
-		m.readPermissions(top.table("permissions"))
-		top.end()
+	top, err := document.TOML(file, data)
+	if err != nil {
+		return nil, dialect.NoManifest(err), nil
 	}
-	return m, inOrder(file, r.problems), inOrder(file, r.warnings)
+	m = &manifest{}
+	m.readPlugin(top.Table("plugin"))
+	m.readHooks(top.Tables("hooks"))
+	m.readCommands(top.Tables("commands"))
+	m.readPermissions(top.Table("permissions"))
+	top.EndWarning()
+	return m, dialect.Problems(top.Problems()), dialect.Problems(top.Warnings())
 }
 
 // readPlugin: the rulings, "[plugin] name, version, description, author,
 // protocol_version (all required), license, min_mine_version, entrypoint".
-func (m *manifest) readPlugin(t *table) {
-	m.name = t.required("name")
+func (m *manifest) readPlugin(t *document.Table) {
+	m.name = t.Required("name")
 	if m.name != "" && !namePattern.MatchString(m.name) {
-		t.problem("plugin.name", "", "%q is not allowed: lower-case letters and digits, a letter first, single hyphens between", cut(m.name))
+		t.Bad("name", "", "%q is not allowed: lower-case letters and digits, a letter first, single hyphens between", cut(m.name))
 	}
-	m.version = t.required("version")
-	m.description = t.required("description")
-	m.author = t.required("author")
-	m.protocolVersion = t.required("protocol_version")
+	m.version = t.Required("version")
+	m.description = t.Required("description")
+	m.author = t.Required("author")
+	m.protocolVersion = t.Required("protocol_version")
 	m.checkVersion(t)
-	m.license = t.text("license")
-	t.text("min_mine_version") // a version of another program: nothing to hold it against
-	m.entrypoint = cmp.Or(t.text("entrypoint"), programPrefix+m.name)
+	m.license = t.Text("license", "")
+	t.Text("min_mine_version", "") // a version of another program: nothing to hold it against
+	m.entrypoint = cmp.Or(t.Text("entrypoint", ""), programPrefix+m.name)
 	if !filepath.IsLocal(m.entrypoint) {
-		t.problem("plugin.entrypoint", "", "%q leads out of the plugin's folder", cut(m.entrypoint))
+		t.Bad("entrypoint", "", "%q leads out of the plugin's folder", cut(m.entrypoint))
 	}
-	t.end()
+	t.EndWarning()
 }
 
 // checkVersion: seed 001, "Plugins should check this field and fail gracefully
 // if the major version is unsupported". So does the host.
-func (m *manifest) checkVersion(t *table) {
+func (m *manifest) checkVersion(t *document.Table) {
 	if m.protocolVersion == "" {
 		return
 	}
 	major, _, _ := strings.Cut(m.protocolVersion, ".")
 	own, _, _ := strings.Cut(protocolVersion, ".")
 	if _, err := strconv.ParseUint(major, 10, 16); err != nil {
-		t.problem("plugin.protocol_version", "", "%q is not a version", cut(m.protocolVersion))
+		t.Bad("protocol_version", "", "%q is not a version", cut(m.protocolVersion))
 	} else if major != own {
-		t.problem("plugin.protocol_version", "install a release of the plugin that is made for protocol "+protocolVersion,
+		t.Bad("protocol_version", "install a release of the plugin that is made for protocol "+protocolVersion,
 			"unsupported protocol version %q: this host speaks %s", cut(m.protocolVersion), protocolVersion)
 	}
 }
 
-func (m *manifest) readHooks(tables []*table) {
+func (m *manifest) readHooks(tables []*document.Table) {
 	for _, t := range tables {
-		r := registration{pattern: t.required("command")}
+		r := registration{pattern: t.Required("command")}
 		_, bad := path.Match(r.pattern, "")
 		if bad != nil {
-			t.problem(join(t.path, "command"), "close the bracket, or write \\[ for a bracket itself", "%q is not a pattern", cut(r.pattern))
+			t.Bad("command", "close the bracket, or write \\[ for a bracket itself", "%q is not a pattern", cut(r.pattern))
 		}
-		r.stage = t.word("stage", stages)
-		mode := t.word("mode", []string{modeTransform, modeNotify})
+		r.stage = word(t, "stage", stages...)
+		mode := word(t, "mode", modeTransform, modeNotify)
 		if r.stage != "" && mode != "" && mode != modeOf(r.stage) {
-			t.problem(t.path, pairFix(r.stage), "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
+			t.Self.Bad(pairFix(r.stage), "the stage %s needs the mode %s, got %s", r.stage, modeOf(r.stage), mode)
 		}
 		r.tells = mode == modeNotify
 		r.timeout = readTimeout(t, r.stage)
-		t.end()
+		t.EndWarning()
 		if r.stage != "" && r.pattern != "" && bad == nil { // where and for what it is asked can be read
 			m.hooks = append(m.hooks, r)
 		}
@@ -141,36 +146,37 @@ func pairFix(stage string) string {
 	return `write stage = "notify" for a hook that is only told, or mode = "transform"`
 }
 
-// readTimeout: the rulings, "a Go duration; one that does not parse is an error at load".
-func readTimeout(t *table, stage string) time.Duration {
-	text := t.text("timeout")
-	if text == "" {
-		if modeOf(stage) == modeNotify {
-			return notifyTimeout
-		}
-		return transformTimeout
+// word is a required string that must be one of a few.
+func word(t *document.Table, name string, allowed ...string) string {
+	if t.Required(name) == "" {
+		return ""
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		t.problem(join(t.path, "timeout"), `write a number with its unit, as in "500ms", "5s" or "1m30s"`, "%q is not a duration above zero", cut(text))
-	}
-	return d
+	return document.OneOf(t, name, "", allowed...)
 }
 
-func (m *manifest) readCommands(tables []*table) {
+// readTimeout: the rulings, "a Go duration; one that does not parse is an error at load".
+func readTimeout(t *document.Table, stage string) time.Duration {
+	otherwise := transformTimeout
+	if modeOf(stage) == modeNotify {
+		otherwise = notifyTimeout
+	}
+	return cmp.Or(t.Duration("timeout"), otherwise)
+}
+
+func (m *manifest) readCommands(tables []*document.Table) {
 	for _, t := range tables {
-		c := dialect.CommandDoc{Name: t.required("name"), Description: t.text("description")}
+		c := dialect.CommandDoc{Name: t.Required("name"), Description: t.Text("description", "")}
 		switch {
 		case strings.ContainsAny(c.Name, " \t\n") || strings.HasPrefix(c.Name, "-"):
-			t.problem(join(t.path, "name"), "write one word that does not begin with a hyphen", "%q is not a word that can be typed as a command", cut(c.Name))
+			t.Bad("name", "write one word that does not begin with a hyphen", "%q is not a word that can be typed as a command", cut(c.Name))
 		case c.Name != "" && slices.Contains(m.commandNames(), c.Name):
-			t.problem(join(t.path, "name"), "rename one of them, or remove it", "there are two commands %q", cut(c.Name))
+			t.Bad("name", "rename one of them, or remove it", "there are two commands %q", cut(c.Name))
 		}
 		if c.Description == "" {
-			t.warn(t.path, `add description = "…": a line of help`, "has no description")
+			t.Self.Warn(`add description = "…": a line of help`, "has no description")
 		}
-		c.Args = t.text("args") // a line of help: "Flag parsing is the plugin's responsibility"
-		t.end()
+		c.Args = t.Text("args", "") // a line of help: "Flag parsing is the plugin's responsibility"
+		t.EndWarning()
 		m.commands = append(m.commands, c)
 	}
 }
@@ -184,21 +190,21 @@ func (m *manifest) commandNames() []string {
 	return names
 }
 
-func (m *manifest) readPermissions(t *table) {
+func (m *manifest) readPermissions(t *document.Table) {
 	m.permissions = permissions{
-		network:     t.flag("network"),
-		filesystem:  t.texts("filesystem"),
-		store:       t.flag("store"),
-		configRead:  t.flag("config_read"),
-		configWrite: t.flag("config_write"),
-		envVars:     t.texts("env_vars"),
+		network:     t.Bool("network", false),
+		filesystem:  t.List("filesystem"),
+		store:       t.Bool("store", false),
+		configRead:  t.Bool("config_read", false),
+		configWrite: t.Bool("config_write", false),
+		envVars:     t.List("env_vars"),
 	}
 	for i, name := range m.permissions.envVars {
-		if !envPattern.MatchString(name) {
-			t.problem("permissions.env_vars["+strconv.Itoa(i)+"]", "", "%q is not the name of one variable", cut(name))
+		if name != "" && !envPattern.MatchString(name) {
+			t.BadItem("env_vars", i, "", "%q is not the name of one variable", cut(name))
 		}
 	}
-	t.end()
+	t.EndWarning()
 }
 
 // info is what the manifest declares, in the hub's words.
