@@ -178,15 +178,16 @@ func (v Value) Is(kind Kind, want string) bool {
 	if want == "" {
 		want = v.word(kind)
 	}
-	v.badKind(kind, want)
+	v.BadKind(asKind(kind, v.node, v.format), want)
 	return false
 }
 
 // word is what the author of the file calls a kind.
 func (v Value) word(kind Kind) string { return kindNames[v.format][kind] }
 
-func (v Value) badKind(kind Kind, want string) {
-	v.Bad(asKind(kind, v.node, v.format), "must be %s, got %s", want, v.node.name(v.format))
+// BadKind complains of a value that is not what it must be.
+func (v Value) BadKind(fix, want string) {
+	v.Bad(fix, "must be %s, got %s", want, v.node.name(v.format))
 }
 
 // asKind says how to write a value so that it has another kind. It does not repeat the value, which may be a secret.
@@ -195,7 +196,7 @@ func asKind(want Kind, got *node, f format) string {
 	switch {
 	case want == String && plain:
 		return `put it into quotes: "…"`
-	case (want == Bool || want == Number) && got.kind == String:
+	case got.kind == String && scalar(plainScalar(got.value.(string)), got.key, got.at).kind == want:
 		return "leave out the quotes"
 	case want == List && (plain || got.kind == String):
 		return "put it into brackets: […]"
@@ -212,6 +213,9 @@ func (v Value) Text() (string, bool) {
 	}
 	return v.node.value.(string), true
 }
+
+// Says tells whether the value is a certain string. It never complains.
+func (v Value) Says(text string) bool { return v.Kind() == String && v.node.value == text }
 
 // Filled is a string that must not be empty.
 func (v Value) Filled() (string, bool) {
@@ -244,7 +248,7 @@ func (v Value) Whole() (int, bool) {
 		}
 		v.Bad("write a smaller number", "%d is out of range", n) // where int has 32 bits
 	case float64:
-		v.Bad("leave out the fraction", "must be %s, got %s", want, v.node.name(v.format))
+		v.BadKind("leave out the fraction", want)
 	case digits:
 		if n, ok := wholeDigits(string(n)); ok {
 			return n, true

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // manifestNames are the names a manifest may have, the preferred one first.
@@ -19,7 +20,7 @@ var manifestNames = []string{"manifest.yaml", "kaged-plugin.yaml"}
 
 // maxManifest bounds the manifest file. The seed names no limit; schemas make
 // the longest manifests, and they have kilobytes.
-const maxManifest = 1 << 20
+const maxManifest = document.MaxSize
 
 // pluginsDir is where kaged's plugins live; "" where there is no home.
 func pluginsDir(env dialect.Env) string {
@@ -126,13 +127,13 @@ func (f *found) readManifest(file string) {
 		f.broken(err)
 		return
 	}
-	m, problems := ParseManifest(data)
-	f.Problems = inFile(file, problems)
+	m, problems := ParseManifest(file, data)
+	f.Problems = dialect.Problems(problems)
 	f.Manifest, f.Info = m, infoOf(m)
 	if m.Compactor() {
 		f.Sole = "compactor" // seed 002: "At most one compactor per agent"
 	}
-	f.Warnings = append(f.Warnings, inFile(file, m.Warnings)...)
+	f.Warnings = append(f.Warnings, dialect.Problems(m.Warnings)...)
 	f.nameOf(m, file)
 	if len(f.Problems) > 0 {
 		f.broken(dialect.FirstProblem(f.Problems))
@@ -149,18 +150,6 @@ func (f *found) nameOf(m *Manifest, file string) {
 		f.warn(file, fmt.Sprintf("the plugin is called %q, its directory %q", m.Name, dir))
 	}
 	f.Name = m.Name
-}
-
-func inFile(file string, problems []Problem) []dialect.Problem {
-	var out []dialect.Problem
-	for _, p := range problems {
-		message := p.Message
-		if p.Field != "" {
-			message = p.Field + ": " + message
-		}
-		out = append(out, dialect.Problem{Path: file, Line: p.Line, Column: p.Column, Message: message})
-	}
-	return out
 }
 
 // infoOf is what the manifest declares.

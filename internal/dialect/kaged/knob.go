@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -38,21 +39,17 @@ var knobTypes = []struct {
 	{knobPath, nil},
 }
 
-// The keys every knob may have, and those that only some types use.
-var (
-	knobKeys      = []string{"type", "label", "description", "binds_to", "default"}
-	knobKeysOfOne = []string{"min", "max", "step", "values", "labels", "max_length"}
-)
+// knobKeysOfOne are the keys that only some types use.
+var knobKeysOfOne = []string{"min", "max", "step", "values", "labels", "max_length"}
 
-func (c *checker) knobs(e, config entry) {
-	if !c.is(e, kindMap, "a mapping of names to knobs") {
+func (c *checker) knobs(e, config document.Value) {
+	if !e.Is(document.Map, "a mapping of names to knobs") {
 		return
 	}
-	for _, f := range e.node.fields {
-		item := entry{schema.FieldPath(e.field, f.name), f.value.at, f.value}
-		if c.is(item, kindMap, "a mapping with type, label and binds_to") {
-			k := c.knob(item, config)
-			k.Key = f.name
+	for _, name := range e.Names() {
+		if t, ok := e.Get(name).Table("a mapping with type, label and binds_to"); ok {
+			k := c.knob(t, config)
+			k.Key = name
 			c.m.Knobs = append(c.m.Knobs, k)
 		}
 	}
@@ -60,14 +57,13 @@ func (c *checker) knobs(e, config entry) {
 
 // knob reads one knob. The document demands type, label and binds_to. A knob without limits of its own has those of the
 // schema field that it is bound to, or none.
-func (c *checker) knob(e, config entry) dialect.Knob {
-	c.unknownKeys(e, slices.Concat(knobKeys, knobKeysOfOne))
-	label := e.get("label")
-	c.required(label)
+func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
+	label := e.Value("label")
+	label.Required()
 	var k dialect.Knob
-	k.Label, _ = c.filled(label)
-	k.Description, _ = c.text(e.get("description"))
-	field := c.binding(e.get("binds_to"), config, &k)
+	k.Label, _ = label.Filled()
+	k.Description, _ = e.Value("description").Text()
+	field := c.binding(e.Value("binds_to"), config, &k)
 	k.Type = c.knobType(e)
 	switch k.Type {
 	case knobRange, knobIntRange:
@@ -77,26 +73,24 @@ func (c *checker) knob(e, config entry) dialect.Knob {
 	case knobText, knobMultiline:
 		c.knobText(e, field, &k)
 	}
-	c.knobDefault(e.get("default"), &k)
+	c.knobDefault(e.Value("default"), &k)
+	e.EndWarning()
 	return k
 }
 
 // knobType reads the type and warns of keys that mean nothing to it.
-func (c *checker) knobType(e entry) string {
+func (c *checker) knobType(e *document.Table) string {
 	names := make([]string, len(knobTypes))
 	for i, t := range knobTypes {
 		names[i] = t.name
 	}
-	field := e.get("type")
-	c.required(field)
-	name, ok := c.oneOf(field, names)
-	if !ok {
-		return ""
-	}
-	used := knobTypes[slices.Index(names, name)].keys
+	field := e.Value("type")
+	field.Required()
+	name, ok := field.OneOf(names...)
+	i := slices.Index(names, name)
 	for _, key := range knobKeysOfOne {
-		if unused := e.get(key); unused.present() && !slices.Contains(used, key) {
-			c.warn(unused, "means nothing to a knob of type %s", name)
+		if unused := e.Value(key); ok && unused.Present() && !slices.Contains(knobTypes[i].keys, key) {
+			unused.Warn("", "means nothing to a knob of type %s", name)
 		}
 	}
 	return name
@@ -104,87 +98,81 @@ func (c *checker) knobType(e entry) string {
 
 // binding reads `binds_to` ("must reference a field in config_schema; binding to system_config is forbidden") and returns
 // the schema of the field it names.
-func (c *checker) binding(e, config entry, k *dialect.Knob) (field entry) {
-	c.required(e)
-	s, ok := c.text(e)
+func (c *checker) binding(e, config document.Value, k *dialect.Knob) (field document.Value) {
+	e.Required()
+	s, ok := e.Text()
 	if !ok {
-		return entry{}
+		return document.Value{}
 	}
 	owner, name, _ := strings.Cut(s, ".")
 	switch {
 	case owner == "system_config":
-		c.problem(e, "a knob must not be bound to system_config: secrets are not for knobs")
+		e.Bad("", "a knob must not be bound to system_config: secrets are not for knobs")
 	case owner != "config" || name == "":
-		c.problem(e, "must be config.<field>, got %s", schema.Cite(s))
-	case !config.present():
-		c.problem(e, "the manifest has no config_schema for %s to be in", schema.Cite(name))
-	case config.node.kind != kindMap: // reported already
+		e.Bad("", "must be config.<field>, got %s", schema.Cite(s))
+	case !config.Present():
+		e.Bad("", "the manifest has no config_schema for %s to be in", schema.Cite(name))
+	case config.Kind() != document.Map: // reported already
 	default:
 		path, field := fieldAt(config, name)
 		if path == nil {
-			c.problem(e, "config_schema has no field %s%s", schema.Cite(name), didYouMean(name, propertyNames(config)))
+			e.Bad(dialect.Meant(name, propertyNames(config)), "config_schema has no field %s", schema.Cite(name))
 		}
 		k.BindsTo, k.Path = s, path
 		return field
 	}
-	return entry{}
+	return document.Value{}
 }
 
 // fieldAt finds the schema of a field by its name, which may have dots in it, or by a path of names.
-func fieldAt(config entry, name string) (path []string, field entry) {
+func fieldAt(config document.Value, name string) (path []string, field document.Value) {
 	if slices.Contains(propertyNames(config), name) {
-		return []string{name}, config.get("properties").get(name)
+		return []string{name}, config.Get("properties").Get(name)
 	}
 	for i := range name {
 		if name[i] != '.' || !slices.Contains(propertyNames(config), name[:i]) {
 			continue
 		}
-		if rest, field := fieldAt(config.get("properties").get(name[:i]), name[i+1:]); rest != nil {
+		if rest, field := fieldAt(config.Get("properties").Get(name[:i]), name[i+1:]); rest != nil {
 			return append([]string{name[:i]}, rest...), field
 		}
 	}
-	return nil, entry{}
+	return nil, document.Value{}
 }
 
-func propertyNames(schema entry) []string {
-	var names []string
-	for _, f := range properties(schema) {
-		names = append(names, f.name)
-	}
-	return names
-}
+func propertyNames(schema document.Value) []string { return properties(schema).Names() }
 
 // either is the knob's own key, or else the keyword of the schema field it is bound to.
-func either(knob, field entry, keyword string) entry {
-	if knob.present() || !field.present() || field.node.kind != kindMap {
+func either(knob, field document.Value, keyword string) document.Value {
+	if knob.Present() || !field.Present() || field.Kind() != document.Map {
 		return knob
 	}
-	return field.get(keyword)
+	return field.Get(keyword)
 }
 
-func (c *checker) knobRange(e, field entry, k *dialect.Knob) {
-	low, high, step := either(e.get("min"), field, "minimum"), either(e.get("max"), field, "maximum"), e.get("step")
+func (c *checker) knobRange(e *document.Table, field document.Value, k *dialect.Knob) {
+	low, high, step := either(e.Value("min"), field, "minimum"), either(e.Value("max"), field, "maximum"), e.Value("step")
 	k.Min, k.Max, k.Step = c.knobNumber(low, k), c.knobNumber(high, k), c.knobNumber(step, k)
 	if k.Min != nil && k.Max != nil && *k.Min >= *k.Max {
-		c.problem(low, "must be less than max")
+		low.Bad("", "must be less than max")
 	}
 	if k.Step != nil && *k.Step <= 0 {
-		c.problem(step, "must be greater than 0")
+		step.Bad("", "must be greater than 0")
 	}
 }
 
 // knobNumber reads a number of a range; int_range wants whole ones.
-func (c *checker) knobNumber(e entry, k *dialect.Knob) *float64 {
+func (c *checker) knobNumber(e document.Value, k *dialect.Knob) *float64 {
 	if k.Type == knobIntRange {
-		n, ok := c.integer(e)
+		n, ok := e.Whole()
 		return given(float64(n), ok)
 	}
-	if !c.is(e, kindNumber, "a number") {
+	if !e.Is(document.Number, "a number") {
 		return nil
 	}
-	n, err := strconv.ParseFloat(e.node.text, 64)
+	n, err := strconv.ParseFloat(string(e.JSON()), 64)
 	if err != nil {
-		c.problem(e, "is out of range")
+		e.Bad("", "is out of range")
 	}
 	return given(n, err == nil)
 }
@@ -196,64 +184,64 @@ func given[T any](v T, ok bool) *T {
 	return &v
 }
 
-func (c *checker) knobEnum(e, field entry, k *dialect.Knob) {
-	values := either(e.get("values"), field, "enum")
-	if c.is(values, kindList, "a list of values") {
-		if len(values.node.items) == 0 {
-			c.problem(values, "must have at least one value")
+func (c *checker) knobEnum(e *document.Table, field document.Value, k *dialect.Knob) {
+	values := either(e.Value("values"), field, "enum")
+	if values.Is(document.List, "a list of values") {
+		if values.Len() == 0 {
+			values.Bad("", "must have at least one value")
 		}
 		c.knobValues(values, k)
 	}
-	c.knobLabels(e.get("labels"), k)
+	c.knobLabels(e.Value("labels"), k)
 }
 
-func (c *checker) knobValues(values entry, k *dialect.Knob) {
+func (c *checker) knobValues(values document.Value, k *dialect.Knob) {
 	seen := make(map[string]string)
-	for _, item := range values.list() {
-		switch item.node.kind {
-		case kindString, kindNumber, kindBool:
-			v := item.node.appendJSON(nil)
-			if c.distinct(seen, item, string(v)) {
+	for _, item := range values.Items() {
+		switch item.Kind() {
+		case document.String, document.Number, document.Bool:
+			v := item.JSON()
+			if distinct(seen, item, string(v)) {
 				k.Values = append(k.Values, v)
 			}
 		default:
-			c.problem(item, "must be a string, a number or a boolean, got %s", item.node.kind)
+			item.BadKind("", "a string, a number or a boolean")
 		}
 	}
 }
 
 // knobLabels reads the labels: a list with one for each value, or a mapping from values to labels, in which a value without
 // a label is shown as itself.
-func (c *checker) knobLabels(e entry, k *dialect.Knob) {
-	if !e.present() {
+func (c *checker) knobLabels(e document.Value, k *dialect.Knob) {
+	if !e.Present() {
 		return
 	}
-	if e.node.kind == kindMap {
+	if e.Kind() == document.Map {
 		k.Labels = c.labelsByValue(e, k)
 		return
 	}
-	if !c.is(e, kindList, "a list of strings, or a mapping from values to strings") {
+	if !e.Is(document.List, "a list of strings, or a mapping from values to strings") {
 		return
 	}
-	labels := c.texts(e, c.text)
+	labels := texts(e, document.Value.Text)
 	if len(labels) != len(k.Values) {
-		c.warn(e, "must have one label for each of the %d values, has %d: the labels are ignored", len(k.Values), len(labels))
+		e.Warn("", "must have one label for each of the %d values, has %d: the labels are ignored", len(k.Values), len(labels))
 		return
 	}
 	k.Labels = labels
 }
 
-func (c *checker) labelsByValue(e entry, k *dialect.Knob) []string {
+func (c *checker) labelsByValue(e document.Value, k *dialect.Knob) []string {
 	labels := make([]string, len(k.Values))
 	for i, v := range k.Values {
 		labels[i] = asText(v)
 	}
-	for _, f := range e.node.fields {
-		label, ok := c.text(e.get(f.name))
-		i := slices.IndexFunc(k.Values, func(v json.RawMessage) bool { return asText(v) == f.name })
+	for _, name := range e.Names() {
+		label, ok := e.Get(name).Text()
+		i := slices.IndexFunc(k.Values, func(v json.RawMessage) bool { return asText(v) == name })
 		switch {
 		case i < 0:
-			c.warn(entry{field: schema.FieldPath(e.field, f.name), at: f.at}, "is not one of the values")
+			e.Get(name).WarnKey("", "is not one of the values")
 		case ok:
 			labels[i] = label
 		}
@@ -261,23 +249,23 @@ func (c *checker) labelsByValue(e entry, k *dialect.Knob) []string {
 	return labels
 }
 
-func (c *checker) knobText(e, field entry, k *dialect.Knob) {
-	length := either(e.get("max_length"), field, "maxLength")
-	n, ok := c.integer(length)
+func (c *checker) knobText(e *document.Table, field document.Value, k *dialect.Knob) {
+	length := either(e.Value("max_length"), field, "maxLength")
+	n, ok := length.Whole()
 	if ok && n <= 0 {
-		c.problem(length, "must be greater than 0, got %d", n)
+		length.Bad("", "must be greater than 0, got %d", n)
 		return
 	}
 	k.MaxLength = given(n, ok)
 }
 
 // knobDefault checks that a knob can stand where it starts.
-func (c *checker) knobDefault(e entry, k *dialect.Knob) {
-	if !e.present() {
+func (c *checker) knobDefault(e document.Value, k *dialect.Knob) {
+	if !e.Present() {
 		return
 	}
-	k.Default = e.node.appendJSON(nil)
+	k.Default = e.JSON()
 	if why := outside(k, k.Default); why != "" {
-		c.problem(e, "%s", why)
+		e.Bad("", "%s", why)
 	}
 }

@@ -20,25 +20,27 @@ func TestKnobs(t *testing.T) {
 	const heat = "label: L, binds_to: config.heat"
 	cases := []manifestCase{
 		{rule: "a knob is a mapping", text: "7", problems: []string{
-			"10:6: knobs.k: must be a mapping with type, label and binds_to, got a number"}},
+			"10:6: knobs.k: must be a mapping with type, label and binds_to, got a number; put a key before each value: { KEY: … }"}},
 		{rule: "type, label and binds_to are required", text: "{}", problems: []string{
-			"10:6: knobs.k.label: is required",
-			"10:6: knobs.k.binds_to: is required",
-			"10:6: knobs.k.type: is required"}},
+			"10:6: knobs.k.label: is required; write label: …",
+			"10:6: knobs.k.binds_to: is required; write binds_to: …",
+			"10:6: knobs.k.type: is required; write type: …"}},
+		{rule: "what a knob of an unknown type has is not unknown itself", text: "{type: slider, " + heat + ", min: 1}", problems: []string{
+			"10:13: knobs.k.type: " + types + `"slider"; write one of them`}},
 		{rule: "type must be known", text: "{type: slider, " + heat + "}", problems: []string{
-			"10:13: knobs.k.type: " + types + `"slider"`}},
+			"10:13: knobs.k.type: " + types + `"slider"; write one of them`}},
 		{rule: "type is a string", text: "{type: [range], " + heat + "}", problems: []string{
-			"10:13: knobs.k.type: must be a string, got a list"}},
+			"10:13: knobs.k.type: must be a string, got a list; write a string"}},
 		{rule: "label is not empty", text: "{type: text, label: '', binds_to: config.heat}", problems: []string{
-			"10:26: knobs.k.label: must not be empty"}},
+			"10:26: knobs.k.label: must not be empty; write something"}},
 		{rule: "description is a string", text: "{type: text, description: 5, " + heat + "}", problems: []string{
-			"10:32: knobs.k.description: must be a string, got a number; put it in quotes"}},
+			`10:32: knobs.k.description: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "binds_to names a field of config", text: "{type: text, label: L, binds_to: heat}", problems: []string{
 			`10:39: knobs.k.binds_to: must be config.<field>, got "heat"`}},
 		{rule: "binds_to names a field", text: "{type: text, label: L, binds_to: config.}", problems: []string{
 			`10:39: knobs.k.binds_to: must be config.<field>, got "config."`}},
 		{rule: "the field must be in config_schema", text: "{type: text, label: L, binds_to: config.haet}", problems: []string{
-			`10:39: knobs.k.binds_to: config_schema has no field "haet" (did you mean heat?)`}},
+			`10:39: knobs.k.binds_to: config_schema has no field "haet"; did you mean heat?`}},
 		{rule: "the field may have a dot in its name", text: "{type: text, label: L, binds_to: config.deep.er}"},
 		{rule: "binds_to must not name system_config", text: "{type: text, label: L, binds_to: system_config.heat}", problems: []string{
 			"10:39: knobs.k.binds_to: a knob must not be bound to system_config: secrets are not for knobs"}},
@@ -47,8 +49,8 @@ func TestKnobs(t *testing.T) {
 			`10:39: knobs.k.binds_to: config_schema has no field "server.prot"`}},
 		{rule: "range demands neither min nor max", text: "{type: range, " + heat + "}"},
 		{rule: "min and max are numbers", text: "{type: range, min: low, max: '1', " + heat + "}", problems: []string{
-			"10:25: knobs.k.min: must be a number, got a string",
-			"10:35: knobs.k.max: must be a number, got a string"}},
+			"10:25: knobs.k.min: must be a number, got a string; write a number",
+			"10:35: knobs.k.max: must be a number, got a string; leave out the quotes"}},
 		{rule: "min is less than max", text: "{type: range, min: 1, max: 1.0, " + heat + "}", problems: []string{
 			"10:25: knobs.k.min: must be less than max"}},
 		{rule: "step is greater than 0", text: "{type: range, min: 0, max: 1, step: 0, " + heat + "}", problems: []string{
@@ -65,7 +67,7 @@ func TestKnobs(t *testing.T) {
 		{rule: "the limits of the field hold for the default", text: "{type: range, label: L, binds_to: config.server.port, default: 10}", problems: []string{
 			"10:69: knobs.k.default: must be from 1 to 9"}},
 		{rule: "values is a list", text: "{type: enum, values: a, " + heat + "}", problems: []string{
-			"10:27: knobs.k.values: must be a list of values, got a string"}},
+			"10:27: knobs.k.values: must be a list of values, got a string; put it into brackets: […]"}},
 		{rule: "values has at least one", text: "{type: enum, values: [], " + heat + "}", problems: []string{
 			"10:27: knobs.k.values: must have at least one value"}},
 		{rule: "a value is a scalar", text: "{type: enum, values: [a, [b]], " + heat + "}", problems: []string{
@@ -78,7 +80,7 @@ func TestKnobs(t *testing.T) {
 		{rule: "a label of no value is a warning", text: "{type: enum, values: [a], labels: {b: B}, " + heat + "}", warnings: []string{
 			"10:41: knobs.k.labels.b: is not one of the values"}},
 		{rule: "labels are texts", text: "{type: enum, values: [a], labels: {a: 1}, " + heat + "}", problems: []string{
-			"10:44: knobs.k.labels.a: must be a string, got a number; put it in quotes"}},
+			`10:44: knobs.k.labels.a: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "the default of an enum is one of its values", text: "{type: enum, values: [a, '1'], default: 1, " + heat + "}", problems: []string{
 			"10:46: knobs.k.default: must be one of \"a\", \"1\""}},
 		{rule: "the default of a boolean is one", text: "{type: boolean, default: 'true', " + heat + "}", problems: []string{
@@ -96,24 +98,24 @@ func TestKnobs(t *testing.T) {
 		{rule: "a key of another type is a warning", text: "{type: boolean, min: 1, " + heat + "}", warnings: []string{
 			"10:27: knobs.k.min: means nothing to a knob of type boolean"}},
 		{rule: "an unknown key is a warning", text: "{type: text, maxlength: 1, " + heat + "}", warnings: []string{
-			"10:19: knobs.k.maxlength: unknown key, ignored (did you mean max_length?)"}},
+			`10:19: knobs.k.maxlength: unknown key, ignored; did you mean "max_length"?`}},
 	}
 	for i := range cases {
 		cases[i].text = knobbed(cases[i].text)
 	}
 	runManifestCases(t, append(cases,
 		manifestCase{rule: "knobs is a mapping", text: "knobs: []", problems: []string{
-			"7:8: knobs: must be a mapping of names to knobs, got a list"}},
+			"7:8: knobs: must be a mapping of names to knobs, got a list; put a key before each value: { KEY: … }"}},
 		manifestCase{rule: "a knob needs a config_schema", text: "knobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
 			`7:45: knobs.k.binds_to: the manifest has no config_schema for "a" to be in`}},
 		manifestCase{rule: "a config_schema that is none is reported once",
 			text: "config_schema: 5\nknobs: {k: {type: text, label: L, binds_to: config.a}}", problems: []string{
-				"7:16: config_schema: must be a mapping: a JSON Schema, got a number"}},
+				"7:16: config_schema: must be a mapping: a JSON Schema, got a number; put a key before each value: { KEY: … }"}},
 	))
 }
 
 func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
-	m, problems := kaged.ParseManifest(readFile(t, "full.yaml"))
+	m, problems := kaged.ParseManifest("", readFile(t, "full.yaml"))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -141,7 +143,7 @@ func TestKnobsKeepTheirOrderAndValues(t *testing.T) {
 
 // TestAKnobTakesItsLimitsFromTheField: a knob without min, max, values or max_length has those of the schema field it is bound to.
 func TestAKnobTakesItsLimitsFromTheField(t *testing.T) {
-	m, problems := kaged.ParseManifest([]byte(edited(0, `config_schema:
+	m, problems := kaged.ParseManifest("", []byte(edited(0, `config_schema:
   properties:
     level: {type: integer, minimum: 1, maximum: 5}
     mode: {enum: [fast, slow]}

@@ -1,14 +1,14 @@
 package kaged
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -44,7 +44,7 @@ type Manifest struct {
 	// Warnings are what is odd but not wrong, such as a key this host does not
 	// know: manifests in the world carry keys of their tools and of versions to
 	// come, and a plugin is not to be refused for them.
-	Warnings []Problem
+	Warnings []document.Problem
 }
 
 // A Tool is one entry of a manifest's tools.
@@ -59,54 +59,24 @@ type Tool struct {
 // to be told of it.
 func (m *Manifest) Compactor() bool { return slices.Contains(m.Roles, roleCompactor) }
 
-// A Problem is one violated field of a manifest, with where it stands.
-type Problem struct {
-	Field   string // e.g. tools[0].name; "" where it is about the whole file
-	Line    int    // from 1
-	Column  int    // from 1, in characters
-	Message string
-}
-
-func (p Problem) String() string {
-	if p.Field == "" {
-		return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Message)
-	}
-	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Column, p.Field, p.Message)
-}
-
 // ParseManifest reads a manifest and reports every violated field at once, in
 // the order of the file. The manifest is never nil, but usable only where there
 // are no problems; until then it holds what could be read, so that a report can
 // name the plugin.
 //
 //	ParseManifest
-//	  readYAML          bytes to yamlNodes; bounded, without aliases
+//	  document.YAML     bytes to values; bounded, without aliases
 //	  checker.manifest  one method for each part of the seed's table
 //	    schema.Compile  config_schema, system_config_schema, parameters_schema
 //	    capability.Parse
 //	    checker.knobs
-func ParseManifest(data []byte) (*Manifest, []Problem) {
+func ParseManifest(file string, data []byte) (*Manifest, []document.Problem) {
 	c := &checker{m: &Manifest{Env: map[string]string{}}}
-	if root := readYAML(data, c); root != nil {
-		c.manifest(entry{at: root.at, node: root})
+	top, err := document.YAML(file, data)
+	if bad, ok := errors.AsType[*document.Error](err); ok {
+		return c.m, bad.Problems
 	}
-	c.m.Warnings = inOrder(c.m.Warnings)
-	return c.m, inOrder(c.problems)
-}
-
-// maxProblems bounds a report. No author mends more in one go, and a file that
-// is not a manifest at all can have thousands.
-const maxProblems = 200
-
-// inOrder sorts problems by where they stand, and cuts the list.
-func inOrder(list []Problem) []Problem {
-	slices.SortStableFunc(list, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	if len(list) <= maxProblems {
-		return list
-	}
-	rest := list[maxProblems]
-	rest.Field, rest.Message = "", fmt.Sprintf("and %d more from here on", len(list)-maxProblems)
-	return append(list[:maxProblems:maxProblems], rest)
+	c.manifest(top)
+	c.m.Warnings = top.Warnings()
+	return c.m, top.Problems()
 }

@@ -9,16 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
-
-// manifestKeys are the fields of a manifest, in the order of the seed's table.
-var manifestKeys = []string{
-	"name", "version", "kaged_api", "description", "author", "license", "homepage",
-	"command", "env", "capabilities", "methods", "notifications",
-	"config_schema", "system_config_schema", "hooks", "tools", "roles", "knobs",
-	"shutdown_timeout_sec", "health_interval_sec", "hook_timeout_sec",
-}
 
 // The words the seed allows in hooks and in roles.
 const (
@@ -33,29 +26,29 @@ var (
 )
 
 // manifest checks every field of the seed's table.
-func (c *checker) manifest(top entry) {
-	c.unknownKeys(top, manifestKeys)
+func (c *checker) manifest(top *document.Table) {
 	c.identity(top)
 	c.process(top)
-	c.capabilities(top.get("capabilities"))
+	c.capabilities(top.Value("capabilities"))
 	c.interfaces(top)
-	c.hooks(top.get("hooks"))
-	c.roles(top.get("roles"))
-	c.tools(top.get("tools"))
+	c.hooks(top.Value("hooks"))
+	c.roles(top.Value("roles"))
+	c.tools(top.Value("tools"))
 	c.configuration(top)
 	c.times(top)
+	top.EndWarning()
 }
 
 // identity checks who the plugin says it is.
-func (c *checker) identity(top entry) {
+func (c *checker) identity(top *document.Table) {
 	m := c.m
-	m.Name = c.name(top.get("name"))
-	m.Version = c.version(top.get("version"))
-	m.KagedAPI = c.api(top.get("kaged_api"))
-	m.Description = c.description(top.get("description"))
-	m.Author, _ = c.text(top.get("author"))
-	m.License, _ = c.text(top.get("license"))
-	m.Homepage = c.homepage(top.get("homepage"))
+	m.Name = c.name(top.Value("name"))
+	m.Version = c.version(top.Value("version"))
+	m.KagedAPI = c.api(top.Value("kaged_api"))
+	m.Description = c.description(top.Value("description"))
+	m.Author, _ = top.Value("author").Text()
+	m.License, _ = top.Value("license").Text()
+	m.Homepage = c.homepage(top.Value("homepage"))
 }
 
 // "Plugin name — lowercase slug (a-z, 0-9, hyphens; max 64 chars)."
@@ -66,18 +59,18 @@ const maxName = 64
 // reservedNames: a plugin's methods and tools begin with its name, and "must not start with kaged.* or system.*".
 var reservedNames = []string{"kaged", "system"}
 
-func (c *checker) name(e entry) string {
-	c.required(e)
-	s, ok := c.filled(e)
+func (c *checker) name(e document.Value) string {
+	e.Required()
+	s, ok := e.Filled()
 	switch {
 	case !ok:
 		return ""
 	case utf8.RuneCountInString(s) > maxName:
-		c.problem(e, "must have at most %d characters, has %d", maxName, utf8.RuneCountInString(s))
+		e.Bad("", "must have at most %d characters, has %d", maxName, utf8.RuneCountInString(s))
 	case !pluginName.MatchString(s):
-		c.problem(e, "must be lowercase letters, digits and hyphens, a letter first, got %s", schema.Cite(s))
+		e.Bad("", "must be lowercase letters, digits and hyphens, a letter first, got %s", schema.Cite(s))
 	case slices.Contains(reservedNames, s):
-		c.problem(e, "must not be %s: methods that begin with %s. are the host's", s, s)
+		e.Bad("", "must not be %s: methods that begin with %s. are the host's", s, s)
 	default:
 		return s
 	}
@@ -90,16 +83,16 @@ var semver = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-func (c *checker) version(e entry) string {
-	c.required(e)
-	s, ok := c.filled(e)
+func (c *checker) version(e document.Value) string {
+	e.Required()
+	s, ok := e.Filled()
 	switch {
 	case !ok:
 		return ""
 	case semver.MatchString(strings.TrimPrefix(s, "v")) && s[0] == 'v':
-		c.problem(e, `must be a semantic version without a "v" in front, got %s`, schema.Cite(s))
+		e.Bad("", `must be a semantic version without a "v" in front, got %s`, schema.Cite(s))
 	case !semver.MatchString(s):
-		c.problem(e, "must be a semantic version such as 1.2.3, got %s", schema.Cite(s))
+		e.Bad("", "must be a semantic version such as 1.2.3, got %s", schema.Cite(s))
 	default:
 		return s
 	}
@@ -108,15 +101,15 @@ func (c *checker) version(e entry) string {
 
 // api checks kaged_api. Another version than the host's is known to be useless
 // here and now, so it need not wait for the handshake to be refused.
-func (c *checker) api(e entry) int {
-	c.required(e)
-	n, ok := c.integer(e)
+func (c *checker) api(e document.Value) int {
+	e.Required()
+	n, ok := e.Whole()
 	switch {
 	case !ok:
 	case n <= 0:
-		c.problem(e, "must be greater than 0, got %d", n)
+		e.Bad("", "must be greater than 0, got %d", n)
 	case n != apiVersion:
-		c.problem(e, "the plugin needs version %d of the plugin API, this host speaks %d", n, apiVersion)
+		e.Bad("", "the plugin needs version %d of the plugin API, this host speaks %d", n, apiVersion)
 	}
 	return n
 }
@@ -124,107 +117,107 @@ func (c *checker) api(e entry) int {
 // "Short description (1-200 chars)."
 const maxDescription = 200
 
-func (c *checker) description(e entry) string {
-	c.required(e)
-	s, ok := c.filled(e)
+func (c *checker) description(e document.Value) string {
+	e.Required()
+	s, ok := e.Filled()
 	if n := utf8.RuneCountInString(s); ok && n > maxDescription {
-		c.problem(e, "must have at most %d characters, has %d", maxDescription, n)
+		e.Bad("", "must have at most %d characters, has %d", maxDescription, n)
 	}
 	return s
 }
 
 // homepage: the document says "url", of whatever scheme. It is shown, and never opened.
-func (c *checker) homepage(e entry) string {
-	s, ok := c.text(e)
+func (c *checker) homepage(e document.Value) string {
+	s, ok := e.Text()
 	if !ok {
 		return ""
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Opaque == "" && u.Path == "" {
-		c.problem(e, "must be a URL such as https://example.org/plugin, got %s", schema.Cite(s))
+		e.Bad("", "must be a URL such as https://example.org/plugin, got %s", schema.Cite(s))
 		return ""
 	}
 	return s
 }
 
 // process checks how the plugin is started.
-func (c *checker) process(top entry) {
-	command := top.get("command")
-	c.required(command)
-	c.m.Command = c.texts(command, c.commandWord)
-	if command.present() && command.node.kind == kindList && len(command.node.items) == 0 {
-		c.problem(command, "must have at least one entry: the program")
+func (c *checker) process(top *document.Table) {
+	command := top.Value("command")
+	command.Required()
+	c.m.Command = texts(command, c.commandWord)
+	if command.Present() && command.Kind() == document.List && command.Len() == 0 {
+		command.Bad("", "must have at least one entry: the program")
 	}
-	env := top.get("env")
-	if c.is(env, kindMap, "a mapping of names to strings") {
+	env := top.Value("env")
+	if env.Is(document.Map, "a mapping of names to strings") {
 		c.env(env)
 	}
 }
 
 // commandWord reads a word of the command. An argument may be empty, the program may not.
-func (c *checker) commandWord(e entry) (string, bool) {
-	s, ok := c.argument(e)
-	if ok && s == "" && e.field == "command[0]" {
-		c.problem(e, "must not be empty")
+func (c *checker) commandWord(e document.Value) (string, bool) {
+	s, ok := argument(e)
+	if ok && s == "" && e.Path() == "command[0]" {
+		e.Bad("", "must not be empty")
 	}
 	return s, ok
 }
 
-func (c *checker) env(env entry) {
-	for _, f := range env.node.fields {
-		e := env.get(f.name)
-		if f.name == "" || strings.ContainsAny(f.name, "=\x00") {
-			c.problemAt(f.at, e.field, `the name of a variable must not be empty nor contain "="`)
+func (c *checker) env(env document.Value) {
+	for _, name := range env.Names() {
+		e := env.Get(name)
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			e.BadKey("", `the name of a variable must not be empty nor contain "="`)
 		}
-		if s, ok := c.argument(e); ok {
-			c.m.Env[f.name] = s
+		if s, ok := argument(e); ok {
+			c.m.Env[name] = s
 		}
 	}
 }
 
-func (c *checker) capabilities(list entry) {
-	if !c.is(list, kindList, "a list of strings") {
+func (c *checker) capabilities(list document.Value) {
+	if !list.Is(document.List, "a list of strings") {
 		return
 	}
-	var denial, grant entry // net:[], and the first other net: capability
-	for _, e := range list.list() {
-		s, ok := c.text(e)
+	var denial, grant document.Value // net:[], and the first other net: capability
+	for _, e := range list.Items() {
+		s, ok := e.Text()
 		if !ok {
 			continue
 		}
 		granted, err := capability.Parse(s)
 		switch {
 		case err != nil:
-			c.problem(e, "%v", err)
+			e.Bad("", "%v", err)
 			continue
 		case granted.Kind == capability.NetNone:
 			denial = e
-		case granted.Network() && !grant.present():
+		case granted.Network() && !grant.Present():
 			grant = e
 		}
 		c.m.Capabilities = append(c.m.Capabilities, granted)
 	}
-	if denial.present() && grant.present() {
-		c.problem(denial, "net:[] denies all network access, %s grants some", grant.field)
+	if denial.Present() && grant.Present() {
+		denial.Bad("", "net:[] denies all network access, %s grants some", grant.Path())
 	}
 }
 
 // interfaces checks the names of methods and notifications.
-func (c *checker) interfaces(top entry) {
-	methods, notifications := top.get("methods"), top.get("notifications")
-	c.m.Methods = c.texts(methods, c.method)
-	c.m.Notifications = c.texts(notifications, c.filled)
+func (c *checker) interfaces(top *document.Table) {
+	methods, notifications := top.Value("methods"), top.Value("notifications")
+	c.m.Methods = texts(methods, c.method)
+	c.m.Notifications = texts(notifications, document.Value.Filled)
 	c.warnRepeats(methods)
 	c.warnRepeats(notifications)
 	// "May be empty if `hooks` or `tools` is non-empty."
-	if hollow(methods) && hollow(top.get("hooks")) && hollow(top.get("tools")) {
-		c.problem(methods, "a plugin must have at least one method, hook or tool")
+	if hollow(methods) && hollow(top.Value("hooks")) && hollow(top.Value("tools")) {
+		methods.Bad("", "a plugin must have at least one method, hook or tool")
 	}
 }
 
 // hollow reports a list that is missing or empty.
-func hollow(e entry) bool {
-	return !e.present() || e.node.kind == kindList && len(e.node.items) == 0
+func hollow(e document.Value) bool {
+	return !e.Present() || e.Kind() == document.List && e.Len() == 0
 }
 
 // "Must be dot-delimited, 2-4 segments, lowercase." What a segment may hold is
@@ -232,78 +225,79 @@ func hollow(e entry) bool {
 // the seed hold.
 var methodName = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}$`)
 
-func (c *checker) method(e entry) (string, bool) {
-	s, ok := c.text(e)
+func (c *checker) method(e document.Value) (string, bool) {
+	s, ok := e.Text()
 	switch {
 	case !ok:
 		return "", false
 	case !methodName.MatchString(s):
-		c.problem(e, "must be 2 to 4 lowercase segments with dots between, such as notes.search, got %s", schema.Cite(s))
+		e.Bad("", "must be 2 to 4 lowercase segments with dots between, such as notes.search, got %s", schema.Cite(s))
 	case strings.HasPrefix(s, "kaged.") || strings.HasPrefix(s, "system."):
 		// "Method names must not start with kaged.* or system.* — these prefixes are reserved."
-		c.problem(e, "must not start with kaged. or system.: these prefixes are reserved")
+		e.Bad("", "must not start with kaged. or system.: these prefixes are reserved")
 	default:
 		return s, true
 	}
 	return "", false
 }
 
-func (c *checker) warnRepeats(list entry) {
-	if !list.present() {
+func (c *checker) warnRepeats(list document.Value) {
+	if !list.Present() {
 		return
 	}
 	seen := make(map[string]string)
-	for _, e := range list.list() {
-		if first, twice := seen[e.node.text]; twice && e.node.kind == kindString {
-			c.warn(e, "repeats %s", first)
+	for _, e := range list.Items() {
+		word := string(e.JSON())
+		if first, twice := seen[word]; twice && e.Kind() == document.String {
+			e.Warn("", "repeats %s", first)
 			continue
 		}
-		seen[e.node.text] = e.field
+		seen[word] = e.Path()
 	}
 }
 
-func (c *checker) hooks(e entry) {
+func (c *checker) hooks(e document.Value) {
 	c.m.Hooks = c.words(e, hookNames)
 }
 
 // words reads a list of known words, each once.
-func (c *checker) words(e entry, known []string) []string {
+func (c *checker) words(e document.Value, known []string) []string {
 	seen := make(map[string]string)
-	return c.texts(e, func(item entry) (string, bool) {
-		s, ok := c.oneOf(item, known)
-		return s, ok && c.distinct(seen, item, s)
+	return texts(e, func(item document.Value) (string, bool) {
+		s, ok := item.OneOf(known...)
+		return s, ok && distinct(seen, item, s)
 	})
 }
 
 // roles: "Default: [observer] when `hooks` is non-empty, else []. `compactor`
 // requires `pre_compact` in hooks." That there is one compactor at most is for
 // those who see all plugins.
-func (c *checker) roles(e entry) {
+func (c *checker) roles(e document.Value) {
 	c.m.Roles = c.words(e, roleNames)
-	if !e.present() && len(c.m.Hooks) > 0 {
+	if !e.Present() && len(c.m.Hooks) > 0 {
 		c.m.Roles = []string{roleObserver}
 	}
 	if !c.m.Compactor() || slices.Contains(c.m.Hooks, hookPreCompact) {
 		return
 	}
-	for _, item := range e.list() {
-		if item.node.text == roleCompactor {
-			c.problem(item, "a compactor needs %s in hooks", hookPreCompact)
+	for _, item := range e.Items() {
+		if item.Says(roleCompactor) {
+			item.Bad("", "a compactor needs %s in hooks", hookPreCompact)
 		}
 	}
 }
 
 // times checks the three durations, with their ranges and defaults.
-func (c *checker) times(top entry) {
-	c.m.ShutdownTimeout = c.seconds(top.get("shutdown_timeout_sec"), 1, 30, 5)
-	c.m.HealthInterval = c.seconds(top.get("health_interval_sec"), 5, 300, 30)
-	c.m.HookTimeout = c.seconds(top.get("hook_timeout_sec"), 1, 60, 10)
+func (c *checker) times(top *document.Table) {
+	c.m.ShutdownTimeout = c.seconds(top.Value("shutdown_timeout_sec"), 1, 30, 5)
+	c.m.HealthInterval = c.seconds(top.Value("health_interval_sec"), 5, 300, 30)
+	c.m.HookTimeout = c.seconds(top.Value("hook_timeout_sec"), 1, 60, 10)
 }
 
-func (c *checker) seconds(e entry, low, high, otherwise int) time.Duration {
-	n, ok := c.integer(e)
+func (c *checker) seconds(e document.Value, low, high, otherwise int) time.Duration {
+	n, ok := e.Whole()
 	if ok && (n < low || n > high) {
-		c.problem(e, "must be from %d to %d seconds, got %d", low, high, n)
+		e.Bad("", "must be from %d to %d seconds, got %d", low, high, n)
 	}
 	if !ok {
 		n = otherwise

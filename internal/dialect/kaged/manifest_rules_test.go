@@ -11,11 +11,11 @@ import (
 func TestIdentity(t *testing.T) {
 	runManifestCases(t, []manifestCase{
 		{rule: "name is required", line: 1, text: "", problems: []string{
-			"2:1: name: is required"}},
+			"2:1: name: is required; write name: …"}},
 		{rule: "name must be a string", line: 1, text: "name: 7", problems: []string{
-			"1:7: name: must be a string, got a number; put it in quotes"}},
+			`1:7: name: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "name must not be empty", line: 1, text: `name: ""`, problems: []string{
-			"1:7: name: must not be empty"}},
+			"1:7: name: must not be empty; write something"}},
 		{rule: "name may have 64 characters", line: 1, text: "name: " + strings.Repeat("a", 64)},
 		{rule: "name must not have more", line: 1, text: "name: " + strings.Repeat("a", 65), problems: []string{
 			"1:7: name: must have at most 64 characters, has 65"}},
@@ -28,11 +28,11 @@ func TestIdentity(t *testing.T) {
 		{rule: "name begins with a letter", line: 1, text: "name: 1tiny", problems: []string{
 			`1:7: name: must be lowercase letters, digits and hyphens, a letter first, got "1tiny"`}},
 		{rule: "version is required", line: 2, text: "", problems: []string{
-			"1:1: version: is required"}},
+			"1:1: version: is required; write version: …"}},
 		{rule: "version written as a number is not a string", line: 2, text: "version: 1.0", problems: []string{
-			"2:10: version: must be a string, got a number; put it in quotes"}},
+			`2:10: version: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "version must not be empty", line: 2, text: "version: ''", problems: []string{
-			"2:10: version: must not be empty"}},
+			"2:10: version: must not be empty; write something"}},
 		{rule: "version has three parts", line: 2, text: `version: "1.0"`, problems: []string{
 			`2:10: version: must be a semantic version such as 1.2.3, got "1.0"`}},
 		{rule: "version has no zeros in front", line: 2, text: "version: 1.02.0", problems: []string{
@@ -41,9 +41,9 @@ func TestIdentity(t *testing.T) {
 			`2:10: version: must be a semantic version without a "v" in front, got "v1.2.3"`}},
 		{rule: "version may have a pre-release and a build", line: 2, text: "version: 1.2.3-alpha.1+x.07"},
 		{rule: "kaged_api is required", line: 3, text: "", problems: []string{
-			"1:1: kaged_api: is required"}},
+			"1:1: kaged_api: is required; write kaged_api: …"}},
 		{rule: "kaged_api must be a number", line: 3, text: `kaged_api: "1"`, problems: []string{
-			"3:12: kaged_api: must be a whole number, got a string"}},
+			"3:12: kaged_api: must be a whole number, got a string; leave out the quotes"}},
 		{rule: "kaged_api must be whole", line: 3, text: "kaged_api: 1.5", problems: []string{
 			`3:12: kaged_api: must be a whole number, got "1.5"`}},
 		{rule: "kaged_api may be written 1.0", line: 3, text: "kaged_api: 1.0"},
@@ -52,20 +52,20 @@ func TestIdentity(t *testing.T) {
 		{rule: "kaged_api must be the host's", line: 3, text: "kaged_api: 2", problems: []string{
 			"3:12: kaged_api: the plugin needs version 2 of the plugin API, this host speaks 1"}},
 		{rule: "description is required", line: 4, text: "", problems: []string{
-			"1:1: description: is required"}},
+			"1:1: description: is required; write description: …"}},
 		{rule: "description must not be empty", line: 4, text: `description: ""`, problems: []string{
-			"4:14: description: must not be empty"}},
+			"4:14: description: must not be empty; write something"}},
 		{rule: "a field without a value has none", line: 4, text: "description:", problems: []string{
-			"4:1: description: must be a string, got nothing"}},
+			"4:1: description: must be a string, got nothing; write a string"}},
 		{rule: "description counts characters, not bytes", line: 4, text: "description: " + strings.Repeat("é", 200)},
 		{rule: "description must not have more than 200", line: 4, text: "description: " + strings.Repeat("é", 201), problems: []string{
 			"4:14: description: must have at most 200 characters, has 201"}},
 		{rule: "author must be a string", text: "author: [Mira]", problems: []string{
-			"7:9: author: must be a string, got a list"}},
+			"7:9: author: must be a string, got a list; write a string"}},
 		{rule: "license must be a string", text: "license: {spdx: MIT}", problems: []string{
-			"7:10: license: must be a string, got a mapping"}},
+			"7:10: license: must be a string, got a mapping; write a string"}},
 		{rule: "homepage must be a string", text: "homepage: true", problems: []string{
-			"7:11: homepage: must be a string, got a boolean; put it in quotes"}},
+			`7:11: homepage: must be a string, got a boolean; put it into quotes: "…"`}},
 		{rule: "homepage must be a URL", text: "homepage: example.org/tiny", problems: []string{
 			`7:11: homepage: must be a URL such as https://example.org/plugin, got "example.org/tiny"`}},
 		{rule: "homepage may be any URL", text: "homepage: git+ssh://git@example.org/tiny.git"},
@@ -76,26 +76,26 @@ func TestIdentity(t *testing.T) {
 func TestProcess(t *testing.T) {
 	runManifestCases(t, []manifestCase{
 		{rule: "command is required", line: 5, text: "", problems: []string{
-			"1:1: command: is required"}},
+			"1:1: command: is required; write command: …"}},
 		{rule: "command must be a list", line: 5, text: "command: ./tiny --flag", problems: []string{
-			"5:10: command: must be a list of strings, got a string"}},
+			"5:10: command: must be a list of strings, got a string; put it into brackets: […]"}},
 		{rule: "command has at least one entry", line: 5, text: "command: []", problems: []string{
 			"5:10: command: must have at least one entry: the program"}},
 		{rule: "command is of strings", line: 5, text: "command: [./tiny, 8080]", problems: []string{
-			"5:19: command[1]: must be a string, got a number; put it in quotes"}},
+			`5:19: command[1]: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "the program is not empty", line: 5, text: `command: ["", x]`, problems: []string{
 			"5:11: command[0]: must not be empty"}},
 		{rule: "an argument may be empty", line: 5, text: `command: [./tiny, ""]`},
 		{rule: "command has no NUL", line: 5, text: `command: ["./tiny\0"]`, problems: []string{
 			"5:11: command[0]: must not contain a NUL character"}},
 		{rule: "a list entry may not be left out", line: 5, text: "command:\n  - ./tiny\n  -", problems: []string{
-			"7:3: command[1]: must be a string, got nothing"}},
+			"7:3: command[1]: must be a string, got nothing; write a string"}},
 		{rule: "env must be a mapping", text: "env: [A=b]", problems: []string{
-			"7:6: env: must be a mapping of names to strings, got a list"}},
+			"7:6: env: must be a mapping of names to strings, got a list; put a key before each value: { KEY: … }"}},
 		{rule: "env is of strings", text: "env:\n  PORT: 8080\n  DEBUG: true\n  HOME: ~", problems: []string{
-			"8:9: env.PORT: must be a string, got a number; put it in quotes",
-			"9:10: env.DEBUG: must be a string, got a boolean; put it in quotes",
-			"10:9: env.HOME: must be a string, got nothing"}},
+			`8:9: env.PORT: must be a string, got a number; put it into quotes: "…"`,
+			`9:10: env.DEBUG: must be a string, got a boolean; put it into quotes: "…"`,
+			"10:9: env.HOME: must be a string, got nothing; write a string"}},
 		{rule: "env has no odd names", text: "env:\n  \"A=B\": c\n  \"\": d", problems: []string{
 			`8:3: env["A=B"]: the name of a variable must not be empty nor contain "="`,
 			`9:3: env[""]: the name of a variable must not be empty nor contain "="`}},
@@ -107,9 +107,9 @@ func TestProcess(t *testing.T) {
 func TestCapabilitiesOfAManifest(t *testing.T) {
 	runManifestCases(t, []manifestCase{
 		{rule: "capabilities must be a list", text: "capabilities: net:*", problems: []string{
-			"7:15: capabilities: must be a list of strings, got a string"}},
+			"7:15: capabilities: must be a list of strings, got a string; put it into brackets: […]"}},
 		{rule: "capabilities are strings", text: "capabilities: [{net: all}]", problems: []string{
-			"7:16: capabilities[0]: must be a string, got a mapping"}},
+			"7:16: capabilities[0]: must be a string, got a mapping; write a string"}},
 		{rule: "each capability must parse", text: "capabilities:\n  - read:fs:/srv\n  - read:fs:notes\n  - fly", problems: []string{
 			`9:5: capabilities[1]: capability "read:fs:notes": the path must be absolute: begin with /, got "notes"`,
 			`10:5: capabilities[2]: capability "fly": expected read:fs:<path>, write:fs:<path>, exec:<binary>:<path>, ` +
@@ -124,9 +124,9 @@ func TestInterfaces(t *testing.T) {
 	const form = "must be 2 to 4 lowercase segments with dots between, such as notes.search, got "
 	runManifestCases(t, []manifestCase{
 		{rule: "methods must be a list", line: 6, text: "methods: tiny.run", problems: []string{
-			"6:10: methods: must be a list of strings, got a string"}},
+			"6:10: methods: must be a list of strings, got a string; put it into brackets: […]"}},
 		{rule: "a method is a string", line: 6, text: "methods: [5]", problems: []string{
-			"6:11: methods[0]: must be a string, got a number; put it in quotes"}},
+			`6:11: methods[0]: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "a method has two segments at least", line: 6, text: "methods: [run]", problems: []string{
 			"6:11: methods[0]: " + form + `"run"`}},
 		{rule: "a method has four segments at most", line: 6, text: "methods: [a.b.c.d, a.b.c.d.e]", problems: []string{
@@ -151,7 +151,7 @@ func TestInterfaces(t *testing.T) {
 		{rule: "empty lists of them are no better", line: 6, text: "hooks: []\nmethods: []\ntools: []", problems: []string{
 			"7:10: methods: a plugin must have at least one method, hook or tool"}},
 		{rule: "a notification is not empty", text: `notifications: [indexed, ""]`, problems: []string{
-			"7:26: notifications[1]: must not be empty"}},
+			"7:26: notifications[1]: must not be empty; write something"}},
 		{rule: "the reserved prefixes do not bind notifications", text: "notifications: [kaged.done]"},
 	})
 }
@@ -160,15 +160,15 @@ func TestHooksAndRoles(t *testing.T) {
 	const hooks = "must be one of on_session_start, on_session_idle, pre_compact, post_compact, got "
 	runManifestCases(t, []manifestCase{
 		{rule: "hooks must be a list", text: "hooks: pre_compact", problems: []string{
-			"7:8: hooks: must be a list of strings, got a string"}},
+			"7:8: hooks: must be a list of strings, got a string; put it into brackets: […]"}},
 		{rule: "a hook must be known", text: "hooks: [on_shutdown]", problems: []string{
-			"7:9: hooks[0]: " + hooks + `"on_shutdown"`}},
+			"7:9: hooks[0]: " + hooks + `"on_shutdown"; write one of them`}},
 		{rule: "a hook that is nearly known is guessed", text: "hooks: [on_sesion_start]", problems: []string{
-			"7:9: hooks[0]: " + hooks + `"on_sesion_start" (did you mean on_session_start?)`}},
+			"7:9: hooks[0]: " + hooks + `"on_sesion_start"; did you mean "on_session_start"?`}},
 		{rule: "a hook is there once", text: "hooks: [pre_compact, post_compact, pre_compact]", problems: []string{
 			"7:36: hooks[2]: repeats hooks[0]"}},
 		{rule: "a role must be known", text: "roles: [spectator]", problems: []string{
-			`7:9: roles[0]: must be one of observer, compactor, got "spectator"`}},
+			`7:9: roles[0]: must be one of observer, compactor, got "spectator"; write one of them`}},
 		{rule: "a role is there once", text: "roles: [observer, observer]", problems: []string{
 			"7:19: roles[1]: repeats roles[0]"}},
 		{rule: "a compactor needs pre_compact", text: "hooks: [post_compact]\nroles: [observer, compactor]", problems: []string{
@@ -183,15 +183,15 @@ func TestTools(t *testing.T) {
 	const name = "must be one segment of lowercase letters, digits, _ and -, a letter first, got "
 	runManifestCases(t, []manifestCase{
 		{rule: "tools must be a list", text: "tools: {}", problems: []string{
-			"7:8: tools: must be a list of tools, got a mapping"}},
+			"7:8: tools: must be a list of tools, got a mapping; write a list"}},
 		{rule: "a tool is a mapping", text: tools("  - find"), problems: []string{
-			"8:5: tools[0]: must be a mapping with name, description and parameters_schema, got a string"}},
+			"8:5: tools[0]: must be a mapping with name, description and parameters_schema, got a string; put a key before each value: { KEY: … }"}},
 		{rule: "a tool's fields are required", text: tools("  - {}"), problems: []string{
-			"8:5: tools[0].name: is required",
-			"8:5: tools[0].description: is required",
-			"8:5: tools[0].parameters_schema: is required"}},
+			"8:5: tools[0].name: is required; write name: …",
+			"8:5: tools[0].description: is required; write description: …",
+			"8:5: tools[0].parameters_schema: is required; write parameters_schema: …"}},
 		{rule: "a tool's name is a string", text: tools("  - name: 1" + good), problems: []string{
-			"8:11: tools[0].name: must be a string, got a number; put it in quotes"}},
+			`8:11: tools[0].name: must be a string, got a number; put it into quotes: "…"`}},
 		{rule: "a tool's name is one segment", text: tools("  - name: tiny.find" + good), problems: []string{
 			"8:11: tools[0].name: " + name + `"tiny.find"`}},
 		{rule: "a tool's name is lowercase", text: tools("  - name: Find" + good), problems: []string{
@@ -200,19 +200,19 @@ func TestTools(t *testing.T) {
 			"11:11: tools[1].name: repeats tools[0].name"}},
 		{rule: "a tool's description is not empty",
 			text: tools("  - name: a\n    description: ''\n    parameters_schema: {}"), problems: []string{
-				"9:18: tools[0].description: must not be empty"}},
+				"9:18: tools[0].description: must not be empty; write something"}},
 		{rule: "a tool's parameters are a mapping",
 			text: tools("  - name: a\n    description: d\n    parameters_schema: object"), problems: []string{
-				"10:24: tools[0].parameters_schema: must be a mapping: a JSON Schema, got a string"}},
+				"10:24: tools[0].parameters_schema: must be a mapping: a JSON Schema, got a string; put a key before each value: { KEY: … }"}},
 		{rule: "a tool's unknown key is a warning", text: tools("  - name: a\n    parameter_schema: {}" + good), warnings: []string{
-			"9:5: tools[0].parameter_schema: unknown key, ignored (did you mean parameters_schema?)"}},
+			`9:5: tools[0].parameter_schema: unknown key, ignored; did you mean "parameters_schema"?`}},
 	})
 }
 
 func TestSchemasOfAManifest(t *testing.T) {
 	runManifestCases(t, []manifestCase{
 		{rule: "config_schema must be a mapping", text: "config_schema: true", problems: []string{
-			"7:16: config_schema: must be a mapping: a JSON Schema, got a boolean"}},
+			"7:16: config_schema: must be a mapping: a JSON Schema, got a boolean; put a key before each value: { KEY: … }"}},
 		{rule: "a schema must be valid against its draft",
 			text: "config_schema:\n  type: objekt\n  properties:\n    a:\n      minLength: -1", problems: []string{
 				`8:9: config_schema.type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", or must be of type array, is string`,
@@ -268,7 +268,7 @@ func TestSchemasOfAManifest(t *testing.T) {
 			text: "config_schema: {enum: [" + strings.Repeat("1,", 2000) + "]}", problems: []string{
 				"7:16: config_schema: is too large: 2002 values, at most 2000"}},
 		{rule: "system_config_schema must be a mapping", text: "system_config_schema: []", problems: []string{
-			"7:23: system_config_schema: must be a mapping: a JSON Schema, got a list"}},
+			"7:23: system_config_schema: must be a mapping: a JSON Schema, got a list; put a key before each value: { KEY: … }"}},
 		{rule: "system_config_schema must compile", text: "system_config_schema: {type: 5}", problems: []string{
 			`7:30: system_config_schema.type: must be one of "array", "boolean", "integer", "null", "number", "object", "string", or must be of type array, is number`}},
 		{rule: "the two schemas have no field in common",
@@ -280,7 +280,7 @@ func TestSchemasOfAManifest(t *testing.T) {
 func TestTimes(t *testing.T) {
 	runManifestCases(t, []manifestCase{
 		{rule: "shutdown_timeout_sec is a number", text: "shutdown_timeout_sec: 5s", problems: []string{
-			"7:23: shutdown_timeout_sec: must be a whole number, got a string"}},
+			"7:23: shutdown_timeout_sec: must be a whole number, got a string; write a number"}},
 		{rule: "shutdown_timeout_sec is 1 at least", text: "shutdown_timeout_sec: 0", problems: []string{
 			"7:23: shutdown_timeout_sec: must be from 1 to 30 seconds, got 0"}},
 		{rule: "shutdown_timeout_sec is 30 at most", text: "shutdown_timeout_sec: 31", problems: []string{
@@ -303,11 +303,11 @@ func TestUnknownKeys(t *testing.T) {
 		{rule: "an unknown key is a warning", text: "priority: 5", warnings: []string{
 			"7:1: priority: unknown key, ignored"}},
 		{rule: "a key in another style is guessed", text: "hookTimeoutSec: 5", warnings: []string{
-			"7:1: hookTimeoutSec: unknown key, ignored (did you mean hook_timeout_sec?)"}},
+			`7:1: hookTimeoutSec: unknown key, ignored; did you mean "hook_timeout_sec"?`}},
 		{rule: "a misspelt key is guessed, and missed", line: 4, text: "descripton: Does one thing.",
-			problems: []string{"1:1: description: is required"},
-			warnings: []string{"4:1: descripton: unknown key, ignored (did you mean description?)"}},
+			problems: []string{"1:1: description: is required; write description: …"},
+			warnings: []string{`4:1: descripton: unknown key, ignored; did you mean "description"?`}},
 		{rule: "two letters swapped are guessed", text: "konbs: {}", warnings: []string{
-			"7:1: konbs: unknown key, ignored (did you mean knobs?)"}},
+			`7:1: konbs: unknown key, ignored; did you mean "knobs"?`}},
 	})
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // minimal is the shortest manifest there is; the cases below change one line of
@@ -42,12 +44,12 @@ type manifestCase struct {
 }
 
 func (tc manifestCase) run(t *testing.T) {
-	m, problems := kaged.ParseManifest([]byte(edited(tc.line, tc.text)))
+	m, problems := kaged.ParseManifest("", []byte(edited(tc.line, tc.text)))
 	same(t, "problems", problems, tc.problems)
 	same(t, "warnings", m.Warnings, tc.warnings)
 }
 
-func same(t *testing.T, what string, got []kaged.Problem, want []string) {
+func same(t *testing.T, what string, got []document.Problem, want []string) {
 	t.Helper()
 	var lines []string
 	for _, p := range got {
@@ -69,7 +71,7 @@ func TestTheMinimalManifestIsValid(t *testing.T) {
 }
 
 func TestEveryViolationIsReportedAtOnceInTheOrderOfTheFile(t *testing.T) {
-	m, problems := kaged.ParseManifest(readFile(t, "many_problems.yaml"))
+	m, problems := kaged.ParseManifest("", readFile(t, "many_problems.yaml"))
 	want := strings.Split(strings.TrimSpace(string(readFile(t, "many_problems.txt"))), "\n")
 	same(t, "problems", problems, want)
 	if m == nil || m.Name != "" || m.Description != "Everything here is wrong but this." {
@@ -78,17 +80,18 @@ func TestEveryViolationIsReportedAtOnceInTheOrderOfTheFile(t *testing.T) {
 }
 
 func TestALongReportIsCut(t *testing.T) {
-	_, problems := kaged.ParseManifest([]byte(edited(6, "methods: ["+strings.Repeat("X, ", 500)+"]")))
-	if len(problems) != 201 {
-		t.Fatalf("%d problems, want 200 and one that says how many more", len(problems))
+	_, problems := kaged.ParseManifest("", []byte(edited(6, "methods: ["+strings.Repeat("X, ", 500)+"]")))
+	list := dialect.Problems(problems)
+	if len(list) != 201 {
+		t.Fatalf("%d problems, want 200 and one that says how many more", len(list))
 	}
-	if got, want := problems[200].String(), "6:611: and 300 more from here on"; got != want {
-		t.Errorf("the last is %q, want %q", got, want)
+	if got, want := list[200], (dialect.Problem{Line: 6, Column: 611, Message: "and 300 more from here on"}); got != want {
+		t.Errorf("the last is %v, want %v", got, want)
 	}
 }
 
 func TestDefaults(t *testing.T) {
-	m, problems := kaged.ParseManifest([]byte(minimal))
+	m, problems := kaged.ParseManifest("", []byte(minimal))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -109,7 +112,7 @@ func TestDefaultRoles(t *testing.T) {
 		{"an empty list stays empty", "hooks: [pre_compact]\nroles: []", "[]"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			m, problems := kaged.ParseManifest([]byte(minimal + tc.text))
+			m, problems := kaged.ParseManifest("", []byte(minimal+tc.text))
 			if got := fmt.Sprint(m.Roles); len(problems) > 0 || got != tc.roles {
 				t.Errorf("roles %s, want %s; problems %v", got, tc.roles, problems)
 			}
@@ -118,7 +121,7 @@ func TestDefaultRoles(t *testing.T) {
 }
 
 func TestAFullManifest(t *testing.T) {
-	m, problems := kaged.ParseManifest(readFile(t, "full.yaml"))
+	m, problems := kaged.ParseManifest("", readFile(t, "full.yaml"))
 	if len(problems)+len(m.Warnings) > 0 {
 		t.Fatal(problems, m.Warnings)
 	}

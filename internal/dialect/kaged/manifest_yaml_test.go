@@ -23,7 +23,7 @@ func TestYAMLThatIsNoManifest(t *testing.T) {
 		{"two values", "name: a: b\n", "1:7: not valid YAML: mapping value is not allowed in this context"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			_, problems := kaged.ParseManifest([]byte(tc.yaml))
+			_, problems := kaged.ParseManifest("", []byte(tc.yaml))
 			same(t, "problems", problems, []string{tc.want})
 		})
 	}
@@ -73,7 +73,7 @@ func TestYAMLThatAManifestMayHave(t *testing.T) {
 			`"command":["./tiny"],"methods":["tiny.run"]}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			m, problems := kaged.ParseManifest([]byte(yaml))
+			m, problems := kaged.ParseManifest("", []byte(yaml))
 			if len(problems)+len(m.Warnings) > 0 || m.Name != "tiny" || len(m.Methods) != 1 || m.Methods[0] != "tiny.run" {
 				t.Errorf("got %+v; problems %v", m, problems)
 			}
@@ -83,12 +83,12 @@ func TestYAMLThatAManifestMayHave(t *testing.T) {
 
 func TestPositionsCountTabsAndWideCharacters(t *testing.T) {
 	for _, tc := range []struct{ rule, yaml, want string }{
-		{"after wide characters", "{é: 日本, name: 5}", "1:15: name: must be a string, got a number; put it in quotes"},
-		{"after tabs", "{\n\t\"name\": 5,\n\t\t\t\"license\":\t7}", "2:10: name: must be a string, got a number; put it in quotes"},
-		{"after more tabs", "{\n\t\"name\": \"x\",\n\t\t\t\"license\":\t7}", "3:15: license: must be a string, got a number; put it in quotes"},
+		{"after wide characters", "{é: 日本, name: 5}", "1:15: name: must be a string, got a number; put it into quotes: \"…\""},
+		{"after tabs", "{\n\t\"name\": 5,\n\t\t\t\"license\":\t7}", "2:10: name: must be a string, got a number; put it into quotes: \"…\""},
+		{"after more tabs", "{\n\t\"name\": \"x\",\n\t\t\t\"license\":\t7}", "3:15: license: must be a string, got a number; put it into quotes: \"…\""},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			_, problems := kaged.ParseManifest([]byte(tc.yaml))
+			_, problems := kaged.ParseManifest("", []byte(tc.yaml))
 			for _, p := range problems {
 				if p.String() == tc.want {
 					return
@@ -114,7 +114,7 @@ func TestYAMLToJSON(t *testing.T) {
 		{"{1: a, true: b, 1.5: c}", `{"1":"a","true":"b","1.5":"c"}`},
 		{"[{}, [], '']", `[{},[],""]`},
 	} {
-		m, problems := kaged.ParseManifest([]byte(minimal + "config_schema: {x: " + tc.yaml + "}\n"))
+		m, problems := kaged.ParseManifest("", []byte(minimal+"config_schema: {x: "+tc.yaml+"}\n"))
 		if len(problems) > 0 {
 			t.Errorf("%s: %v", tc.yaml, problems)
 			continue
@@ -147,7 +147,7 @@ func TestHostileManifestsAreRefusedBeforeTheyCost(t *testing.T) {
 			"a" + strings.Repeat("[0]", 63) + ": nested too deep: more than 64 levels"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			_, problems := kaged.ParseManifest([]byte(tc.yaml))
+			_, problems := kaged.ParseManifest("", []byte(tc.yaml))
 			for _, p := range problems {
 				if p.String() == tc.want {
 					return
@@ -171,7 +171,7 @@ func FuzzParseManifest(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, problems := kaged.ParseManifest(data)
+		m, problems := kaged.ParseManifest("", data)
 		if m == nil {
 			t.Fatal("no manifest")
 		}

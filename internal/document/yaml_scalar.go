@@ -1,4 +1,4 @@
-package kaged
+package document
 
 import (
 	"cmp"
@@ -22,31 +22,31 @@ var (
 	yamlNoNum = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// plainScalar says what an unquoted scalar is, and its text: for a number the
-// JSON number with the same digits.
-func plainScalar(s string) (yamlKind, string) {
+// plainScalar is the value of an unquoted scalar: for a number the JSON number
+// with the same digits.
+func plainScalar(s string) any {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
-		return kindNull, ""
+		return nil
 	case "true", "True", "TRUE":
-		return kindBool, "true"
+		return true
 	case "false", "False", "FALSE":
-		return kindBool, "false"
+		return false
 	}
 	switch {
 	case yamlInt.MatchString(s):
-		return kindNumber, jsonInteger(s)
+		return digits(jsonInteger(s))
 	case yamlOctal.MatchString(s):
-		return kindNumber, inDecimal(s[2:], 8)
+		return digits(inDecimal(s[2:], 8))
 	case yamlHex.MatchString(s):
-		return kindNumber, inDecimal(s[2:], 16)
+		return digits(inDecimal(s[2:], 16))
 	case yamlNoNum.MatchString(s):
-		return kindNumber, s // badNumber refuses it
+		return digits(s) // badNumber refuses it
 	}
 	if number, ok := jsonFloat(s); ok {
-		return kindNumber, number
+		return digits(number)
 	}
-	return kindString, s
+	return s
 }
 
 // jsonInteger drops what YAML allows in an integer and JSON does not: a plus,

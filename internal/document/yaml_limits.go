@@ -1,4 +1,4 @@
-package kaged
+package document
 
 import (
 	"bytes"
@@ -30,8 +30,6 @@ const (
 	// maxKeyLength bounds keys: the parser gives each value the names of all the
 	// keys above it.
 	maxKeyLength = 200
-	// maxDepth bounds the nesting of values.
-	maxDepth = 64
 	// maxTokenDepth bounds the nesting as the tokens show it, before they are
 	// parsed: more roughly, hence wider.
 	maxTokenDepth = 4 * maxDepth
@@ -39,7 +37,7 @@ const (
 
 // A shape is what is measured of a manifest's bytes, in one pass.
 type shape struct {
-	position      // of the character being looked at
+	Position      // of the character being looked at
 	marks         int
 	tabWork       int
 	blank, angles int  // in a row
@@ -47,19 +45,19 @@ type shape struct {
 }
 
 // misshapen returns why data must not reach the lexer, and where; "" where it may.
-func misshapen(data []byte) (why string, at position) {
-	s := shape{position: position{line: 1, column: 1}, empty: true}
+func misshapen(data []byte) (why string, at Position) {
+	s := shape{Position: Position{1, 1}, empty: true}
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			return "is not UTF-8", s.position
+			return "is not UTF-8", s.Position
 		}
 		if why := s.next(r, data[i+size:]); why != "" {
-			return why, s.position
+			return why, s.Position
 		}
 		i += size
 	}
-	return "", position{}
+	return "", Position{}
 }
 
 // next takes one character; rest is what follows it.
@@ -78,7 +76,7 @@ func (s *shape) next(r rune, rest []byte) (why string) {
 	if why := s.excess(); why != "" {
 		return why
 	}
-	s.column++
+	s.Column++
 	return ""
 }
 
@@ -102,8 +100,8 @@ func (s *shape) newline() (why string) {
 	if s.blank > maxBlankLines {
 		return "has too many blank lines in a row"
 	}
-	s.line++
-	s.column, s.empty = 1, true
+	s.Line++
+	s.Column, s.empty = 1, true
 	return ""
 }
 

@@ -1,4 +1,4 @@
-package kaged
+package document
 
 import (
 	"bytes"
@@ -10,14 +10,12 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// This file and manifest_limits.go, which guards it, are the only ones that know
-// the YAML library. They turn bytes into yamlNodes:
+// This file and yaml_limits.go, which guards it, are the only ones that know the YAML library.
 //
-//	readYAML
+//	YAML
 //	  misshapen     is it safe to give to the lexer?
 //	  usableTokens  are there only tokens a manifest may have, not nested too deep?
 //	  yamlReader    the library's tree to ours: duplicate keys, scalars, positions
@@ -26,36 +24,48 @@ import (
 // the manifest's.
 const maxForeign = 200
 
-// readYAML reads the one mapping a manifest is. It returns nil where there is
-// none to look at; c then knows why.
-func readYAML(data []byte, c *checker) *yamlNode {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
-	if len(data) > maxManifest {
-		c.problemAt(position{1, 1}, "", "the manifest has more than %d bytes", maxManifest)
+// YAML turns a manifest, which is one mapping, into its top table. The error has every reason why there is none to look
+// at. What can be passed over, such as a key that is there twice, is among the table's complaints.
+func YAML(path string, data []byte) (*Table, error) {
+	r := &yamlReader{reading: &reading{file: path, format: yamlFormat}}
+	if r.root = r.read(bytes.TrimPrefix(data, []byte("\ufeff"))); r.root == nil { // a byte order mark
+		return nil, &Error{Problems: inOrder(r.problems)}
+	}
+	return r.top(), nil
+}
+
+// A yamlReader turns the library's tree into nodes.
+type yamlReader struct {
+	*reading
+	lines [][]byte // of the manifest, for positions
+	depth int
+}
+
+func (r *yamlReader) problemAt(at Position, field, format string, args ...any) {
+	Value{reading: r.reading, path: field, at: at}.Bad("", format, args...)
+}
+
+// read is the mapping; nil where there is none.
+func (r *yamlReader) read(data []byte) *node {
+	if len(data) > MaxSize {
+		r.problemAt(Position{1, 1}, "", "the manifest has more than %d bytes", MaxSize)
 		return nil
 	}
 	if why, at := misshapen(data); why != "" {
-		c.problemAt(at, "", "the manifest %s", why)
+		r.problemAt(at, "", "the manifest %s", why)
 		return nil
 	}
-	r := &yamlReader{checker: c, lines: bytes.Split(data, []byte("\n"))}
+	r.lines = bytes.Split(data, []byte("\n"))
 	body := r.parse(data)
 	if body == nil {
 		return nil
 	}
-	root := r.node(body, position{1, 1}, "")
-	if root.kind != kindMap {
-		c.problemAt(root.at, "", "the manifest must be a mapping of fields, got %s", root.kind)
+	root := r.node(body, Position{1, 1}, "")
+	if root.kind != Map {
+		r.problemAt(root.at, "", "the manifest must be a mapping of fields, got %s", root.name(yamlFormat))
 		return nil
 	}
 	return root
-}
-
-// A yamlReader turns the library's tree into yamlNodes.
-type yamlReader struct {
-	*checker
-	lines [][]byte // of the manifest, for positions
-	depth int
 }
 
 // parse returns the body of the manifest's one document.
@@ -81,14 +91,14 @@ func (r *yamlReader) parse(data []byte) ast.Node {
 		}
 	}
 	if body == nil {
-		r.problemAt(position{1, 1}, "", "the manifest is empty")
+		r.problemAt(Position{1, 1}, "", "the manifest is empty")
 	}
 	return body
 }
 
 // syntax reports an error of the library's parser.
 func (r *yamlReader) syntax(err error) {
-	at, message := position{1, 1}, err.Error()
+	at, message := Position{1, 1}, err.Error()
 	var located interface { // all errors of the library have these
 		GetToken() *token.Token
 		GetMessage() string
@@ -99,7 +109,7 @@ func (r *yamlReader) syntax(err error) {
 			at = r.position(tk)
 		}
 	}
-	r.problemAt(at, "", "not valid YAML: %s", dialect.Cut(message, maxForeign))
+	r.problemAt(at, "", "not valid YAML: %s", cut(message, maxForeign))
 }
 
 // usableTokens leaves out comments and reports what a manifest may not have. It
@@ -131,7 +141,7 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 	case len(r.problems) > before:
 		return nil
 	case len(tokens) == 0:
-		r.problemAt(position{1, 1}, "", "the manifest is empty")
+		r.problemAt(Position{1, 1}, "", "the manifest is empty")
 		return nil
 	}
 	return tokens
@@ -143,7 +153,7 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
 	case token.InvalidType:
-		return "not valid YAML: " + dialect.Cut(tk.Error, maxForeign)
+		return "not valid YAML: " + cut(tk.Error, maxForeign)
 	case token.AnchorType:
 		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
 	case token.AliasType:
@@ -178,12 +188,18 @@ func (r *yamlReader) emptyEntries(tokens token.Tokens) {
 }
 
 // node converts a value. at is where its key stands, for a value left out.
-func (r *yamlReader) node(n ast.Node, at position, field string) *yamlNode {
+func (r *yamlReader) node(n ast.Node, at Position, field string) *node {
+	made := r.value(n, at, field)
+	made.key = at
+	return made
+}
+
+func (r *yamlReader) value(n ast.Node, at Position, field string) *node {
 	r.depth++
 	defer func() { r.depth-- }()
 	if r.depth > maxDepth {
 		r.problemAt(r.at(n), field, "nested too deep: more than %d levels", maxDepth)
-		return &yamlNode{at: at}
+		return scalar(nil, at, at)
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -191,15 +207,15 @@ func (r *yamlReader) node(n ast.Node, at position, field string) *yamlNode {
 	case *ast.SequenceNode:
 		return r.list(n, field)
 	case *ast.LiteralNode:
-		return &yamlNode{kind: kindString, at: r.at(n), text: n.Value.Value}
+		return scalar(n.Value.Value, at, r.at(n))
 	default:
 		return r.scalar(n, at, field)
 	}
 }
 
-func (r *yamlReader) mapping(n *ast.MappingNode, field string) *yamlNode {
-	m := &yamlNode{kind: kindMap, at: r.at(n)}
-	seen := make(map[string]position, len(n.Values))
+func (r *yamlReader) mapping(n *ast.MappingNode, field string) *node {
+	m := &node{kind: Map, at: r.at(n)}
+	seen := make(map[string]Position, len(n.Values))
 	for _, v := range n.Values {
 		name, ok := keyText(v.Key)
 		at, path := r.at(v.Key), schema.FieldPath(field, name)
@@ -208,11 +224,11 @@ func (r *yamlReader) mapping(n *ast.MappingNode, field string) *yamlNode {
 			continue
 		}
 		if first, twice := seen[name]; twice {
-			r.problemAt(at, path, "the key is there twice, first in line %d", first.line)
+			r.problemAt(at, path, "the key is there twice, first in line %d", first.Line)
 			continue
 		}
 		seen[name] = at
-		m.fields = append(m.fields, yamlField{name, at, r.node(v.Value, at, path)})
+		m.add(name, r.node(v.Value, at, path))
 	}
 	return m
 }
@@ -233,8 +249,8 @@ func keyText(key ast.Node) (string, bool) {
 	return "", false
 }
 
-func (r *yamlReader) list(n *ast.SequenceNode, field string) *yamlNode {
-	l := &yamlNode{kind: kindList, at: r.at(n)}
+func (r *yamlReader) list(n *ast.SequenceNode, field string) *node {
+	l := &node{kind: List, at: r.at(n)}
 	for i, v := range n.Values {
 		at := l.at
 		if i < len(n.Entries) && n.Entries[i].Start != nil {
@@ -245,35 +261,33 @@ func (r *yamlReader) list(n *ast.SequenceNode, field string) *yamlNode {
 	return l
 }
 
-func (r *yamlReader) scalar(n ast.Node, at position, field string) *yamlNode {
+func (r *yamlReader) scalar(n ast.Node, at Position, field string) *node {
 	tk := n.GetToken()
 	if tk == nil || tk.Type == token.ImplicitNullType {
-		return &yamlNode{at: at}
+		return scalar(nil, at, at)
 	}
-	s := &yamlNode{at: r.at(n)}
 	switch tk.Type {
 	case token.SingleQuoteType, token.DoubleQuoteType:
-		s.kind, s.text = kindString, tk.Value
-	default:
-		s.kind, s.text = plainScalar(tk.Value)
+		return scalar(tk.Value, at, r.at(n))
 	}
-	if s.kind == kindNumber {
-		if why := badNumber(s.text); why != "" {
-			r.problemAt(s.at, field, "%s", why)
-			s.text = "0"
+	v := plainScalar(tk.Value)
+	if number, ok := v.(digits); ok {
+		if why := badNumber(string(number)); why != "" {
+			r.problemAt(r.at(n), field, "%s", why)
+			v = digits("0")
 		}
 	}
-	return s
+	return scalar(v, at, r.at(n))
 }
 
-func (r *yamlReader) at(n ast.Node) position {
+func (r *yamlReader) at(n ast.Node) Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key // the library has it at the first colon
 	}
 	if tk := n.GetToken(); tk != nil {
 		return r.position(tk)
 	}
-	return position{1, 1}
+	return Position{1, 1}
 }
 
 // maxTabLine bounds the lines that are searched for a token.
@@ -281,20 +295,20 @@ const maxTabLine = 400
 
 // position is where a token begins. The library leaves some tabs out when it
 // counts columns, so in a line with tabs the token's own text is looked for.
-func (r *yamlReader) position(tk *token.Token) position {
-	at := position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
-	if at.line > len(r.lines) {
+func (r *yamlReader) position(tk *token.Token) Position {
+	at := Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+	if at.Line > len(r.lines) {
 		return at
 	}
-	text := r.lines[at.line-1]
+	text := r.lines[at.Line-1]
 	if len(text) > maxTabLine || bytes.IndexByte(text, '\t') < 0 {
 		return at
 	}
 	line := []rune(string(text))
 	begin, _, _ := strings.Cut(strings.TrimSpace(tk.Origin), "\n")
-	for column := at.column; begin != "" && column <= len(line); column++ {
+	for column := at.Column; begin != "" && column <= len(line); column++ {
 		if strings.HasPrefix(string(line[column-1:]), begin) {
-			return position{at.line, column}
+			return Position{at.Line, column}
 		}
 	}
 	return at
