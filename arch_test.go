@@ -56,7 +56,7 @@ var leaves = map[string]struct {
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "a file format; it asks no server for anything"},
 	"internal/places":         {[]string{"internal/config", "internal/editfile", "internal/localsock", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/nearest", "internal/plainfile"}, "a model knows messages, not who sends them"},
-	"internal/notify":         {[]string{"internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
+	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},
 	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "a directory knows not what for"},
 	"internal/session":        {[]string{"internal/model"}, "values know not who keeps them"},

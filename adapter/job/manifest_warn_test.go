@@ -61,9 +61,9 @@ func TestLevels(t *testing.T) {
 		want      any
 	}{
 		{"driver = \"ntfy\"\ntopic = \"t\"\npriority = \"high\"\n", "priority", "high"},
-		{"driver = \"ntfy\"\ntopic = \"t\"\npriority = 4\n", "priority", 4},
+		{"driver = \"ntfy\"\ntopic = \"t\"\npriority = 4\n", "priority", int64(4)},
 		{"driver = \"pushover\"\ntoken = \"t\"\nuser = \"u\"\npriority = \"emergency\"\n", "priority", "emergency"},
-		{"driver = \"pushover\"\ntoken = \"t\"\nuser = \"u\"\npriority = -2\n", "priority", -2},
+		{"driver = \"pushover\"\ntoken = \"t\"\nuser = \"u\"\npriority = -2\n", "priority", int64(-2)},
 		{"driver = \"desktop\"\nsound = \"bell\"\n", "sound", "bell"},
 		{"driver = \"desktop\"\nsound = false\n", "sound", false},
 	} {

@@ -196,6 +196,18 @@ func (t *Table) Free(name string) map[string]any {
 	return values.(map[string]any)
 }
 
+// Plain is the value as encoding/json would have it; nil where it is not there, or JSON has no counterpart.
+func (v Value) Plain() any {
+	if v.node == nil {
+		return nil
+	}
+	plain, err := v.node.asJSON(maxDepth)
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
 // Has tells whether a key is there, whatever it is.
 func (t *Table) Has(name string) bool { return t.Self.Get(name).Present() }
 

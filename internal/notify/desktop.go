@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 // appName is who a desktop says it is from.
@@ -46,26 +48,28 @@ type desktop struct {
 
 // newDesktop uses what the system has: the session bus, or else notify-send, where there is one; osascript on macOS;
 // PowerShell on Windows. Reach asks the bus who shows notifications, or runs the program to no effect.
-func newDesktop(s *settings, o Options) (Notifier, error) {
+func newDesktop(s *settings) maker {
 	d := &desktop{
 		title: s.text("title"), subtitle: s.text("subtitle"), icon: s.text("icon"),
 		urgency: s.oneOf("urgency", "low", "normal", "critical"), expireMS: s.number("expire_ms", 0, 24*60*60*1000),
 	}
 	d.readSound(s)
-	p, err := newPrograms(s, o)
-	if err != nil {
-		return nil, err
+	return func(o Options) (Notifier, error) {
+		p, err := newPrograms(s, o)
+		if err != nil {
+			return nil, err
+		}
+		return d, d.choose(s, o.System, p)
 	}
-	return d, d.choose(s, o.System, p)
 }
 
 // readSound takes true and false, and a sound's name.
 func (d *desktop) readSound(s *settings) {
-	if _, named := s.values["sound"].(string); named {
+	if s.Value("sound").Kind() == document.String {
 		d.sound = s.text("sound")
 		return
 	}
-	d.loud = s.flag("sound")
+	d.loud = s.Flag("sound")
 }
 
 // choose finds the system's ways, and which of the settings mean nothing to them.
@@ -89,7 +93,7 @@ func (d *desktop) choose(s *settings, system string, p programs) error {
 func without(s *settings, system string, keys ...string) []string {
 	var made []string
 	for _, key := range keys {
-		if _, ok := s.values[key]; ok {
+		if s.Has(key) {
 			made = append(made, key)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package notify tells people what became of scheduled agents: on their desktop, by iMessage, Slack, ntfy, Pushover or
 // Telegram. These are the drivers of a manifest's [[notifiers]] that are built in.
 //
-// What it is not: it reads no manifest and knows no agent, only messages about one. The driver "plugin" is not here; the
+// What it is not: of a manifest it reads a driver's own keys alone, and it knows no agent, only messages about one. The driver "plugin" is not here; the
 // hub calls those, and a caller that wants them under the same rate limits wraps them in a [Sender]. It is no queue that
 // survives the process either: a notification is news, and seed 000 wants it "best-effort".
 //
@@ -14,7 +14,7 @@
 //	                                ├► Notifier.Send   the driver, below
 //	                                └► Limiter.Told    only what was sent counts as told
 //
-//	New ─► settings ─► expand                every key asked for by name, ${NAME} in every string
+//	Read | New ─► settings ─► expand         every key asked for by name, ${NAME} in every string
 //	     └► newSlack, newNtfy, …             one file a driver
 //
 //	remote.Send ─► message                   the driver's request; Describe shows the same one, masked

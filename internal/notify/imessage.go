@@ -28,14 +28,16 @@ type imessage struct {
 
 // newIMessage sends to a telephone number or mail address. Reach runs an empty script: to ask Messages itself would open
 // its window, or one that asks for permission.
-func newIMessage(s *settings, o Options) (Notifier, error) {
+func newIMessage(s *settings) maker {
 	n := &imessage{to: s.required("to", s.text("to"))}
-	if o.System != "darwin" {
-		return nil, fmt.Errorf("only on macOS, and this is %s: %w", o.System, errors.ErrUnsupported)
+	return func(o Options) (Notifier, error) {
+		if o.System != "darwin" {
+			return nil, fmt.Errorf("only on macOS, and this is %s: %w", o.System, errors.ErrUnsupported)
+		}
+		var err error
+		n.programs, err = newPrograms(s, o)
+		return n, err
 	}
-	var err error
-	n.programs, err = newPrograms(s, o)
-	return n, err
 }
 
 func (n *imessage) Send(ctx context.Context, m Message) error {

@@ -82,7 +82,7 @@ func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	}
 	o = o.filled()
 	s := newSettings(driver, settings, o.Lookup)
-	n, err := build(s, o)
+	n, err := build(s)(o)
 	if err != nil {
 		return nil, fmt.Errorf("notifier %s: %w", driver, err)
 	}
@@ -92,9 +92,11 @@ func New(driver string, settings map[string]any, o Options) (Notifier, error) {
 	return n, nil
 }
 
-// A builder reads its settings and makes a notifier of them. Complaints about settings are noted in s; the error is for
-// what no setting can mend.
-type builder func(s *settings, o Options) (Notifier, error)
+// A builder reads its settings, which are listed there and nowhere else, and returns what makes a notifier of them.
+// Complaints about settings are noted in s; the maker's error is for what no setting can mend.
+type builder func(s *settings) maker
+
+type maker func(o Options) (Notifier, error)
 
 func builders() map[string]builder {
 	return map[string]builder{

@@ -1,9 +1,6 @@
 package notify
 
-import (
-	"net/http"
-	"slices"
-)
+import "net/http"
 
 const (
 	// ntfyLimit is what ntfy takes for a message; more would become an attachment.
@@ -18,53 +15,41 @@ type ntfyPost struct {
 	Topic    string   `json:"topic"`
 	Title    string   `json:"title"`
 	Message  string   `json:"message"`
-	Priority int64    `json:"priority,omitempty"`
+	Priority *int64   `json:"priority,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
 	Click    string   `json:"click,omitempty"`
 }
 
 // newNtfy publishes to a topic of ntfy.sh or of one's own server. The topic is shown nowhere: whoever knows it can read
 // and write. Reach asks for the server's health, which proves neither topic nor token.
-func newNtfy(s *settings, o Options) (Notifier, error) {
+func newNtfy(s *settings) maker {
 	base := s.address("base_url", "https://ntfy.sh")
 	topic, token := s.required("topic", s.secret("topic")), s.secret("token")
-	title, tags, priority := s.text("title"), s.list("tags"), ntfyPriority(s)
-	r := newRemote(s, o)
-	r.message = func(m Message, v view) request {
-		headline, m := m.underTitle(title.in(v))
-		text := m.paragraphs(ntfyLimit, utf8Bytes)
-		if text == "" {
-			text = cut(headline, ntfyLimit, utf8Bytes) // without one, ntfy shows "triggered"
+	title, tags, priority := s.text("title"), s.list("tags"), s.level("priority", 1, 5, ntfyNames)
+	return func(o Options) (Notifier, error) {
+		r := newRemote(s, o)
+		r.message = func(m Message, v view) request {
+			headline, m := m.underTitle(title.in(v))
+			text := m.paragraphs(ntfyLimit, utf8Bytes)
+			if text == "" {
+				text = cut(headline, ntfyLimit, utf8Bytes) // without one, ntfy shows "triggered"
+			}
+			post := ntfyPost{
+				Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: text,
+				Priority: priority, Tags: texts(tags, v), Click: link(m.URL),
+			}
+			req := jsonPost(base.in(v)+"/", post)
+			req.bearer = token.in(v)
+			return req
 		}
-		post := ntfyPost{
-			Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: text,
-			Priority: priority, Tags: texts(tags, v), Click: link(m.URL),
-		}
-		req := jsonPost(base.in(v)+"/", post)
-		req.bearer = token.in(v)
-		return req
+		r.probe = request{method: http.MethodGet, url: base.value + "/v1/health"}
+		r.alive = func(status int) bool { return status == http.StatusNotFound } // servers before 1.30 have no such page
+		return r, nil
 	}
-	r.probe = request{method: http.MethodGet, url: base.value + "/v1/health"}
-	r.alive = func(status int) bool { return status == http.StatusNotFound } // servers before 1.30 have no such page
-	return r, nil
 }
 
 // ntfyNames are the names of the priorities, from 1. "urgent" is another name of the last.
 var ntfyNames = []string{"min", "low", "default", "high", "max", "urgent"}
-
-// NtfyPriorities are the names of ntfy's priorities.
-func NtfyPriorities() []string { return slices.Clone(ntfyNames) }
-
-// ntfyPriority is a number from 1 to 5 or its name; 0 where it is absent.
-func ntfyPriority(s *settings) int64 {
-	if _, named := s.values["priority"].(string); named {
-		return min(int64(slices.Index(ntfyNames, s.oneOf("priority", ntfyNames...))+1), 5)
-	}
-	if n := s.number("priority", 1, 5); n != nil {
-		return *n
-	}
-	return 0
-}
 
 func texts(all []text, v view) []string {
 	var out []string

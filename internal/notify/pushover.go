@@ -3,7 +3,6 @@ package notify
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 )
 
@@ -20,40 +19,26 @@ const (
 
 // newPushover posts a form, which is how Pushover documents its parameters. Reach has the token and the user checked,
 // for which Pushover has an address of its own.
-func newPushover(s *settings, o Options) (Notifier, error) {
+func newPushover(s *settings) maker {
 	base := s.address("base_url", "https://api.pushover.net")
 	token, user := s.required("token", s.secret("token")), s.required("user", s.secret("user"))
-	title, priority := s.text("title"), pushoverPriority(s)
-	r := newRemote(s, o)
-	r.message = func(m Message, v view) request {
-		form := url.Values{"token": {token.in(v)}, "user": {user.in(v)}}
-		headline, m := m.underTitle(title.in(v))
-		pushoverText(form, headline, m)
-		pushoverUrgency(form, priority)
-		return formPost(base.in(v)+"/1/messages.json", form)
+	title, priority := s.text("title"), s.level("priority", -2, pushoverEmergency, pushoverNames)
+	return func(o Options) (Notifier, error) {
+		r := newRemote(s, o)
+		r.message = func(m Message, v view) request {
+			form := url.Values{"token": {token.in(v)}, "user": {user.in(v)}}
+			headline, m := m.underTitle(title.in(v))
+			pushoverText(form, headline, m)
+			pushoverUrgency(form, priority)
+			return formPost(base.in(v)+"/1/messages.json", form)
+		}
+		r.probe = formPost(base.value+"/1/users/validate.json", url.Values{"token": {token.value}, "user": {user.value}})
+		return r, nil
 	}
-	r.probe = formPost(base.value+"/1/users/validate.json", url.Values{"token": {token.value}, "user": {user.value}})
-	return r, nil
 }
 
 // pushoverNames are the names that Pushover's own pages give to the priorities, from -2.
 var pushoverNames = []string{"lowest", "low", "normal", "high", "emergency"}
-
-// PushoverPriorities are the names of Pushover's priorities.
-func PushoverPriorities() []string { return slices.Clone(pushoverNames) }
-
-// pushoverPriority is a number from -2 to 2 or its name; nil where it is absent.
-func pushoverPriority(s *settings) *int64 {
-	if _, named := s.values["priority"].(string); !named {
-		return s.number("priority", -2, pushoverEmergency)
-	}
-	i := slices.Index(pushoverNames, s.oneOf("priority", pushoverNames...))
-	if i < 0 {
-		return nil
-	}
-	n := int64(i) - 2
-	return &n
-}
 
 func pushoverText(form url.Values, headline string, m Message) {
 	form.Set("title", cut(headline, titleLimit, characters))

@@ -24,6 +24,9 @@ const (
 type text struct {
 	value string
 	shown string
+
+	open   bool // what its variables stand for is not known yet
+	faulty bool // it was complained about
 }
 
 func (t text) in(v view) string {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/document"
 )
 
 func TestExpand(t *testing.T) {
@@ -85,30 +87,31 @@ func TestSettings(t *testing.T) {
 		settings     map[string]any
 		want         string
 	}{
-		{"what is required is missed", Slack, nil, "webhook_url is missing or empty"},
-		{"all complaints come at once", Pushover, nil, "notifier pushover: token is missing or empty; user is missing or empty"},
-		{"an empty one is missing", Slack, map[string]any{"webhook_url": " "}, "webhook_url is missing or empty"},
-		{"an unknown key is refused, with what was meant", Slack, with(slack, "chanel", "x"), `"chanel" is unknown (did you mean "channel"?)`},
-		{"another driver's key is unknown", Slack, with(slack, "topic", "x"), `"topic" is unknown`},
-		{"a number is no string", Slack, with(slack, "channel", int64(5)), "channel wants a string, not a whole number"},
-		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, `priority cannot be "1" (known here: lowest, low, normal, high, emergency)`},
-		{"a fraction is no whole number", Ntfy, with(ntfy, "priority", 1.5), "priority wants a whole number, not a number"},
-		{"a number has its range", Ntfy, with(ntfy, "priority", int64(6)), "priority wants a number from 1 to 5, not 6"},
-		{"a name is one of a few", Ntfy, with(ntfy, "priority", "hihg"), `priority cannot be "hihg" (did you mean "high"?)`},
-		{"a mode is one of a few", Telegram, with(telegram, "parse_mode", "html"), `parse_mode cannot be "html" (did you mean "HTML"?)`},
-		{"a string is no flag", Telegram, with(telegram, "disable_notification", "yes"), "disable_notification wants true or false, not a string"},
-		{"tags are an array", Ntfy, with(ntfy, "tags", "a,b"), "tags wants an array of strings, not a string"},
-		{"tags are strings", Ntfy, with(ntfy, "tags", []any{"a", int64(1)}), "tags wants strings, but item 2 is a whole number"},
+		{"what is required is missed", Slack, nil, "webhook_url: is required"},
+		{"all complaints come at once", Pushover, nil, `notifier pushover: token: is required (write token = "…"); user: is required (write user = "…")`},
+		{"an empty one is missing", Slack, map[string]any{"webhook_url": " "}, "webhook_url: is required"},
+		{"an unknown key is refused, with what was meant", Slack, with(slack, "chanel", "x"), `unknown key chanel (did you mean "channel"?)`},
+		{"another driver's key is unknown", Slack, with(slack, "topic", "x"), "unknown key topic"},
+		{"a number is no string", Slack, with(slack, "channel", int64(5)), "channel: must be a string, got a whole number"},
+		{"a string is no number", Pushover, map[string]any{"token": "abcd", "user": "abcd", "priority": "1"}, `priority: must be one of lowest, low, normal, high, emergency, got "1" (write one of them)`},
+		{"a fraction is no whole number", Ntfy, with(ntfy, "priority", 1.5), "priority: must be a whole number, got a number with a fraction"},
+		{"a number has its range", Ntfy, with(ntfy, "priority", int64(6)), "priority: 6 is out of range (write a number from 1 to 5)"},
+		{"a name is one of a few", Ntfy, with(ntfy, "priority", "hihg"), `priority: must be one of min, low, default, high, max, urgent, got "hihg" (did you mean "high"?)`},
+		{"a mode is one of a few", Telegram, with(telegram, "parse_mode", "html"), `parse_mode: must be one of HTML, MarkdownV2, Markdown, got "html" (did you mean "HTML"?)`},
+		{"a string is no flag", Telegram, with(telegram, "disable_notification", "yes"), "disable_notification: must be true or false, got a string"},
+		{"tags are an array", Ntfy, with(ntfy, "tags", "a,b"), "tags: must be an array of strings, got a string"},
+		{"tags are strings", Ntfy, with(ntfy, "tags", []any{"a", int64(1)}), "tags[1]: must be a string, got a whole number"},
 		{"an unknown variable is named", Slack, map[string]any{"webhook_url": "${NO_HOOK}"}, "NO_HOOK"},
 		{"in arrays too", Ntfy, with(ntfy, "tags", []any{"${NO_TAG}"}), "NO_TAG"},
-		{"a webhook is a URL, and not repeated", Slack, map[string]any{"webhook_url": "hush-hush"}, "webhook_url wants http://HOST… or https://HOST…"},
-		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url must be a plain URL"},
-		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token has characters that it cannot have"},
-		{"an urgency is one of three", Desktop, with(desktop, "urgency", "high"), `urgency cannot be "high" (known here: low, normal, critical)`},
-		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms wants a number from 0"},
+		{"a webhook is a URL, and not repeated", Slack, map[string]any{"webhook_url": "hush-hush"}, "webhook_url: not a web address (write https://HOST…)"},
+		{"a base URL has no user", Ntfy, with(ntfy, "base_url", "https://u:hush-hush@x"), "base_url: must be a plain URL"},
+		{"a token has no spaces inside", Ntfy, with(ntfy, "token", "a hush-hush"), "token: has characters that it cannot have"},
+		{"an urgency is one of three", Desktop, with(desktop, "urgency", "high"), `urgency: must be one of low, normal, critical, got "high"`},
+		{"what a variable stands for is not repeated", Desktop, with(desktop, "urgency", "${HUSH}"), `urgency: must be one of low, normal, critical, got "***"`},
+		{"an expiry is not negative", Desktop, with(desktop, "expire_ms", int64(-1)), "expire_ms: -1 is out of range (write a number from 0"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			s := newStage(nil)
+			s := newStage(map[string]string{"HUSH": "hush-hush"})
 			s.Procs, s.System = newGroup(t), "linux"
 			_, err := New(c.driver, c.settings, s.Options)
 			if _, ok := errors.AsType[*SettingsError](err); !ok || !strings.Contains(err.Error(), c.want) {
@@ -156,5 +159,34 @@ func TestNew(t *testing.T) {
 func TestWants(t *testing.T) {
 	if !Wants(nil, Success) || !Wants([]string{Success, GivenUp}, GivenUp) || Wants([]string{GivenUp}, Success) {
 		t.Error("an empty list wants all, another one what it has")
+	}
+}
+
+// TestRead: a manifest's entry is held to the same keys, with its places; what variables stand for is left to New.
+func TestRead(t *testing.T) {
+	for _, c := range []struct{ rule, driver, text, want string }{
+		{"variables wait", Slack, `webhook_url = "${HOOK}"`, ""},
+		{"in words and numbers too", Ntfy, "topic = \"${T}\"\npriority = \"${P}\"\nbase_url = \"${B}\"\ntags = [\"${X}\"]", ""},
+		{"but they must be variables", Slack, `webhook_url = "${HOOK"`, "1:15: webhook_url: has a ${ without a }"},
+		{"what is required", Telegram, `bot_token = "a"`, "1:1: chat_id: is required"},
+		{"a chat may be a number", Telegram, "bot_token = \"a\"\nchat_id = -100", ""},
+		{"another driver's key", IMessage, "to = \"me\"\ntopic = \"x\"", "2:1: unknown key topic"},
+		{"an address", Ntfy, "topic = \"t\"\nbase_url = \"example.org\"", "2:12: base_url: not a web address"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			table, err := document.TOML("", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := Read(c.driver, table)
+			table.End()
+			err = table.Err()
+			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if len(values) != len(table.Self.Names()) {
+				t.Errorf("got %v", values)
+			}
+		})
 	}
 }

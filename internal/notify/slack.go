@@ -21,19 +21,21 @@ type slackPost struct {
 
 // newSlack posts to an incoming webhook of Slack, or of what understands the same. Reach asks the host for its front
 // page: there is nothing that a webhook could be asked without posting, so that the address itself stays unproven.
-func newSlack(s *settings, o Options) (Notifier, error) {
+func newSlack(s *settings) maker {
 	hook := s.required("webhook_url", s.webhook("webhook_url"))
 	channel, username, icon := s.text("channel"), s.text("username"), s.text("icon_emoji")
-	r := newRemote(s, o)
-	r.message = func(m Message, v view) request {
-		return jsonPost(hook.in(v), slackPost{
-			Text:    slackText(m),
-			Channel: channel.in(v), Username: username.in(v), IconEmoji: icon.in(v),
-		})
+	return func(o Options) (Notifier, error) {
+		r := newRemote(s, o)
+		r.message = func(m Message, v view) request {
+			return jsonPost(hook.in(v), slackPost{
+				Text:    slackText(m),
+				Channel: channel.in(v), Username: username.in(v), IconEmoji: icon.in(v),
+			})
+		}
+		r.probe = request{method: http.MethodHead, url: frontPage(hook.value)}
+		r.alive = func(status int) bool { return status < 500 } // whatever it says, it is there
+		return r, nil
 	}
-	r.probe = request{method: http.MethodHead, url: frontPage(hook.value)}
-	r.alive = func(status int) bool { return status < 500 } // whatever it says, it is there
-	return r, nil
 }
 
 // slackText is the headline in bold, and the rest below.

@@ -16,23 +16,25 @@ type telegramPost struct {
 }
 
 // newTelegram sends as a bot. Reach calls getMe, which Telegram has for testing a token; the chat stays unproven.
-func newTelegram(s *settings, o Options) (Notifier, error) {
+func newTelegram(s *settings) maker {
 	base := s.address("base_url", "https://api.telegram.org")
 	token, chat := s.required("bot_token", s.secret("bot_token")), s.required("chat_id", s.word("chat_id"))
 	if strings.ContainsAny(token.value, "/?#%") { // it becomes part of the path
-		s.bad("bot_token", "", "has characters that it cannot have")
+		s.Bad("bot_token", "", "has characters that it cannot have")
 	}
 	mode := s.oneOf("parse_mode", "HTML", "MarkdownV2", "Markdown")
-	silent := s.flag("disable_notification")
-	r := newRemote(s, o)
-	r.message = func(m Message, v view) request {
-		return jsonPost(base.in(v)+"/bot"+token.in(v)+"/sendMessage", telegramPost{
-			ChatID: chat.in(v), Text: telegramText(m, telegramModes[mode]), ParseMode: mode,
-			Silent: silent != nil && *silent,
-		})
+	silent := s.Bool("disable_notification", false)
+	return func(o Options) (Notifier, error) {
+		r := newRemote(s, o)
+		r.message = func(m Message, v view) request {
+			return jsonPost(base.in(v)+"/bot"+token.in(v)+"/sendMessage", telegramPost{
+				ChatID: chat.in(v), Text: telegramText(m, telegramModes[mode]), ParseMode: mode,
+				Silent: silent,
+			})
+		}
+		r.probe = request{method: http.MethodGet, url: base.value + "/bot" + token.value + "/getMe"}
+		return r, nil
 	}
-	r.probe = request{method: http.MethodGet, url: base.value + "/bot" + token.value + "/getMe"}
-	return r, nil
 }
 
 // A telegramMode is how a text is written for one parse_mode.
