@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -73,14 +74,24 @@ func newScrubber(secrets []string) scrubber {
 	return s
 }
 
-// forms are the ways in which a secret can stand in a text: as it is, and as JSON, URLs and forms write it.
+// forms are the ways in which a secret can stand in a text: as it is, and as JSON, URLs and forms write it. A service that
+// repeats a body of JSON within JSON has it quoted twice.
 func forms(secret string) []string {
-	quoted := strconv.Quote(secret)
-	all := []string{secret, quoted[1 : len(quoted)-1], url.PathEscape(secret), url.QueryEscape(secret)}
+	all := []string{secret, url.PathEscape(secret), url.QueryEscape(secret)}
+	for _, once := range quotings(secret) {
+		all = append(append(all, once), quotings(once)...)
+	}
 	if u, err := url.Parse(secret); err == nil && u.Path != "" && len(u.Path) >= minSecret {
 		all = append(all, u.Path, u.RequestURI()) // a webhook's secret is its path
 	}
 	return all
+}
+
+// quotings are a text as Go and JSON quote it, without the quotes. JSON may escape what could be markup.
+func quotings(s string) []string {
+	plain := strconv.Quote(s)
+	markup, _ := json.Marshal(s) // a string can always be written
+	return []string{plain[1 : len(plain)-1], string(markup[1 : len(markup)-1])}
 }
 
 // maxSaid bounds what an error repeats of a service's words.

@@ -86,6 +86,8 @@ func TestScrubber(t *testing.T) {
 	for _, c := range []struct{ rule, secrets, in, want string }{
 		{"a secret that begins like another leaves nothing", "hush hush-hush", "is hush-hush", `"is ***"`},
 		{"an escaped one is found", "a/b&c", "a%2Fb%26c", `"***"`},
+		{"one that JSON has quoted is found", `a&"b"`, `{"t":"a\u0026\"b\""}`, `"{\"t\":\"***\"}"`},
+		{"one that JSON has quoted twice is found", `a&"b"`, `"{\"t\":\"a\u0026\\\"b\\\"\"}"`, `"\"{\\\"t\\\":\\\"***\\\"}\""`},
 		{"the path of a webhook is found", "https://x.example/hush", "no /hush here", `"no *** here"`},
 		{"an empty one is none", "", "words", `"words"`},
 	} {
