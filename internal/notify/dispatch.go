@@ -15,7 +15,6 @@ import (
 type Route struct {
 	Name   string // tells it from the agent's other ones, for ever: rate limits are remembered by it
 	Sender Sender
-	Events []string      // empty: all
 	Every  time.Duration // rate_limit_minutes; 0: no limit
 }
 
@@ -108,12 +107,9 @@ var (
 	errClosed = errors.New("the host ended before it was sent")
 )
 
-// Send takes a message for each of the routes that want its event, and returns at once.
+// Send takes a message for each of the routes, and returns at once.
 func (d *Dispatch) Send(m Message, routes ...Route) {
 	for _, r := range routes {
-		if !Wants(r.Events, m.Event) {
-			continue
-		}
 		p := parcel{r, m}
 		if err := d.enqueue(p); err != nil {
 			d.report(p, p.ended(Dropped, err))

@@ -76,16 +76,6 @@ func shut(t *testing.T, d *Dispatch) {
 
 func TestDispatch(t *testing.T) {
 	for rule, test := range map[string]func(t *testing.T){
-		"routes get the events that they want": func(t *testing.T) {
-			d, all, some := NewDispatch(DispatchOptions{}), &sender{}, &sender{}
-			for _, event := range []string{Success, GivenUp} {
-				d.Send(note(event, event), Route{Name: "all", Sender: all}, Route{Name: "some", Sender: some, Events: []string{GivenUp}})
-			}
-			shut(t, d)
-			if !slices.Equal(all.bodies(), []string{Success, GivenUp}) || !slices.Equal(some.bodies(), []string{GivenUp}) {
-				t.Errorf("got %q and %q", all.bodies(), some.bodies())
-			}
-		},
 		"messages of one line keep their order": func(t *testing.T) {
 			d, s := NewDispatch(DispatchOptions{}), &sender{}
 			var want []string

@@ -7,8 +7,7 @@
 //
 // # The way of one message
 //
-//	Dispatch.Send ─► Wants                   for each route: the entry's events
-//	              └► enqueue ─► serve        goroutine: one a line, so that messages keep their order
+//	Dispatch.Send ─► enqueue ─► serve        for each route; goroutine: one a line, so that messages keep their order
 //	                             └► deliver
 //	                                ├► Limiter.Ask     rate_limit_minutes, and how many were held back
 //	                                ├► Notifier.Send   the driver, below

@@ -16,7 +16,7 @@ func TestSlack(t *testing.T) {
 		"driver": "slack", "events": []any{"given_up"}, "rate_limit_minutes": int64(5),
 		"webhook_url": e.URL + "/services/${HOOK}", "channel": "#alerts", "username": "agents", "icon_emoji": ":robot_face:",
 	})
-	const text = `*finops (weekly): attempt 2 of 3 failed (exit code 7)*\ncannot &lt;read&gt; A&amp;B\n\nSuggestion: log in again\nhttp://127.0.0.1:8000/jobs/finops`
+	const text = `*finops (weekly): attempt 2 of 3 failed (exit code 7)*\ncannot &lt;read&gt; A&amp;B\n\nSuggestion: log in again`
 	const body = `{"text":"` + text + `","channel":"#alerts","username":"agents","icon_emoji":":robot_face:"}`
 
 	t.Run("a message is one POST of JSON to the webhook", func(t *testing.T) {
@@ -78,8 +78,7 @@ func TestNtfy(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		same(t, got.Body, `{"topic":"my-topic","title":"nightly X-Evil: 1","priority":4,"tags":["warning","skull"],
-			"message":"finops (weekly): attempt 2 of 3 failed (exit code 7)\ncannot <read> A&B\n\nSuggestion: log in again\nhttp://127.0.0.1:8000/jobs/finops",
-			"click":"http://127.0.0.1:8000/jobs/finops"}`)
+			"message":"finops (weekly): attempt 2 of 3 failed (exit code 7)\ncannot <read> A&B\n\nSuggestion: log in again"}`)
 	})
 	t.Run("a preview hides the topic and the token", func(t *testing.T) {
 		p := n.Describe(failed())
@@ -139,9 +138,9 @@ func TestPushover(t *testing.T) {
 		}
 		want := url.Values{
 			"token": {"app-token"}, "user": {"user-key"}, "title": {"finops (weekly): attempt 2 of 3 failed (exit code 7)"},
-			"message": {"cannot <read> A&B\n\nSuggestion: log in again\nhttp://127.0.0.1:8000/jobs/finops"},
-			"url":     {"http://127.0.0.1:8000/jobs/finops"}, "timestamp": {"1800000000"},
-			"priority": {"2"}, "retry": {"60"}, "expire": {"3600"},
+			"message":   {"cannot <read> A&B\n\nSuggestion: log in again"},
+			"timestamp": {"1800000000"},
+			"priority":  {"2"}, "retry": {"60"}, "expire": {"3600"},
 		}
 		if form.Encode() != want.Encode() {
 			t.Errorf("got  %v\nwant %v", form, want)
@@ -206,7 +205,7 @@ func TestTelegram(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		same(t, got.Body, `{"chat_id":"-1001","parse_mode":"MarkdownV2","disable_notification":true,
-			"text":"*finops \\(weekly\\): attempt 2 of 3 failed \\(exit code 7\\)*\ncannot <read\\> A&B\n\nSuggestion: log in again\nhttp://127\\.0\\.0\\.1:8000/jobs/finops"}`)
+			"text":"*finops \\(weekly\\): attempt 2 of 3 failed \\(exit code 7\\)*\ncannot <read\\> A&B\n\nSuggestion: log in again"}`)
 	})
 	t.Run("a preview hides the token", func(t *testing.T) {
 		if p := n.Describe(failed()); p.Address != e.URL+"/bot***/sendMessage" {

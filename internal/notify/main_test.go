@@ -124,7 +124,7 @@ func (s *stage) notifier(t *testing.T, driver string, settings map[string]any) N
 func failed() Message {
 	return Message{
 		Agent: "finops", Schedule: "weekly", Event: AttemptFailed, Attempt: 2, Attempts: 3, ExitCode: 7,
-		Body: "cannot <read> A&B", Suggest: "log in again", URL: "http://127.0.0.1:8000/jobs/finops",
+		Body: "cannot <read> A&B", Suggest: "log in again",
 		Time: time.Unix(1_800_000_000, 0),
 	}
 }

@@ -30,7 +30,6 @@ type Message struct {
 	Sink     bool   // with AttemptFailed: the run succeeded, and what failed is a sink
 	ExitCode int    // of the attempt; shown with AttemptFailed where it is not 0
 	Time     time.Time
-	URL      string // where there is more to see
 
 	// Suppressed is how many messages like this one were held back since Since. [Dispatch] fills both in.
 	Suppressed int
@@ -111,8 +110,8 @@ func (m Message) givenUp() string {
 // maxSuggest bounds a suggestion, which must leave room for the message itself. Ours; a command with its reason fits.
 const maxSuggest = 300
 
-// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it: what to do, what was
-// held back and where to look stand at the end and must not be lost.
+// paragraphs is the body and what belongs below it, within a limit. Only the body is cut for it: what to do and what
+// was held back stand at the end and must not be lost.
 func (m Message) paragraphs(limit int, cost unit) string {
 	tail := m.tail()
 	room := limit - cost(tail)
@@ -137,14 +136,8 @@ func (m Message) tail() string {
 	if m.Suppressed > 0 {
 		lines = append(lines, m.heldBack())
 	}
-	if u := oneLine(m.URL); u != "" && len(u) <= maxURL {
-		lines = append(lines, u)
-	}
 	return strings.Join(lines, "\n")
 }
-
-// maxURL is Pushover's limit for one, and enough for any of ours. A URL that was cut would lead nowhere.
-const maxURL = 512
 
 func (m Message) heldBack() string {
 	text := fmt.Sprintf("%d similar suppressed", m.Suppressed)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/nearest"
@@ -131,11 +130,6 @@ func (o Options) filled() Options {
 		o.wait = wait
 	}
 	return o
-}
-
-// Wants tells whether a list of events has an event. The rulings: "`events` empty means all".
-func Wants(events []string, event string) bool {
-	return len(events) == 0 || slices.Contains(events, event)
 }
 
 // wait passes time.

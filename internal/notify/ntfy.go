@@ -17,7 +17,6 @@ type ntfyPost struct {
 	Message  string   `json:"message"`
 	Priority *int64   `json:"priority,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	Click    string   `json:"click,omitempty"`
 }
 
 // newNtfy publishes to a topic of ntfy.sh or of one's own server. The topic is shown nowhere: whoever knows it can read
@@ -36,7 +35,7 @@ func newNtfy(s *settings) maker {
 			}
 			post := ntfyPost{
 				Topic: topic.in(v), Title: cut(headline, titleLimit, characters), Message: text,
-				Priority: priority, Tags: texts(tags, v), Click: link(m.URL),
+				Priority: priority, Tags: texts(tags, v),
 			}
 			req := jsonPost(base.in(v)+"/", post)
 			req.bearer = token.in(v)
@@ -57,12 +56,4 @@ func texts(all []text, v view) []string {
 		out = append(out, t.in(v))
 	}
 	return out
-}
-
-// link is a URL that a service opens on a click; "" where it is none.
-func link(u string) string {
-	if u = oneLine(u); len(u) > maxURL {
-		return ""
-	}
-	return u
 }

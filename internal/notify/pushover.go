@@ -47,9 +47,6 @@ func pushoverText(form url.Values, headline string, m Message) {
 		message = cut(headline, pushoverLimit, characters) // it must not be empty
 	}
 	form.Set("message", message)
-	if u := link(m.URL); u != "" {
-		form.Set("url", u)
-	}
 	if !m.Time.IsZero() {
 		form.Set("timestamp", strconv.FormatInt(m.Time.Unix(), 10))
 	}

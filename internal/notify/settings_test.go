@@ -156,12 +156,6 @@ func TestNew(t *testing.T) {
 	})
 }
 
-func TestWants(t *testing.T) {
-	if !Wants(nil, Success) || !Wants([]string{Success, GivenUp}, GivenUp) || Wants([]string{GivenUp}, Success) {
-		t.Error("an empty list wants all, another one what it has")
-	}
-}
-
 // TestRead: a manifest's entry is held to the same keys, with its places; what variables stand for is left to New.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ rule, driver, text, want string }{

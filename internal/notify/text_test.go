@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -31,8 +30,8 @@ func TestHeadline(t *testing.T) {
 
 func TestParagraphs(t *testing.T) {
 	since := time.Date(2026, 11, 15, 10, 2, 0, 0, time.UTC)
-	m := Message{Body: "one two three", Suggest: "do\nthis", Suppressed: 3, Since: since, URL: "http://x/"}
-	tail := "Suggestion: do this\n3 similar suppressed since " + since.Local().Format("2006-01-02 15:04 MST") + "\nhttp://x/"
+	m := Message{Body: "one two three", Suggest: "do\nthis", Suppressed: 3, Since: since}
+	tail := "Suggestion: do this\n3 similar suppressed since " + since.Local().Format("2006-01-02 15:04 MST") + ""
 	t.Run("what belongs below the body stands there", func(t *testing.T) {
 		same(t, m.paragraphs(1000, characters), "one two three\n\n"+tail)
 	})
@@ -47,9 +46,6 @@ func TestParagraphs(t *testing.T) {
 	})
 	t.Run("without anything there is nothing", func(t *testing.T) {
 		same(t, Message{}.paragraphs(10, characters), "")
-	})
-	t.Run("a URL that is too long is left out, not cut", func(t *testing.T) {
-		same(t, Message{Body: "b", URL: "http://" + strings.Repeat("x", maxURL)}.paragraphs(1000, characters), "b")
 	})
 }
 
