@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -61,7 +62,7 @@ func (r *Runner) Cancel(ctx context.Context, id string) (Run, error) {
 		if err := r.endDead(ctx, p, id, key); err != nil {
 			return run, err
 		}
-		sleep(ctx, cancelLook)
+		pause.For(ctx, cancelLook)
 		if ctx.Err() != nil {
 			return run, fmt.Errorf("%s: %w", id, context.Cause(ctx))
 		}
@@ -161,7 +162,7 @@ func (r *Runner) watch(ctx context.Context, p *parts, key string) (stop func()) 
 			})
 			if err != nil && ctx.Err() == nil {
 				r.Logger.Warn("a run cannot be told to end", "schedule", key, "err", err)
-				sleep(ctx, takePause)
+				pause.For(ctx, takePause)
 			}
 		}
 	}()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -186,7 +187,7 @@ func (s *Store) Follow(ctx context.Context, run string, f func(Line) error) erro
 		if r.Status.Over() {
 			return nil
 		}
-		sleep(ctx, followEvery)
+		pause.For(ctx, followEvery)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -72,7 +72,7 @@ func (l *look) setBack(ctx context.Context) error {
 		}
 		pg.Since, pg.LastTick = earlier(pg.Since, l.now), earlier(pg.LastTick, l.now)
 		if pg.Now != nil && pg.NextAt.After(l.now) {
-			pg.NextAt = earlier(pg.NextAt, l.now.Add(pause(l.schedule.Retry.Backoff, pg.Attempt)))
+			pg.NextAt = earlier(pg.NextAt, l.now.Add(backoffAfter(l.schedule.Retry.Backoff, pg.Attempt)))
 			pg.Now.NextAt = pg.NextAt
 		}
 		return nil

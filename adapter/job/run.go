@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -119,7 +120,7 @@ func (r *Runner) claim(ctx context.Context, o Order, m *Manifest, s *Schedule) (
 			tries++
 			continue
 		}
-		if verdict == lease.Unsure && o.Manual && wait(ctx, p.judge.Pause()) { // a person is made to wait for an answer, a tick is not
+		if verdict == lease.Unsure && o.Manual && pause.For(ctx, p.judge.Pause()) == nil { // a person is made to wait for an answer, a tick is not
 			continue
 		}
 		if left, ok := errors.AsType[*lease.LeftoverError](mendErr); ok {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -97,7 +98,7 @@ func (s *Scheduler) follow(ctx context.Context, p *parts, known func()) {
 		})
 		if err != nil && ctx.Err() == nil {
 			s.Runner.Logger.Warn("the states of jobs are not followed", "err", err)
-			sleep(ctx, takePause)
+			pause.For(ctx, takePause)
 		}
 	}
 }
@@ -196,7 +197,7 @@ func (s *Scheduler) order(ctx context.Context, p *parts, o Order) error {
 func (s *Scheduler) sweeper(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.sweep(ctx)
-		sleep(ctx, sweepEvery)
+		pause.For(ctx, sweepEvery)
 	}
 }
 
@@ -232,7 +233,7 @@ func (s *Scheduler) takeAll(ctx context.Context, p *parts) {
 		if err != nil {
 			s.Runner.Logger.Warn("no job can be taken", "err", err)
 			<-places
-			sleep(ctx, takePause)
+			pause.For(ctx, takePause)
 			continue
 		}
 		runs.Go(func() {
@@ -281,16 +282,4 @@ func (s *Scheduler) claim(ctx context.Context, o Order) (*claim, error) {
 	}
 	s.Runner.Logger.Warn("an order for an agent that is gone", "agent", o.Agent, "schedule", o.Schedule)
 	return nil, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) { _ = wait(ctx, d) }
-
-// wait is sleep, and reports whether ctx let it.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -57,7 +57,7 @@ func settle(r *Run, s *State, a Attempt, backoff []time.Duration) []Notice {
 	}
 	n := Notice{Event: event, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: a.Error, Suggest: a.Suggest, Exit: a.ExitCode}
 	if a.Number < r.Most {
-		r.Status, r.NextAt = Waiting, a.Ended.Add(pause(backoff, a.Number))
+		r.Status, r.NextAt = Waiting, a.Ended.Add(backoffAfter(backoff, a.Number))
 		s.NextAt, n.NextAt = r.NextAt, r.NextAt
 		return []Notice{n}
 	}
@@ -94,8 +94,8 @@ func over(r *Run, s *State, status Status, at time.Time) {
 	s.LastRun, s.Last, s.Settled = r.ID, status, at
 }
 
-// pause is how long to wait after the nth attempt. The last of the list is for all that follow.
-func pause(backoff []time.Duration, n int) time.Duration {
+// backoffAfter is how long to wait after the nth attempt. The last of the list is for all that follow.
+func backoffAfter(backoff []time.Duration, n int) time.Duration {
 	if len(backoff) == 0 {
 		return 0
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -140,7 +142,7 @@ func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few
 			continue
 		}
 		// A copy that lags behind answered, or the last message is gone meanwhile.
-		pause(ctx, wait)
+		pause.For(ctx, wait)
 		wait = min(2*wait, lastPause)
 		if until, err = b.goal(ctx, filter); err != nil {
 			return after, err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -42,7 +44,7 @@ func (t *tail) follow(ctx context.Context) error {
 		if t.after > before {
 			wait = firstPause
 		}
-		pause(ctx, wait)
+		pause.For(ctx, wait)
 		wait = min(2*wait, lastPause)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 // headerSize is what the server tells of a message whose content it leaves out.
@@ -79,7 +81,7 @@ func (b *backing) headers(ctx context.Context, filter string, f func(stored) err
 		if r.after > before {
 			wait = firstPause
 		}
-		pause(ctx, wait)
+		pause.For(ctx, wait)
 		if until, err = b.goal(ctx, filter); err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -116,7 +118,7 @@ func (l *link) persist(ctx context.Context, f func(context.Context) error) error
 		}
 		if ctx.Err() == nil {
 			last = l.reason(err)
-			pause(ctx, wait/2+rand.N(wait)) // many may have lost the same connection
+			pause.For(ctx, wait/2+rand.N(wait)) // many may have lost the same connection
 		}
 		if ctx.Err() != nil {
 			return givenUp(ctx, last)
@@ -185,14 +187,4 @@ func unanswered(err error) bool {
 	}
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.Code >= 500
-}
-
-// pause waits a while, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 // openWait bounds how long Open looks for somebody who answers.
@@ -128,7 +130,7 @@ func (e *Engine) dial(ctx context.Context, opts nats.Options) (*nats.Conn, error
 		if !e.mayAnswer(err) || ctx.Err() != nil {
 			return nil, e.unreachable(opts, err)
 		}
-		pause(ctx, wait)
+		pause.For(ctx, wait)
 	}
 }
 

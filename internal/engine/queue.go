@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -129,7 +131,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 				return nil, err
 			}
 		}
-		pause(ctx, wait)
+		pause.For(ctx, wait)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 // scrubRest is how many times longer a scrub pauses after a block than it took to check it, so that it needs a fifth of one core
@@ -53,7 +54,7 @@ func (s *scrub) each(ctx context.Context, f func(i int) bool) bool {
 		if ctx.Err() != nil || !f(i) {
 			return false
 		}
-		pause(ctx, scrubRest*time.Since(begin))
+		pause.For(ctx, scrubRest*time.Since(begin))
 	}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 // maxGuests bounds the connections of other processes. A process has one an engine; a machine on which more
@@ -55,7 +56,7 @@ func (s *share) accept() {
 		}
 		if err != nil { // too many open files, most likely: it may pass
 			s.log.Warn("engine: accepting a guest", "err", err)
-			pause(context.Background(), 100*time.Millisecond)
+			pause.For(context.Background(), 100*time.Millisecond)
 			continue
 		}
 		if err := s.admit(conn); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 // offline is the model that needs none: it plays a script, and echoes where there
@@ -46,7 +48,7 @@ func newOffline(c Config, script Script) *offline {
 	}
 	return &offline{
 		info:   Info{Provider: ProviderOffline, Name: name, Window: limitsOf(c).window, Offline: true},
-		script: script, wait: wait,
+		script: script, wait: pause.For,
 	}
 }
 

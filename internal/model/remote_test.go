@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 func TestTextIsStreamedAndWhole(t *testing.T) {
@@ -168,7 +169,7 @@ func TestHangingStreamEndsWithItsContext(t *testing.T) {
 func TestAWaitBetweenTriesEndsWithItsContext(t *testing.T) {
 	eachProvider(t, func(t *testing.T, f *fixture) {
 		f.play(t, modeltest.Reply{Status: 500, Header: map[string]string{"Retry-After": "60"}})
-		f.model.wait = wait // the real one
+		f.model.wait = pause.For // the real one
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err := f.model.Reply(ctx, asked("hello"), func(Delta) { cancel() })

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
 const (
@@ -63,7 +64,7 @@ func openRemote(c Config, s site, speak func(endpoint, string) provider) (Model,
 	limits := limitsOf(c)
 	return &remote{
 		info: Info{Provider: c.Provider, Name: c.Name, Window: limits.window},
-		at:   at, provider: speak(at, c.Name), idle: c.Idle, output: limits.output, log: c.Logger, wait: wait,
+		at:   at, provider: speak(at, c.Name), idle: c.Idle, output: limits.output, log: c.Logger, wait: pause.For,
 	}, nil
 }
 
@@ -198,18 +199,4 @@ func retryAfter(h http.Header) time.Duration {
 		return max(time.Until(at), 0)
 	}
 	return 0
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

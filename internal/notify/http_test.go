@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -161,18 +160,4 @@ func TestUnencrypted(t *testing.T) {
 	if notes := n.Describe(failed()).Notes; len(notes) != 1 {
 		t.Errorf("a preview does not say so: %q", notes)
 	}
-}
-
-func TestWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		if err := wait(t.Context(), time.Second); err != nil || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v", err, time.Since(start))
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := wait(ctx, time.Second); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v", err, time.Since(start))
-		}
-	})
 }

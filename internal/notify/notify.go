@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -127,19 +128,7 @@ func (o Options) filled() Options {
 		o.System = runtime.GOOS
 	}
 	if o.wait == nil {
-		o.wait = wait
+		o.wait = pause.For
 	}
 	return o
-}
-
-// wait passes time.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -76,7 +77,7 @@ func (t *Turn) take(ctx context.Context) (err error) {
 			return err
 		}
 		if verdict == lease.Unsure {
-			if !sleep(ctx, t.parts.judge.Pause()) {
+			if pause.For(ctx, t.parts.judge.Pause()) != nil {
 				return context.Cause(ctx)
 			}
 		} else if err, try = t.enter(ctx), try+1; !errors.Is(err, errOvertaken) {

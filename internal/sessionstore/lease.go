@@ -13,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -181,7 +182,7 @@ func (l *sessionLease) renewing(ctx context.Context) {
 	defer close(l.done)
 	until := time.Now().Add(l.ttl) // the engine counts from when it wrote the claim, which was earlier by a moment
 	for {
-		if !sleep(ctx, l.ttl/3) {
+		if pause.For(ctx, l.ttl/3) != nil {
 			return
 		}
 		start := time.Now()
@@ -217,7 +218,7 @@ func (l *sessionLease) renewBy(ctx context.Context, deadline time.Time) error {
 			return fmt.Errorf("%s has taken it over", busy.Owner)
 		case errors.Is(err, session.ErrNotFound):
 			return errors.New("the session was deleted")
-		case !sleep(ctx, l.ttl/20):
+		case pause.For(ctx, l.ttl/20) != nil:
 			return fmt.Errorf("the lease could not be renewed in time: %w", why)
 		}
 	}
@@ -317,16 +318,4 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// sleep waits, and reports whether ctx let it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -71,7 +72,7 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 	}
 	t.written++
 	id := fmt.Sprintf("%s.%d", t.lease.claim.Token, t.written) // not the turn's id: callers give that, and may repeat it
-	pause := writePause
+	rest := writePause
 	for try := 1; ; try++ {
 		if err := t.isOver(); err != nil {
 			return err
@@ -81,10 +82,10 @@ func (t *Turn) persist(ctx context.Context, e session.Entry) error {
 		case err == nil || certain(err) || try == writeTries || ctx.Err() != nil:
 			return err
 		case errors.Is(err, engine.ErrConflict): // an entry of our own was in its place: the next try goes behind that
-		case !sleep(ctx, pause):
+		case pause.For(ctx, rest) != nil:
 			return err
 		}
-		pause *= 2
+		rest *= 2
 	}
 }
 
