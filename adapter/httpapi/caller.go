@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/doors"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // A memo keeps the verdict on a connection's caller. One look is enough for the life of the connection, because a sandboxed process cannot
@@ -48,7 +49,7 @@ func (g *gate) checkCaller(r *http.Request) *problem {
 		return &problem{http.StatusForbidden, "Calls from inside a sandbox of Patchbay's are refused. " +
 			"Only with a token, [server] token of the configuration, can a plugin that has net:* use this server."}
 	}
-	return &problem{http.StatusForbidden, "Caller not known: " + cut(err.Error(), maxDetail/2) + ". " +
+	return &problem{http.StatusForbidden, "Caller not known: " + excerpt.Of(err.Error(), maxDetail/2) + ". " +
 		"Use the daemon's socket, patchbay.sock, or set a token: [server] token of the configuration."}
 }
 

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // A front is what every request passes, whatever its path.
@@ -99,13 +101,13 @@ func (f *front) dispatch(w *response, r *http.Request) {
 	case probe.status == http.StatusMethodNotAllowed:
 		allow := probe.header.Get("Allow")
 		w.Header().Set("Allow", allow)
-		(&problem{http.StatusMethodNotAllowed, "Method not allowed: " + cut(r.Method, maxName) + ". Allowed here: " + allow}).write(w)
+		(&problem{http.StatusMethodNotAllowed, "Method not allowed: " + excerpt.Of(r.Method, maxName) + ". Allowed here: " + allow}).write(w)
 	case f.web != nil && isRead(r.Method) && !isAPI(r.URL.Path):
 		w.Header().Del("Cache-Control")
 		w.Header().Set("Content-Security-Policy", webPolicy)
 		f.web.ServeHTTP(w, r)
 	default:
-		(&problem{http.StatusNotFound, "Not found: " + cut(r.URL.Path, maxName)}).write(w)
+		(&problem{http.StatusNotFound, "Not found: " + excerpt.Of(r.URL.Path, maxName)}).write(w)
 	}
 }
 
@@ -137,7 +139,7 @@ type finished struct {
 
 // finish answers where a route could not, and writes the log.
 func (f *front) finish(w *response, r *http.Request, end finished) {
-	log := f.logger.With("method", r.Method, "path", cut(r.URL.Path, 200), "dur", end.since)
+	log := f.logger.With("method", r.Method, "path", excerpt.Of(r.URL.Path, 200), "dur", end.since)
 	if end.panicked == nil {
 		log.Debug("request", "status", w.status)
 		return
@@ -148,7 +150,7 @@ func (f *front) finish(w *response, r *http.Request, end finished) {
 	case end.panicked == http.ErrAbortHandler: //nolint:errorlint // a route that wants the connection cut, and no noise: this very value, by net/http's rule
 		panic(http.ErrAbortHandler)
 	default:
-		log.Error("panic in a route", "err", cut(fmt.Sprint(end.panicked), maxDetail), "stack", string(debug.Stack()))
+		log.Error("panic in a route", "err", excerpt.Of(fmt.Sprint(end.panicked), maxDetail), "stack", string(debug.Stack()))
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // Plugins are what can be done with one plugin. They return ErrNoPlugin for one that is not there.
@@ -102,7 +104,7 @@ func (a *api) callMethod(ctx context.Context, in *methodCall) (*answer[methodRes
 	}
 	result, err := a.Plugins.CallMethod(ctx, in.Name, in.Body.Method, params)
 	if errors.Is(err, ErrNoMethod) {
-		return nil, &problem{http.StatusNotFound, "Method not found: " + cut(in.Body.Method, maxName)}
+		return nil, &problem{http.StatusNotFound, "Method not found: " + excerpt.Of(in.Body.Method, maxName)}
 	}
 	if len(result) == 0 {
 		result = json.RawMessage("null")
@@ -114,7 +116,7 @@ func (a *api) setKnob(ctx context.Context, in *knobSetting) (*answer[json.RawMes
 	change, err := a.Plugins.SetKnob(ctx, in.Name, KnobSetting{Key: in.Key, Value: in.Body.Value, Project: in.Body.Project})
 	switch {
 	case errors.Is(err, ErrNoKnob):
-		return nil, &problem{http.StatusNotFound, "Knob not found: " + cut(in.Key, maxName)}
+		return nil, &problem{http.StatusNotFound, "Knob not found: " + excerpt.Of(in.Key, maxName)}
 	case errors.Is(err, ErrFileChanged):
 		return nil, &problem{http.StatusConflict, err.Error()}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -52,11 +53,11 @@ const maxDetail = 4 << 10
 func named(err error, name string) error {
 	switch {
 	case errors.Is(err, ErrNoPlugin):
-		return &problem{http.StatusNotFound, detailNoPlugin + cut(name, maxName)}
+		return &problem{http.StatusNotFound, detailNoPlugin + excerpt.Of(name, maxName)}
 	case errors.Is(err, ErrNoFeature):
-		return &problem{http.StatusNotFound, "Feature not found: " + cut(name, maxName)}
+		return &problem{http.StatusNotFound, "Feature not found: " + excerpt.Of(name, maxName)}
 	case errors.Is(err, ErrNoTool):
-		return &problem{http.StatusNotFound, "Tool not found: " + cut(name, maxName)}
+		return &problem{http.StatusNotFound, "Tool not found: " + excerpt.Of(name, maxName)}
 	}
 	return err
 }
@@ -68,7 +69,7 @@ func asProblem(err error) (p *problem, told bool) {
 		return p, true
 	}
 	status, detail := classify(err)
-	return &problem{status, cut(detail, maxDetail)}, status != http.StatusInternalServerError
+	return &problem{status, excerpt.Of(detail, maxDetail)}, status != http.StatusInternalServerError
 }
 
 // classify is the one table from a backend's errors to status and text.
@@ -141,7 +142,7 @@ func plainErrors(ctx huma.Context, _ string, v any) (any, error) {
 		return v, nil
 	}
 	ctx.SetHeader("Content-Type", "application/json") // it has announced problem+json
-	return &problem{e.Status, cut(faults(e), maxDetail)}, nil
+	return &problem{e.Status, excerpt.Of(faults(e), maxDetail)}, nil
 }
 
 // maxFaults is how many faults of one request are listed; a body of a megabyte can have many.
@@ -158,7 +159,7 @@ func faults(e *huma.ErrorModel) string {
 			parts = append(parts, strconv.Itoa(len(e.Errors)-maxFaults)+" more")
 			break
 		}
-		parts = append(parts, strings.TrimPrefix(d.Location+": "+cut(d.Message, 200), ": "))
+		parts = append(parts, strings.TrimPrefix(d.Location+": "+excerpt.Of(d.Message, 200), ": "))
 	}
 	return "Invalid request: " + strings.Join(parts, "; ")
 }
@@ -167,15 +168,7 @@ func faults(e *huma.ErrorModel) string {
 const maxName = 80
 
 // quote shows foreign text, cut.
-func quote(text string) string { return strconv.Quote(cut(text, maxName)) }
-
-// cut bounds a text in bytes, and leaves no half character.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
+func quote(text string) string { return strconv.Quote(excerpt.Of(text, maxName)) }
 
 // A diskError is one of an engine whose disk refuses to write.
 type diskError interface {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // A stream writes server-sent events to one client. Its first write sends the
@@ -88,7 +90,7 @@ func (s *stream) send(e Event) error {
 	}
 	b.WriteString("event: " + oneLine.Replace(e.Kind) + "\ndata: ")
 	if json.Compact(&b, e.Data) != nil { // which writes nothing then
-		b.WriteString(strconv.Quote("not JSON: " + cut(string(e.Data), maxName)))
+		b.WriteString(strconv.Quote("not JSON: " + excerpt.Of(string(e.Data), maxName)))
 	}
 	b.WriteString("\n\n")
 	return s.write(b.Bytes())

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -181,7 +182,7 @@ func notificationRows(all []dialect.Notification) [][]render.Cell {
 	var rows [][]render.Cell
 	for _, n := range all[max(0, len(all)-shownNotifications):] {
 		rows = append(rows, []render.Cell{{}, {Text: n.Time.Local().Format("15:04:05"), Style: render.StyleDim}, {Text: n.Method},
-			{Text: dialect.Cut(string(n.Params), 60), Style: render.StyleDim}})
+			{Text: excerpt.Of(string(n.Params), 60), Style: render.StyleDim}})
 	}
 	return rows
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -18,7 +19,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, most int) {
 		most = max(most%1000, 0)
-		if got := Cut(raw, most); !utf8.ValidString(got) || len(got) > 3*most+len("…") { // a byte may become U+FFFD, which has three
+		if got := excerpt.Of(raw, most); !utf8.ValidString(got) || len(got) > 3*most+len("…") { // a byte may become U+FFFD, which has three
 			t.Errorf("%q cut to %d is %q", raw, most, got)
 		}
 		if rawjson.Check(raw) != nil {

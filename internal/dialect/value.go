@@ -50,15 +50,6 @@ func Plain(v json.RawMessage) string {
 	return s
 }
 
-// Cut keeps a foreign text from filling the screen: at most that many bytes of
-// it, and valid UTF-8.
-func Cut[T ~string | ~[]byte](text T, most int) string {
-	if len(text) <= most {
-		return strings.ToValidUTF8(string(text), "\uFFFD")
-	}
-	return strings.ToValidUTF8(string(text[:most]), "\uFFFD") + "…"
-}
-
 // JSONMismatch says in plain words why JSON is not of the form that was expected.
 // The words of encoding/json name types of this program, which help nobody.
 func JSONMismatch(err error) string {

@@ -31,14 +31,3 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
-
-func TestCut(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "abcd": "abcd", "abcde": "abcd…", "a\xff": "a\uFFFD",
-		"abcé": "abc\uFFFD…", // cut within a character
-	} {
-		if got := Cut(text, 4); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}

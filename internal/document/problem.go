@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // maxProblems bounds an error's length. A file with more is wrong in one way many times over.
@@ -96,17 +98,4 @@ func alphanumeric(r rune) bool {
 }
 
 // Cut keeps a foreign text from filling the screen.
-func Cut(s string) string {
-	const most = 80 // a name or a value that is longer is not recognised by its tail
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "\uFFFD") + "…"
-}
+func Cut(s string) string { return excerpt.Of(s, 80) } // a name or a value that is longer is not recognised by its tail

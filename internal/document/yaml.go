@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -109,7 +110,7 @@ func (r *yamlReader) syntax(err error) {
 			at = r.position(tk)
 		}
 	}
-	r.problemAt(at, "", "not valid YAML: %s", cut(message, maxForeign))
+	r.problemAt(at, "", "not valid YAML: %s", excerpt.Of(message, maxForeign))
 }
 
 // usableTokens leaves out comments and reports what a manifest may not have. It
@@ -153,7 +154,7 @@ func (r *yamlReader) usableTokens(all token.Tokens) token.Tokens {
 func forbidden(tk *token.Token, content bool) string {
 	switch tk.Type {
 	case token.InvalidType:
-		return "not valid YAML: " + cut(tk.Error, maxForeign)
+		return "not valid YAML: " + excerpt.Of(tk.Error, maxForeign)
 	case token.AnchorType:
 		return `anchors are not allowed in a manifest; quote a text that begins with "&"`
 	case token.AliasType:

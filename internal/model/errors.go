@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // What an error of a model comes down to, for errors.Is.
@@ -158,14 +159,5 @@ func printable(s string) string {
 	}, s)
 }
 
-// cut shortens a foreign text, at the end of a character.
-func cut(s string) string {
-	if len(s) <= maxForeign {
-		return s
-	}
-	end := maxForeign
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
+// cut shortens a foreign text.
+func cut(s string) string { return excerpt.Of(s, maxForeign) }

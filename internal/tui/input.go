@@ -9,6 +9,8 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const (
@@ -116,7 +118,7 @@ func (b *inputBox) paste(text string) {
 	// The text area makes spaces of tabs, which a Makefile does not survive.
 	tabs := lines > 0 && strings.Contains(text, "\t")
 	if lines > foldLines || len(text) > foldBytes || tabs {
-		b.pastes = append(b.pastes, cutText(text, maxInput))
+		b.pastes = append(b.pastes, excerpt.Head(text, maxInput))
 		text = pasteMark(len(b.pastes)-1, text)
 	}
 	b.update(tea.PasteMsg{Content: text})
@@ -136,13 +138,6 @@ func cleanPaste(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "�"))
-}
-
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }
 
 // older goes back in what was typed, where the cursor is on the first line, and

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -157,13 +158,13 @@ func decimal(text []byte) (n uint64, ok bool) {
 func (m *message) outcome(in *Reader) (json.RawMessage, error) {
 	switch {
 	case m.deep:
-		return nil, &MalformedError{Line: cut(m.text(), messageCut), Why: errDeep.Error()}
+		return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: errDeep.Error()}
 	case m.has(m.fault):
 		return nil, m.rpcError()
 	case m.result.End > 0:
 		return m.own(in, m.result), nil
 	}
-	return nil, &MalformedError{Line: cut(m.text(), messageCut), Why: "neither result nor error"}
+	return nil, &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "neither result nor error"}
 }
 
 // own is a part of the message, cleaned, that may be kept. What Clean had to mend is a copy already.
@@ -187,7 +188,7 @@ func (m *message) rpcError() error {
 	}
 	o, err := rawjson.Parse(append([]byte(nil), fault...))
 	if err != nil {
-		return &MalformedError{Line: cut(m.text(), messageCut), Why: "error is neither an object nor a string"}
+		return &MalformedError{Line: excerpt.Head(m.text(), messageCut), Why: "error is neither an object nor a string"}
 	}
 	text, _ := o.String("message")
 	code, _ := strconv.ParseFloat(string(o.Get("code")), 64)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -64,7 +65,7 @@ func TestWhatIsSentIsOneLine(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("x", 1000) + "\xff"
-	for _, err := range []error{&RPCError{Code: -1, Message: long}, &MalformedError{Line: cut(long, messageCut), Why: "w"}} {
+	for _, err := range []error{&RPCError{Code: -1, Message: long}, &MalformedError{Line: excerpt.Head(long, messageCut), Why: "w"}} {
 		if text := err.Error(); len(text) > 300 || !utf8.ValidString(text) {
 			t.Errorf("%d bytes: %s", len(text), text)
 		}

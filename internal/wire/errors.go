@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 var (
@@ -39,7 +40,7 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("answered with error %d: %q", e.Code, cut(e.Message, messageCut))
+	return fmt.Sprintf("answered with error %d: %q", e.Code, excerpt.Head(e.Message, messageCut))
 }
 
 // MalformedError is a reply to our call that is not a valid JSON-RPC reply.
@@ -103,7 +104,7 @@ func orDefault(n, otherwise int) int {
 // noise tells the owner, if it wants to know. The strings are made only then.
 func (o Options) noise(kind NoiseKind, line []byte, id []byte) {
 	if o.OnNoise != nil {
-		o.OnNoise(Noise{Kind: kind, Line: cut(line, messageCut), ID: cut(id, idCut)})
+		o.OnNoise(Noise{Kind: kind, Line: excerpt.Head(line, messageCut), ID: excerpt.Head(id, idCut)})
 	}
 }
 
@@ -116,18 +117,10 @@ func (o Options) garbage(line []byte, err error) {
 	if line[0] == '{' && !errors.Is(err, errDeep) { // docs/protocols/scaffold.md: a message is one line. Authors often print it over several
 		why += " (a message is one JSON object on one line)"
 	}
-	o.OnNoise(Noise{Kind: NoiseGarbage, Line: cut(line, messageCut), Why: why})
+	o.OnNoise(Noise{Kind: NoiseGarbage, Line: excerpt.Head(line, messageCut), Why: why})
 }
 
 // tooLarge is the error for a message we will not send.
 func tooLarge(size, limit int) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, limit)
-}
-
-// cut is foreign text made safe to print: at most n bytes, and valid UTF-8.
-func cut[T ~string | ~[]byte](text T, n int) string {
-	if len(text) > n {
-		text = text[:n]
-	}
-	return strings.ToValidUTF8(string(text), "")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 func newPeer(t testing.TB, o PeerOptions) (*Peer, *far, *noises) {
@@ -312,7 +314,7 @@ func TestPeerManyGoroutines(t *testing.T) {
 				for j := range 100 {
 					want := fmt.Sprintf(`{"n":%d,"pad":%q}`, 1000*i+j, strings.Repeat("p", i*j%3000))
 					if got, err := p.Call(ctx, "echo", []byte(want)); err != nil || string(got) != want {
-						t.Errorf("got %s, %v; want %s", cut(got, 40), err, cut(want, 40))
+						t.Errorf("got %s, %v; want %s", excerpt.Head(got, 40), err, excerpt.Head(want, 40))
 						return
 					}
 				}

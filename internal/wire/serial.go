@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // drainMax bounds what is thrown away before a request is sent: as much as a pipe can hold. What comes after that was
@@ -173,7 +175,7 @@ func (s *Serial) lastWords() (message, error) {
 		return s.takeHeld(), nil
 	}
 	if len(half) > 0 {
-		return message{}, fmt.Errorf("%w: plugin closed its output in the middle of a line: %q", ErrClosed, cut(half, messageCut))
+		return message{}, fmt.Errorf("%w: plugin closed its output in the middle of a line: %q", ErrClosed, excerpt.Head(half, messageCut))
 	}
 	return message{}, io.EOF
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 func TestSerialSize(t *testing.T) {
@@ -57,7 +59,7 @@ func TestSerialSize(t *testing.T) {
 		}
 		go func() { _, _ = s.Call(soon(t), "m", []byte(`"`+text+`"`)) }()
 		if got := f.read(); len(got) != limit || !strings.Contains(got, `"id":1}`) {
-			t.Errorf("sent %d bytes: %s", len(got), cut(got, 50))
+			t.Errorf("sent %d bytes: %s", len(got), excerpt.Head(got, 50))
 		}
 		f.write(`{"id":1,"result":1}` + "\n")
 	})
@@ -109,10 +111,10 @@ func TestSerialPipeFull(t *testing.T) {
 		}()
 		mustCall(t, s, "2")
 		if first := <-lines; first != strings.TrimSpace(string(appendRequest(nil, "first", big, 1))) {
-			t.Errorf("the first line came as %d bytes: %s …", len(first), cut(first, 50))
+			t.Errorf("the first line came as %d bytes: %s …", len(first), excerpt.Head(first, 50))
 		}
 		if second := <-lines; second != `{"jsonrpc":"2.0","method":"m","params":{},"id":2}` {
-			t.Errorf("the second line came as %s", cut(second, 50))
+			t.Errorf("the second line came as %s", excerpt.Head(second, 50))
 		}
 	})
 	t.Run("a plugin that never reads costs one line, however often it is called", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -173,5 +174,5 @@ func asRPCError(err error) *RPCError {
 	if errors.As(err, &rpc) {
 		return rpc
 	}
-	return &RPCError{Code: codeInternal, Message: cut(err.Error(), messageCut)}
+	return &RPCError{Code: codeInternal, Message: excerpt.Head(err.Error(), messageCut)}
 }

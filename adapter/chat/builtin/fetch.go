@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const fetchDescription = `Get a page or a text from the web, or from a server on this machine, with one HTTP GET. ` +
@@ -151,7 +152,7 @@ func readAnswer(resp *http.Response) (*answer, error) {
 
 // show is the answer as the model reads it, status and address first. broken is why it has no end, or nil.
 func (a *answer) show(raw bool, broken error) (string, error) {
-	head := fmt.Sprintf("%s  %s  %s\n\n", cut(a.status, quotedMax), a.url.Redacted(), cut(a.media.name, quotedMax))
+	head := fmt.Sprintf("%s  %s  %s\n\n", excerpt.Head(a.status, quotedMax), a.url.Redacted(), excerpt.Head(a.media.name, quotedMax))
 	var failure error
 	switch {
 	case broken != nil:
@@ -169,7 +170,7 @@ func (a *answer) show(raw bool, broken error) (string, error) {
 		text = note("", "the answer is empty")
 	}
 	if len(head)+len(text) > shownMax {
-		text, more = cut(text, shownMax-noteRoom-len(head)), true
+		text, more = excerpt.Head(text, shownMax-noteRoom-len(head)), true
 	}
 	switch {
 	case more && a.cut:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const listDescription = `List a directory: the working directory, or one below it. Directories have a slash at the end, ` +
@@ -204,7 +205,7 @@ func (w *walk) show(name string) string {
 	if len(w.broken) > 0 {
 		text = note(text, "could not be read: %s", fewOf(w.broken))
 	}
-	return cut(text, shownMax)
+	return excerpt.Head(text, shownMax)
 }
 
 // fewOf is a list of names that does not get long.
@@ -230,7 +231,7 @@ func entryLine(p *place, name string, mode fs.FileMode) string {
 		if err != nil {
 			return shown + "  (a link)"
 		}
-		return shown + " -> " + cut(target, quotedMax)
+		return shown + " -> " + excerpt.Head(target, quotedMax)
 	case !mode.IsRegular():
 		return shown + "  (" + kind(mode) + ")"
 	}

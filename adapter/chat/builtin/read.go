@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const readDescription = `Read a text file of the working directory. The content comes as it is, without line numbers. ` +
@@ -61,15 +62,15 @@ func (f *files) read(ctx context.Context, call chat.Call, args readArgs) (string
 		return "", err
 	}
 	defer file.Close()
-	e := excerpt{src: bufio.NewReaderSize(file, 64<<10), first: max(1, args.Offset.whole(maxLines)), limit: args.Limit.whole(maxLines)}
+	e := passage{src: bufio.NewReaderSize(file, 64<<10), first: max(1, args.Offset.whole(maxLines)), limit: args.Limit.whole(maxLines)}
 	if err := e.take(ctx); err != nil {
 		return "", fmt.Errorf("%s: %w", quoted(args.Path), err)
 	}
 	return e.show(info.Size()), nil
 }
 
-// An excerpt is some lines of a file.
-type excerpt struct {
+// A passage is some lines of a file.
+type passage struct {
 	src   *bufio.Reader
 	first int // the first line wanted, from 1
 	limit int // how many; 0: all
@@ -80,8 +81,8 @@ type excerpt struct {
 	torn  bool   // text ends inside of a line that is longer than all that can be shown
 }
 
-// take reads the excerpt.
-func (e *excerpt) take(ctx context.Context) error {
+// take reads the passage.
+func (e *passage) take(ctx context.Context) error {
 	if err := e.sniff(); err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (e *excerpt) take(ctx context.Context) error {
 var errBinary = errors.New("it is a binary file, not text: look at it with shell (file, xxd, strings)")
 
 // sniff refuses a file that does not begin like text. 8,000 bytes are what git looks at, too.
-func (e *excerpt) sniff() error {
+func (e *passage) sniff() error {
 	head, err := e.src.Peek(8000)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -120,7 +121,7 @@ func (e *excerpt) sniff() error {
 }
 
 // skip passes over the lines before the first one wanted, and says how many there were.
-func (e *excerpt) skip(ctx context.Context) (passed int, err error) {
+func (e *passage) skip(ctx context.Context) (passed int, err error) {
 	begun := false // a line without its end was passed
 	for passed < e.first-1 {
 		chunk, err := e.src.ReadSlice('\n')
@@ -145,7 +146,7 @@ func (e *excerpt) skip(ctx context.Context) (passed int, err error) {
 }
 
 // gather reads lines until there are enough, or until there is more than can be shown.
-func (e *excerpt) gather() error {
+func (e *passage) gather() error {
 	for begun := false; len(e.text) <= shownMax && (begun || e.limit == 0 || e.lines < e.limit); {
 		chunk, err := e.src.ReadSlice('\n')
 		e.text = append(e.text, chunk...)
@@ -169,7 +170,7 @@ func (e *excerpt) gather() error {
 }
 
 // fit takes lines back until there is room for the note that says so. A line that is too long by itself is torn.
-func (e *excerpt) fit() {
+func (e *passage) fit() {
 	const room = shownMax - noteRoom
 	if len(e.text) <= room || len(e.text) <= shownMax && !e.more {
 		return
@@ -181,11 +182,11 @@ func (e *excerpt) fit() {
 		return
 	}
 	e.torn, e.lines = true, 1
-	e.text = []byte(cut(string(e.text), room))
+	e.text = []byte(excerpt.Head(string(e.text), room))
 }
 
-// show is the excerpt as the model reads it: the text, and a note where it is not all of the file as it is.
-func (e *excerpt) show(fileSize int64) string {
+// show is the passage as the model reads it: the text, and a note where it is not all of the file as it is.
+func (e *passage) show(fileSize int64) string {
 	text := string(e.text)
 	last := e.first + e.lines - 1
 	switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 func TestRead(t *testing.T) {
@@ -16,7 +18,7 @@ func TestRead(t *testing.T) {
 			strings.Repeat("x", shownMax), strings.Repeat("x\n", shownMax/2)} {
 			b.put("f", content)
 			if got := b.ok("read_file", args{"path": "f"}); got != content {
-				t.Errorf("%d bytes: %d came, %q", len(content), len(got), cut(got, 100))
+				t.Errorf("%d bytes: %d came, %q", len(content), len(got), excerpt.Head(got, 100))
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const (
@@ -53,21 +54,10 @@ func note(text, format string, args ...any) string {
 	return text + "[" + fmt.Sprintf(format, args...) + "]\n"
 }
 
-// cut shortens text to at most n bytes, at the start of a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
 // quoted is foreign text in a message.
 func quoted(text string) string {
 	if len(text) > quotedMax {
-		return fmt.Sprintf("%q…", cut(text, quotedMax))
+		return fmt.Sprintf("%q…", excerpt.Head(text, quotedMax))
 	}
 	return fmt.Sprintf("%q", text)
 }

@@ -3,6 +3,8 @@ package builtin
 import (
 	"fmt"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 const (
@@ -97,7 +99,7 @@ func signed(b *strings.Builder, sign byte, lines []string) {
 	for i, line := range lines {
 		switch half := snippetLines / 2; {
 		case len(lines) <= snippetLines || i < half || i >= len(lines)-half:
-			short := cut(line, quotedMax)
+			short := excerpt.Head(line, quotedMax)
 			if len(short) < len(line) {
 				short += "…"
 			}

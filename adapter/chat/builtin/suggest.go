@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // nearMiss says what in the content is most like a text that does not occur in it, or "".
@@ -62,9 +64,9 @@ func firstWords(lines []string) string {
 // pass, and in which a changed word costs little. -1: none has more than half of them.
 func likest(lines []string, text string) int {
 	best, most := -1, 0.5
-	pairs := pairsOf(cut(text, quotedMax))
+	pairs := pairsOf(excerpt.Head(text, quotedMax))
 	for i, line := range lines {
-		line = cut(strings.TrimSpace(line), quotedMax)
+		line = excerpt.Head(strings.TrimSpace(line), quotedMax)
 		if score := likeness(line, pairs); score > most {
 			best, most = i, score
 		}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -104,7 +105,7 @@ func contains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, w := range wanted {
 		if !strings.Contains(text, w) {
-			t.Errorf("%q is not in %q", w, cut(text, 2000))
+			t.Errorf("%q is not in %q", w, excerpt.Head(text, 2000))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -161,5 +162,5 @@ func inShort[T any](all []T, text func(T) string) string {
 
 // cut keeps a foreign text from filling the screen.
 func cut(text []byte) string {
-	return dialect.Cut(bytes.TrimSpace(text), 200) // enough to recognise it by
+	return excerpt.Of(bytes.TrimSpace(text), 200) // enough to recognise it by
 }

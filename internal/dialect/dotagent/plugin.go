@@ -11,6 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -180,7 +181,7 @@ func (p *plugin) invoke(ctx context.Context, t *translation, ev *hook.Event) (ho
 		return reply, err
 	}
 	if len(a.extra) > 0 {
-		p.rt.Log.Info("reply", "fields", dialect.Cut(a.extra.JSON(), mostExtra))
+		p.rt.Log.Info("reply", "fields", excerpt.Of(a.extra.JSON(), mostExtra))
 	}
 	if a.ok {
 		return reply, nil

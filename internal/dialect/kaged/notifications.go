@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -101,4 +102,4 @@ func (n *notifications) all() []dialect.Notification {
 }
 
 // head is the start of a foreign text.
-func head(s string, most int) string { return dialect.Cut(s, most) }
+func head(s string, most int) string { return excerpt.Of(s, most) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -269,5 +270,5 @@ func flatten(o hook.Object) hook.Object {
 
 // cut keeps a foreign text from filling the screen.
 func cut(s string) string {
-	return dialect.Cut(s, 500) // an error message fits
+	return excerpt.Of(s, 500) // an error message fits
 }

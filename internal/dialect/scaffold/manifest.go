@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
@@ -89,7 +90,7 @@ func complain(list *[]string, format string, args ...any) {
 	case maxWarnings - 1:
 		*list = append(*list, "there is more to complain about, which is left out")
 	default:
-		*list = append(*list, dialect.Cut(fmt.Sprintf(format, args...), maxWarning))
+		*list = append(*list, excerpt.Of(fmt.Sprintf(format, args...), maxWarning))
 	}
 }
 
