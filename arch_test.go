@@ -46,7 +46,7 @@ var leaves = map[string]struct {
 	"internal/program":        {[]string{"internal/pattern"}, "it looks at files, and starts none"},
 	"internal/proc":           {[]string{"internal/guard", "internal/limits", "internal/program"}, "a process knows not what is said to it"},
 	"hook":                    {[]string{"rawjson"}, "the core knows neither dialects nor hosts, and does no I/O"},
-	"internal/document":       {[]string{"internal/excerpt", "internal/nearest", "internal/schema", "rawjson"}, "what keys mean is for its callers to say"},
+	"internal/document":       {[]string{"internal/excerpt", "internal/nearest", "internal/pattern", "internal/schema", "rawjson"}, "what keys mean is for its callers to say"},
 	"internal/sandbox/broker": {nil, "it knows grants and sockets, not whose"},
 	"internal/sandbox/jail":   {nil, "it takes over before main: nothing else may run by then"},
 	"internal/sandbox":        {[]string{"internal/capability", "internal/doors", "internal/limits", "internal/proc", "internal/program", "internal/sandbox/broker", "internal/sandbox/jail", "internal/scratch"}, "a sandbox knows not whose plugin is in it"},

@@ -3,9 +3,9 @@ package document
 import (
 	"cmp"
 	"math/big"
-	"regexp"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -15,11 +15,11 @@ import (
 // number) and some of neither (1e3 and integers over 64 bits are strings), so
 // its own reading of plain scalars is not used.
 var (
-	yamlInt   = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	yamlOctal = regexp.MustCompile(`^0o[0-7]+$`)
-	yamlHex   = regexp.MustCompile(`^0x[0-9a-fA-F]+$`)
-	yamlFloat = regexp.MustCompile(`^([-+]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?$`)
-	yamlNoNum = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+	yamlInt   = pattern.New(`^[-+]?[0-9]+$`)
+	yamlOctal = pattern.New(`^0o[0-7]+$`)
+	yamlHex   = pattern.New(`^0x[0-9a-fA-F]+$`)
+	yamlFloat = pattern.New(`^([-+]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?$`)
+	yamlNoNum = pattern.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
 // plainScalar is the value of an unquoted scalar: for a number the JSON number
@@ -65,7 +65,7 @@ func jsonInteger(s string) string {
 
 // jsonFloat does the same for a float: YAML has .5 and 5. as well.
 func jsonFloat(s string) (string, bool) {
-	m := yamlFloat.FindStringSubmatch(s)
+	m := yamlFloat.Regexp().FindStringSubmatch(s)
 	if m == nil || m[2] == "" && m[3] == "" {
 		return "", false
 	}

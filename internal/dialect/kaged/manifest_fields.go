@@ -2,7 +2,6 @@ package kaged
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
@@ -52,7 +52,7 @@ func (c *checker) identity(top *document.Table) {
 }
 
 // "Plugin name — lowercase slug (a-z, 0-9, hyphens; max 64 chars)."
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var pluginName = pattern.New(`^[a-z][a-z0-9-]*$`)
 
 const maxName = 64
 
@@ -79,7 +79,7 @@ func (c *checker) name(e document.Value) string {
 
 // "Semver version string." No part of it is optional in semver 2.0.0, nor is a
 // "v" in front a part of it.
-var semver = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+var semver = pattern.New(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 	`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 	`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
@@ -223,7 +223,7 @@ func hollow(e document.Value) bool {
 // "Must be dot-delimited, 2-4 segments, lowercase." What a segment may hold is
 // not said; letters, digits, _ and - after a letter are what names elsewhere in
 // the seed hold.
-var methodName = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}$`)
+var methodName = pattern.New(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*){1,3}$`)
 
 func (c *checker) method(e document.Value) (string, bool) {
 	s, ok := e.Text()

@@ -1,17 +1,17 @@
 package kaged
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
 // "Each entry declares `name` (single-segment, lowercase; auto-prefixed with
 // plugin name at registration), `description`, and `parameters_schema` (JSON
 // Schema)."
-var toolBaseName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+var toolBaseName = pattern.New(`^[a-z][a-z0-9_-]*$`)
 
 func (c *checker) tools(e document.Value) {
 	if !e.Is(document.List, "a list of tools") {

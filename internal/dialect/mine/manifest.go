@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
 // mostManifest bounds the file: manifests are written by hand, and have kilobytes.
@@ -21,8 +21,8 @@ const mostManifest = 256 << 10
 // namePattern and envPattern: the first is the rulings'; the second keeps a
 // manifest from asking for more than it names, such as "*".
 var (
-	namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	envPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	namePattern = pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	envPattern  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // A manifest is what a mine-plugin.toml declares.
