@@ -158,9 +158,24 @@ func inFile(file string, problems []Problem) []dialect.Problem {
 		if p.Field != "" {
 			message = p.Field + ": " + message
 		}
-		out = append(out, dialect.Problem{Path: file, Line: p.Line, Column: p.Column, Message: message})
+		message, fix := mended(message)
+		out = append(out, dialect.Problem{Path: file, Line: p.Line, Column: p.Column, Message: message, Fix: fix})
 	}
 	return out
+}
+
+// putInQuotes mends a value that YAML takes for a number or a boolean.
+const putInQuotes = "put it in quotes"
+
+// mended takes what mends a problem out of its message.
+func mended(message string) (rest, fix string) {
+	if at := strings.LastIndex(message, " (did you mean "); at >= 0 && strings.HasSuffix(message, "?)") {
+		return message[:at], message[at+len(" (") : len(message)-len(")")]
+	}
+	if rest, ok := strings.CutSuffix(message, "; "+putInQuotes); ok {
+		return rest, putInQuotes
+	}
+	return message, ""
 }
 
 // infoOf is what the manifest declares.

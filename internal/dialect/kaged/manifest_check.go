@@ -72,7 +72,7 @@ func (c *checker) is(e entry, kind yamlKind, want string) bool {
 	}
 	hint := ""
 	if kind == kindString && (e.node.kind == kindNumber || e.node.kind == kindBool) {
-		hint = "; put it in quotes"
+		hint = "; " + putInQuotes
 	}
 	c.problem(e, "must be %s, got %s%s", want, e.node.kind, hint)
 	return false
