@@ -56,7 +56,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = slices.Concat([]pluginhost.Finding{}, host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.examineEngine())
+		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.examineEngine())...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
