@@ -125,9 +125,19 @@ func refused(out *hook.Outcome, err error) *refusal {
 	case out != nil && out.Verdict == hook.Deny:
 		return &refusal{out.Reason, out.Suggest}
 	case err != nil:
-		return &refusal{reason: err.Error()}
+		fix := fixOf(err)
+		return &refusal{strings.TrimSuffix(err.Error(), "; "+fix), fix}
 	}
 	return nil
+}
+
+// fixOf is what an error says that mends it; "" where it does not know.
+func fixOf(err error) string {
+	var e interface{ Fix() string }
+	if errors.As(err, &e) {
+		return e.Fix()
+	}
+	return ""
 }
 
 // ask fires a point at one plugin of the manifest.

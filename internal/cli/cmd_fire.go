@@ -28,7 +28,8 @@ func newFireCommand(a *app) *cobra.Command {
 		Short:   "Fire an event by hand and see what plugins do with it",
 		GroupID: groupEvents,
 		Long: `Take one event through every plugin that hooks its point, and print the verdict
-and the payload as the plugins left it. With --trace, see what each of them did.
+and the payload as the plugins left it. With --trace, see what each of them was sent,
+what it answered and what it changed: messages on one line each, with -v or --json whole.
 Without a point, list the points there are.
 
 With --events, read many events, one JSON object {"point", "data"} a line, and
@@ -49,7 +50,7 @@ as it is done.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.data, "data", "", "the payload: JSON, @FILE, or - for stdin")
-	f.BoolVar(&opts.trace, "trace", false, "show each plugin's part, and what it changed")
+	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
 	f.StringVar(&opts.events, "events", "", "fire the events in this file of JSON lines, or - for stdin")
 	f.BoolVar(&opts.list, "list", false, "list the points there are")
 	return cmd
@@ -132,6 +133,7 @@ func (a *app) printOutcome(out *hook.Outcome, hooked []string, trace bool) error
 	case a.flags.json:
 		return a.printJSON(out)
 	case trace:
+		screen.Wire = true
 		if err := render.Trace(a.out, out, screen); err != nil {
 			return err
 		}

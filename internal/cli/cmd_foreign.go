@@ -52,6 +52,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 	}
 	name, rest := args[at], args[at+1:]
 	known, idle := false, false
+	var fault error
 	var others []string
 	need := func(c pluginhost.Candidate) bool {
 		called := c.Name == name || c.Dialect+":"+c.Name == name
@@ -60,7 +61,7 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 			known = true
 			return true
 		case called:
-			idle = true
+			idle, fault = true, cmp.Or(fault, c.Err)
 		case len(c.Commands) > 0:
 			others = append(others, c.Name)
 		}
@@ -70,6 +71,9 @@ func (a *app) runForeign(ctx context.Context, root *cobra.Command, args []string
 		switch {
 		case known:
 			return a.runPluginCommand(ctx, host, name, rest)
+		case fault != nil:
+			return withFix(fmt.Errorf("plugin %s is broken, so its commands are not known: %w", name, fault),
+				fmt.Sprintf("`patchbay plugin validate %s` lists what is wrong", name))
 		case idle:
 			return noCommands(name, rest)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ func newJobRunCommand(a *app) *cobra.Command {
 		Short: "Run an agent now, and watch it",
 		Long: `Run an agent now, with all its attempts: preflights, the agent, sinks and notifiers, as
 on its schedule. What it prints is shown as it comes. After a failed attempt it waits as the
-manifest says, and shows how long. Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from
+manifest says, and shows how long; with --once there is one attempt and no waiting, and a failure
+counts as given up at once. Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from
 elsewhere: it is recorded as cancelled, which is no failure.
 
 With --dry-run the agent runs with AGENT_DRY_RUN=true, sinks and notifiers are not used,
@@ -46,7 +48,7 @@ and what they would have been given is shown.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run it as this one of its schedules (`ID`); the first where it is left out")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and told, and do neither")
-	cmd.Flags().BoolVar(&f.once, "once", false, "make a single attempt")
+	cmd.Flags().BoolVar(&f.once, "once", false, "make a single attempt, and do not wait for another")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
 }
@@ -76,7 +78,7 @@ func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRun
 func (a *app) waits(r job.Run) {
 	if !a.flags.json {
 		last := r.Attempts[len(r.Attempts)-1]
-		a.printf("%s attempt %d of %d: %s; the next one is in %s\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most,
+		a.printf("%s attempt %d of %d: %s; the next one is in %s (Ctrl-C ends the run; --once makes one attempt)\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most,
 			render.Line(last.Error), span(time.Until(r.NextAt)))
 	}
 }
@@ -97,6 +99,9 @@ func (a *app) showRun(r job.Run) error {
 			a.printf("%s %s in %s (%s)\n", a.screen().Paint(render.StyleGreen, "✓"), r.Status, render.Duration(r.Ended.Sub(r.Began)), r.ID)
 			for _, fault := range last.Sinks {
 				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), render.Line(fault))
+			}
+			if slices.ContainsFunc(last.Sinks, func(fault string) bool { return strings.Contains(fault, "plugin not found") }) {
+				a.printf("  fix: `patchbay job doctor` says where plugins are looked for\n")
 			}
 		}
 		return nil

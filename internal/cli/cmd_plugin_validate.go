@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +22,9 @@ func newPluginValidateCommand(a *app) *cobra.Command {
 		Short: "Check one plugin: its files, and whether it starts",
 		Long: `Check a plugin's manifest as a whole and start it once to see whether it answers.
 Every fault is a line path:line:column: message, as compilers write them, so that
-editors jump to it.`,
+editors jump to it. A python plugin that is named by its path is not trusted yet: its
+code runs in a sandbox in which it has nothing, and where there is no sandbox it is
+read and not run. By its name it is loaded as in use.`,
 		Example: `  patchbay plugin validate ./my-plugin
   patchbay plugin validate git-context
   patchbay plugin validate ./my-plugin --json | jq '.errors[]'`,
@@ -52,9 +57,16 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	if _, err := os.Stat(a.path(target)); err != nil {
 		return withFix(fmt.Errorf("%s: %w", target, pluginhost.ErrNotFound), "name a plugin's file or directory, or a plugin by its name")
 	}
-	opts := a.options(nil)
+	code := false
+	opts := a.options(func(c pluginhost.Candidate) bool {
+		code = c.Dialect == pluginhost.SourceDialect
+		return !code
+	})
 	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
 	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+		if code {
+			return a.validateCode(ctx, host, a.path(target))
+		}
 		return a.validate(host, host.Plugins()[0].Name) // a path that is no plugin is an error of Open
 	})
 }
@@ -74,10 +86,52 @@ func (a *app) validate(host *pluginhost.Host, name string) error {
 		return err
 	}
 	v := newValidation(p, host.Doctor())
+	if message, fix := a.reserved(p.PluginInfo); message != "" {
+		v.Warnings = append(v.Warnings, problemJSON{Path: p.Path, Message: message, Fix: fix})
+	}
 	if err := a.printValidation(v, p); err != nil || v.OK {
 		return err
 	}
-	return told(kindFailed, "each error says what mends it", "plugin %s has %s", p.Name, render.Count(len(v.Errors), "error"))
+	return v.failure()
+}
+
+// failure is the error of a command that has printed what is wrong.
+func (v *validation) failure() error {
+	return told(kindFailed, "", "plugin %s has %s", v.Plugin, render.Count(len(v.Errors), "error"))
+}
+
+// validateCode checks a file of code that is not trusted yet.
+func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path string) error {
+	s, err := host.CheckFile(ctx, path)
+	fault, faulty := errors.AsType[*pluginhost.CodeError](err)
+	if err != nil && !faulty {
+		return err
+	}
+	v := &validation{OK: !faulty, Plugin: cmp.Or(s.Name, trimExt(filepath.Base(path))), Dialect: pluginhost.SourceDialect,
+		Errors: []problemJSON{}, Warnings: []problemJSON{}}
+	if faulty {
+		v.Errors = append(v.Errors, codeProblem(fault))
+	}
+	if s.NotRun != nil {
+		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: "its code was read and not run: " + s.NotRun.Error()})
+	}
+	for _, w := range s.Warnings {
+		v.Warnings = append(v.Warnings, problemJSON{Path: path, Message: w})
+	}
+	info := pluginhost.PluginInfo{Name: v.Plugin, Dialect: v.Dialect, Version: s.Version(), Hooks: s.Hooks}
+	if err := a.printValidation(v, &pluginhost.PluginDetail{PluginInfo: info}); err != nil || v.OK {
+		return err
+	}
+	return v.failure()
+}
+
+// codeProblem is what is wrong with code. Where it may lack only what the sandbox keeps from it, the fix is to trust it.
+func codeProblem(fault *pluginhost.CodeError) problemJSON {
+	p := problemJSON(fault.Problem)
+	if p.Fix == "" && fault.Tried() {
+		p.Fix = "if you trust it, copy it to ~/.agent/plugins/, and validate it by its name: then it is loaded as in use"
+	}
+	return p
 }
 
 func newValidation(p *pluginhost.PluginDetail, findings []pluginhost.Finding) *validation {
@@ -119,8 +173,8 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 		a.printf("%s\n", o.Paint(render.StyleYellow, "warning: ")+w.text())
 	}
 	if v.OK {
-		a.printf("%s %s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), render.Line(p.Name),
-			render.Line(p.Version), p.Dialect, orDash(offers(p.PluginInfo)))
+		name := strings.TrimSpace(render.Line(p.Name + " " + p.Version))
+		a.printf("%s %s (%s) is fine: %s\n", o.Paint(render.StyleGreen, "ok"), name, p.Dialect, orDash(offers(p.PluginInfo)))
 	}
 	return nil
 }

@@ -159,6 +159,8 @@ func (p *parts) add(a slog.Attr) {
 	case a.Key == dialect.FindingKey:
 		p.finding = true
 	case a.Key == "dialect": // the plugin's name says enough
+	case strings.HasPrefix(value, a.Key+" "): // "exit code 3" of the key exit says what it is
+		p.rest = append(p.rest, value)
 	default:
 		p.rest = append(p.rest, fmt.Sprintf("%s %s", a.Key, value))
 	}

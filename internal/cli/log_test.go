@@ -19,6 +19,9 @@ func TestLog(t *testing.T) {
 		"other keys follow": {false, func(l *slog.Logger) {
 			l.Warn("odd", "count", 2, "what", "x y")
 		}, "warning: odd (count 2, what x y)\n"},
+		"a value that begins with its key has it once": {false, func(l *slog.Logger) {
+			l.Warn("it ended", "exit", "exit code 3")
+		}, "warning: it ended (exit code 3)\n"},
 		"less than a warning is not shown": {false, func(l *slog.Logger) { l.Info("hello"); l.Debug("hello") }, ""},
 		"but verbosely it is":              {true, func(l *slog.Logger) { l.Info("hi"); l.Debug("ho") }, "info: hi\ndebug: ho\n"},
 		"a plugin's stderr is its own line": {true, func(l *slog.Logger) {

@@ -97,18 +97,30 @@ func (o *obstacle) Error() string { return o.err.Error() }
 
 func (o *obstacle) Unwrap() error { return o.err }
 
+// Fix is what mends it; "" where nothing is known.
+func (o *obstacle) Fix() string { return o.fix }
+
+// fixOf is what mends a plugin that is not ready.
+func fixOf(host *pluginhost.Host, p *pluginhost.PluginDetail) string {
+	for _, f := range host.Doctor() {
+		if f.Plugin == p.Name && f.Dialect == p.Dialect && f.Severity == pluginhost.SeverityError && f.Fix != "" {
+			return f.Fix
+		}
+	}
+	return "`patchbay plugin info " + p.Dialect + ":" + p.Name + "` says what is wrong with it"
+}
+
 // obstacleTo is why a plugin cannot be asked at a point of a job; nil where it can.
 func obstacleTo(host *pluginhost.Host, plugin string, point hook.Point) *obstacle {
 	p, err := host.Plugin(job.PluginDialect + ":" + plugin)
 	switch {
 	case err != nil: // not found: the name is whole, so it is not ambiguous
 		return &obstacle{pluginhost.SeverityError, &job.NoPluginError{Plugin: plugin},
-			"put dotagent-plugin-" + plugin + " into a directory that is searched (patchbay plugin list shows them)"}
+			fmt.Sprintf("put dotagent-plugin-%s into a directory that is searched: %s, or one of $PATH", plugin, strings.Join(host.PlacesOf(job.PluginDialect), ", "))}
 	case p.State == dialect.Unsupported:
 		return &obstacle{pluginhost.SeverityWarning, fmt.Errorf("plugin %s is not for this system", plugin), ""}
 	case p.State != dialect.Ready:
-		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)),
-			"`patchbay plugin info " + job.PluginDialect + ":" + plugin + "` says what is wrong with it"}
+		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is %s: %s", plugin, p.State, text(p.Error)), fixOf(host, p)}
 	case !slices.ContainsFunc(p.Wiring, func(w pluginhost.Wire) bool { return w.Point == point }):
 		return &obstacle{pluginhost.SeverityError, fmt.Errorf("plugin %s is no %s plugin, but %s", plugin, jobKinds[point], strings.Join(p.Kinds, ", ")),
 			"name it in " + lists(p.Kinds) + ", or another plugin here"}

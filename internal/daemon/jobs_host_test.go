@@ -77,7 +77,10 @@ func TestPluginsInstalledLater(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	fails("preflight late: plugin late is broken: it is not executable; chmod +x " + path)
+	fails("preflight late: plugin late is broken: it is not executable")
+	if fix := run().Attempts[0].Suggest; fix != "chmod +x "+path {
+		t.Errorf("fix %q", fix)
+	}
 
 	if err := os.Chmod(path, 0o755); err != nil {
 		t.Fatal(err)

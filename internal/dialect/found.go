@@ -133,13 +133,18 @@ func RefuseTwins(all []Found) {
 			continue
 		}
 		if path := owner[f.Name]; path != "" && f.Place != f.Name {
-			f.State, f.Err = Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
+			f.State, f.Err = Skipped, twin(f.Name, path)
 			continue
 		}
 		if path, taken := first[f.Name]; taken {
-			f.State, f.Err = Skipped, fmt.Errorf("another plugin is called %s: %s", f.Name, path)
+			f.State, f.Err = Skipped, twin(f.Name, path)
 			continue
 		}
 		first[f.Name] = f.Path
 	}
+}
+
+// twin is the error of a plugin whose name another has.
+func twin(name, path string) error {
+	return WithFix(fmt.Errorf("another plugin is called %s: %s", name, path), "rename one of them")
 }

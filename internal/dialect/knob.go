@@ -33,8 +33,8 @@ type ConfigFault struct {
 // A ConfigError is all that is wrong with what a plugin was given as its config. The host knows in which files the values
 // stand, and adds the places.
 type ConfigError struct {
-	Faults []ConfigFault // of config
-	Others []string      // of anything else, such as secrets, without their values
+	Faults  []ConfigFault // of config
+	Secrets []ConfigFault // of system_config; no message has a value
 }
 
 // Error lists everything in one line.
@@ -43,7 +43,10 @@ func (e *ConfigError) Error() string {
 	for _, f := range e.Faults {
 		parts = append(parts, fieldPath("config", f.Path)+": "+f.Message)
 	}
-	return "its configuration does not fit: " + strings.Join(append(parts, e.Others...), "; ")
+	for _, f := range e.Secrets {
+		parts = append(parts, fieldPath("system_config", f.Path)+": "+f.Message)
+	}
+	return "its configuration does not fit: " + strings.Join(parts, "; ")
 }
 
 // fieldPath writes a path the way people do: config.servers[0].port.

@@ -37,10 +37,6 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if n == nil {
 		return
 	}
-	last, dropped, ok := n.spend(time.Now())
-	if !ok {
-		return
-	}
 	level := slog.LevelWarn
 	if one.Kind == wire.NoiseLate {
 		level = slog.LevelDebug
@@ -49,10 +45,28 @@ func (n *NoiseLog) Take(one wire.Noise) {
 	if one.Why != "" {
 		attrs = append(attrs, slog.String("why", one.Why))
 	}
+	n.write(level, noiseText(one.Kind), attrs)
+}
+
+// TakeAnswer logs the output of a program that is started for each call, where that output is no answer. Unlike a line between
+// messages it cannot be passed over: the call has failed, and its error says why.
+func (n *NoiseLog) TakeAnswer(output string) {
+	if n == nil {
+		return
+	}
+	n.write(slog.LevelWarn, "unexpected output on stdout: it is no answer, so the call failed; print to stderr what is meant for the log",
+		[]slog.Attr{slog.String("output", output)})
+}
+
+// write logs one message within the budget.
+func (n *NoiseLog) write(level slog.Level, message string, attrs []slog.Attr) {
+	last, dropped, ok := n.spend(time.Now())
+	if !ok {
+		return
+	}
 	if dropped > 0 {
 		attrs = append(attrs, slog.Int("dropped", dropped))
 	}
-	message := noiseText(one.Kind)
 	if last {
 		level, message = slog.LevelWarn, message+"; more of it is counted, and not logged for a while"
 	}

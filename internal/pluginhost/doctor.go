@@ -118,9 +118,6 @@ func apart(err error) (message, fix string) {
 
 func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Finding {
 	f := Finding{Severity: s, Dialect: dialectName, Where: p.Path, Problem: p.Message, Fix: p.Fix}
-	if f.Fix == "" && s == SeverityError && dialectName != "" {
-		f.Fix = lookUp(dialectName)
-	}
 	if e != nil {
 		f.Plugin = e.info.Name
 	}

@@ -1,11 +1,13 @@
 package pluginhost
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -102,26 +104,45 @@ func valueAt(table map[string]any, path []string) (value any, ok bool) {
 }
 
 // placed adds to the error of a config that does not fit the file, line and column of each value.
-func (g *given) placed(b bearer, err error) error {
+func (s *setup) placed(b bearer, err error) error {
 	faults, ok := errors.AsType[*dialect.ConfigError](err)
 	if !ok {
 		return err
 	}
-	user, project := g.layers(b)
+	user, project := s.given.Load().layers(b)
 	out := &configError{error: err}
 	for _, f := range faults.Faults {
 		from := user
 		if _, ok := valueAt(project.table, names(f.Path)); ok || user.table == nil && project.table != nil {
 			from = project
 		}
-		p := from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...)
-		out.problems = append(out.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message,
-			Fix: "write another value there, or take it out"})
+		out.add(from.place(f.Message, "", append([]any{"plugins", from.key, "config"}, f.Path...)...))
 	}
-	for _, text := range faults.Others {
-		out.problems = append(out.problems, dialect.Problem{Message: text})
+	for _, f := range faults.Secrets {
+		p := s.secrets.Problem(f.Message, "", append([]any{"plugins", s.secretsKey(b)}, f.Path...)...)
+		p.File = cmp.Or(p.File, s.dirs.SecretsFile)
+		out.add(p)
 	}
 	return out
+}
+
+// secretsKey is the name under which the secrets file has a plugin, or would have it.
+func (s *setup) secretsKey(b bearer) string {
+	for _, key := range b.keys() {
+		if slices.Contains(s.secrets.Plugins(), key) {
+			return key
+		}
+	}
+	return b.place
+}
+
+// add takes one value that does not fit, or is not there.
+func (e *configError) add(p config.Problem) {
+	fix := "write another value there, or take it out"
+	if strings.HasSuffix(p.Message, "is required") {
+		fix = "write it there"
+	}
+	e.problems = append(e.problems, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Key + ": " + p.Message, Fix: fix})
 }
 
 // names is the part of a path before the first index.
@@ -154,6 +175,8 @@ func (e *configError) Error() string {
 	for _, p := range e.problems {
 		if p.Line > 0 {
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Message))
+		} else if p.Path != "" {
+			lines = append(lines, p.Path+": "+p.Message)
 		}
 	}
 	if len(lines) == 0 {

@@ -1,7 +1,7 @@
 package pluginhost
 
 import (
-	"cmp"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -45,13 +45,22 @@ func (o *oddities) problems() (problems, warnings []dialect.Problem) {
 func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	unusable, odd := e.odd.problems()
 	problems = slices.Concat(e.found.Problems, unusable)
-	for i := range problems {
-		problems[i].Fix = cmp.Or(problems[i].Fix, lookUp(e.found.Dialect))
+	for i, p := range slices.Backward(problems) {
+		if p.Fix == "" && e.holds(p.Path) {
+			problems[i].Fix = lookUp(e.found.Dialect) // once, below the last of them
+			break
+		}
 	}
 	return problems, slices.Concat(e.found.Warnings, odd)
 }
 
 // lookUp is how to mend what nothing better is known for.
 func lookUp(dialectName string) string {
-	return "docs/protocols/" + dialectName + ".md says what its plugins look like"
+	return "the author's page of the " + dialectName + " protocol says what its plugins look like"
+}
+
+// holds tells whether a file is the plugin's own. A fault of the configuration is not mended by the protocol's page.
+func (e *entry) holds(file string) bool {
+	rel, err := filepath.Rel(e.found.Path, file)
+	return err == nil && filepath.IsLocal(rel)
 }

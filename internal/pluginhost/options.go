@@ -100,6 +100,7 @@ type Candidate struct {
 	Tools    []string
 	Methods  []string
 	Commands []string
+	Err      error // why it cannot be used, where its files alone show that
 }
 
 // setup is what Open works with: the options, made whole.

@@ -29,3 +29,14 @@ func Searched(environ []string) []string {
 	}
 	return dirs
 }
+
+// PlacesOf lists the directories in which plugins of a dialect are looked for.
+func (h *Host) PlacesOf(dialectName string) []string {
+	var dirs []string
+	for _, p := range Places(h.setup().Environ) {
+		if p.Dialect == dialectName {
+			dirs = append(dirs, p.Dir)
+		}
+	}
+	return dirs
+}

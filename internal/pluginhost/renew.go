@@ -97,7 +97,7 @@ func (h *Host) reconfigure(e *entry) (restarted bool, err error) {
 		return false, err
 	}
 	err = e.plugin.(dialect.Reconfigurer).Reconfigure(ctx, settings)
-	return err == nil, h.setup().given.Load().placed(e.names, err)
+	return err == nil, h.setup().placed(e.names, err)
 }
 
 // life is a context that ends when the host is closed.

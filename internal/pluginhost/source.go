@@ -18,6 +18,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // ExportPython writes the Python package of the python protocol's API, the code
@@ -40,6 +41,10 @@ type Source struct {
 	Metadata json.RawMessage // what the code says of itself, an object
 	Content  string          // the code; only [Host.Source] fills it in
 	Err      error           // why it is not ready
+
+	// Of code that was checked alone:
+	Warnings []string
+	NotRun   error // why it was read and not run; nil: it ran
 
 	called string // what code that was checked calls itself
 }
@@ -101,12 +106,30 @@ func readSource(path string) (string, error) {
 func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, error) {
 	rt := h.runtime(h.sourceLog(name))
 	try := (*python.Dialect).Validate
-	if err := h.trialBox(rt); err != nil {
-		rt.Log.Info("code is checked without being run", "err", err)
+	notRun := h.trialBox(rt)
+	if notRun != nil {
+		rt.Log.Info("code is checked without being run", "err", notRun)
 		try = (*python.Dialect).Inspect
 	}
 	s, err := h.tryOut(ctx, rt, python.Draft{Name: name, Content: content}, try)
+	s.NotRun = notRun
 	return s, python.Tried(err)
+}
+
+// CheckFile does what [Host.CheckSource] does for the code in a file, wherever that is. A [*CodeError] has the file's path.
+func (h *Host) CheckFile(ctx context.Context, path string) (Source, error) {
+	content, err := readSource(path)
+	if err != nil {
+		return Source{}, err
+	}
+	s, err := h.CheckSource(ctx, python.FileName(path), content)
+	s.Path = path
+	if fault, ok := errors.AsType[*CodeError](err); ok {
+		placed := *fault
+		placed.Problem.Path = path
+		return s, &placed
+	}
+	return s, err
 }
 
 // trialBox makes the runtime's sandbox one in which code has nothing, or says why there is none.
@@ -223,7 +246,7 @@ func (h *Host) tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Dra
 	if err != nil {
 		return Source{}, err
 	}
-	return Source{Name: v.Name, File: draft.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, called: v.Called}, nil
+	return Source{Name: v.Name, File: draft.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, Warnings: v.Warnings, called: v.Called}, nil
 }
 
 // ReloadSource loads a plugin's file again.
@@ -289,4 +312,14 @@ func source(e *entry) Source {
 		s.Hooks, s.Metadata, s.Err = orEmpty(p.Info().Hooks), p.Metadata(), p.Status().Err
 	}
 	return s
+}
+
+// Version is what the code says of its version; "" where it says nothing.
+func (s *Source) Version() string {
+	metadata, err := rawjson.Parse(s.Metadata)
+	if err != nil {
+		return ""
+	}
+	version, _ := metadata.String("version")
+	return version
 }

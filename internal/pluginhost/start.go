@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
 // start opens the plugins. Where a dialect has places for a few, those that do
@@ -105,7 +108,7 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 		return
 	}
 	if err != nil {
-		err = h.setup().given.Load().placed(e.names, err)
+		err = h.unrunnable(e, h.setup().placed(e.names, err))
 		e.fail(h.lacking(e, err))
 		e.found.Problems = append(e.found.Problems, problemsOf(err)...)
 		return
@@ -116,6 +119,16 @@ func (h *Host) open(ctx context.Context, e *entry, names census) {
 	if called := cmp.Or(e.info.Called, e.info.Name); called != cmp.Or(e.names.called, e.names.place) {
 		h.rename(e, called, names)
 	}
+}
+
+// unrunnable adds to the error of a plugin that is one file what keeps that file from running, such as an interpreter that is
+// not installed. Where env starts the interpreter, the file starts, and env fails.
+func (h *Host) unrunnable(e *entry, err error) error {
+	info, statErr := os.Stat(e.found.Path)
+	if !errors.Is(err, hook.Crash) || statErr != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return dialect.WithFix(err, program.Diagnose(e.found.Path, h.setup().Environ, nil).Fix)
 }
 
 // problemsOf are the lines of a plugin's file that an error is about, where it knows them.
@@ -195,7 +208,7 @@ func (r *roster) rivals() census {
 }
 
 func (h *Host) refuseTwin(e *entry, owner string) {
-	e.fail(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner))
+	e.fail(dialect.WithFix(fmt.Errorf("the name %s is taken by %s", e.info.Name, owner), "rename one of them"))
 	h.dismiss(e)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -117,10 +118,16 @@ func (w *show) method(rest string) []string {
 	return []string{string(result)}
 }
 
-// notifications lists what the plugin has said unasked.
+// notifications lists what the plugin has said unasked. It waits for the first: the host passes them on beside the answers to calls.
 func (w *show) notifications(string) (results []string) {
-	for _, n := range w.one().(dialect.Notifier).Notifications() {
-		results = append(results, n.Method+" "+string(n.Params))
+	for range 3000 {
+		for _, n := range w.one().(dialect.Notifier).Notifications() {
+			results = append(results, n.Method+" "+string(n.Params))
+		}
+		if results != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return results
 }

@@ -12,7 +12,8 @@ import (
 type Options struct {
 	Color   bool // ANSI colours
 	Width   int  // columns; 0: not known, or no screen
-	Verbose bool // a trace shows what each plugin was sent and what it answered
+	Wire    bool // a trace shows what each plugin was sent and what it answered, a line each
+	Verbose bool // … as many lines as they need
 
 	Hooked []string // the plugins that hook an event's point, for an event about which none was asked
 }

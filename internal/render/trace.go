@@ -119,9 +119,22 @@ func (o Options) stepDetail(s *hook.Step) []string {
 	out = append(out, o.changes(s.Diff(), width)...)
 	if o.Verbose {
 		out = append(out, o.message("sent", s.Sent, width)...)
-		out = append(out, o.message("received", s.Received, width)...)
+		return append(out, o.message("received", s.Received, width)...)
+	}
+	if o.Wire {
+		out = append(out, o.messageLine("sent", s.Sent, width)...)
+		out = append(out, o.messageLine("received", s.Received, width)...)
 	}
 	return out
+}
+
+// messageLine shows what went over the wire, cut to one line.
+func (o Options) messageLine(title string, raw json.RawMessage, width int) []string {
+	if raw == nil {
+		return nil
+	}
+	label := fmt.Sprintf("%-8s  ", title)
+	return []string{o.paint(StyleDim, label) + Cut(Line(string(SafeJSON(raw))), width-len(label))}
 }
 
 // cause is an error without the names that stand in the step's row already.

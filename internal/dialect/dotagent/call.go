@@ -16,7 +16,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
-	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -108,7 +107,7 @@ func (p *plugin) answer(verb string, r *proc.Result) (answer, error) {
 	a, err := parseAnswer(r.Stdout)
 	switch {
 	case r.Exit.Code == 0 && err != nil:
-		p.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: cut(r.Stdout), Why: err.Error()})
+		p.noise.TakeAnswer(cut(r.Stdout))
 		return a, hook.Failure(hook.Garbled, fmt.Errorf("its reply to %s %w", verb, err))
 	case r.Exit.Code == 0:
 		if !a.ok {

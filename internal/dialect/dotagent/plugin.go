@@ -84,6 +84,10 @@ func (p *plugin) configure(ctx context.Context) error {
 	if p.config != nil {
 		return err
 	}
+	if errors.Is(err, hook.Garbled) {
+		p.rt.Unusable(err.Error(), `let it answer validate with {"ok":true} or {"ok":false,"error":"…"}`)
+		return nil
+	}
 	p.unfit = fmt.Errorf("it has no config of its own, and wants one from each job: %w", err)
 	return nil
 }

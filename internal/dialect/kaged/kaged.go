@@ -69,12 +69,9 @@ func complete(m *Manifest, s dialect.Settings) (dialect.Settings, error) {
 		return s, fmt.Errorf("its config: %w", err)
 	}
 	s.Config = config
-	faults := &dialect.ConfigError{Others: misfits("system_config", m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))}
-	for _, e := range m.ConfigSchema.Check(config) {
-		faults.Faults = append(faults.Faults, dialect.ConfigFault{Path: e.At, Message: e.Message})
-	}
+	faults := &dialect.ConfigError{Faults: configFaults(m.ConfigSchema.Check(config)), Secrets: configFaults(m.SystemConfigSchema.Check(orEmpty(s.SystemConfig)))}
 	faults.Faults = append(faults.Faults, outsideKnobs(m.Knobs, config, faults.Faults)...)
-	if len(faults.Faults)+len(faults.Others) > 0 {
+	if len(faults.Faults)+len(faults.Secrets) > 0 {
 		return s, faults
 	}
 	return s, nil
@@ -101,8 +98,17 @@ func outsideKnobs(knobs []dialect.Knob, config json.RawMessage, known []dialect.
 	return out
 }
 
-// misfits names each place: config.servers[0].port: … A schema.Error names the field and the rule, never the value, which
-// in system_config is a secret.
+// configFaults are what does not fit a schema. A schema.Error names the field and the rule, never the value, which in
+// system_config is a secret.
+func configFaults(errs []schema.Error) []dialect.ConfigFault {
+	var out []dialect.ConfigFault
+	for _, e := range errs {
+		out = append(out, dialect.ConfigFault{Path: e.At, Message: e.Message})
+	}
+	return out
+}
+
+// misfits names each place: params.servers[0].port: …
 func misfits(where string, errs []schema.Error) []string {
 	var out []string
 	for _, e := range errs {

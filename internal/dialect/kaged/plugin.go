@@ -72,6 +72,8 @@ func newPlugin(d *Dialect, dir string, m *Manifest, s dialect.Settings, rt *dial
 			store: rt.Storage,
 			read:  slices.Contains(granted, capability.Capability{Kind: capability.StorageRead}),
 			write: slices.Contains(granted, capability.Capability{Kind: capability.StorageWrite}),
+
+			declared: capabilityNames(m.Capabilities),
 		},
 	}
 	p.given.Store(&s)

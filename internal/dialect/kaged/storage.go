@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -29,8 +30,10 @@ const maxKey = 512
 type storage struct {
 	log   *slog.Logger
 	store dialect.Storage // nil: the host keeps none
-	read  bool            // kaged:storage:read is declared
-	write bool            // kaged:storage:write is declared
+	read  bool            // kaged:storage:read is granted
+	write bool            // kaged:storage:write is granted
+
+	declared []string // the manifest's capabilities
 
 	failures atomic.Int64 // how often the store has failed it
 }
@@ -59,7 +62,7 @@ func (s *storage) serve(ctx context.Context, method string, params json.RawMessa
 		return nil, rpcErrorf(codeNoMethod, "the host has no method %.100q", method)
 	}
 	if !s.allows(op.needs) {
-		return nil, rpcErrorf(codeDenied, "%s needs the capability %s, which the manifest does not declare", method, op.needs)
+		return nil, rpcErrorf(codeDenied, "%s needs the capability %s, which %s", method, op.needs, s.missing(op.needs))
 	}
 	if s.store == nil {
 		return nil, rpcErrorf(codeStorage, "%s: this host keeps no storage", method)
@@ -69,6 +72,14 @@ func (s *storage) serve(ctx context.Context, method string, params json.RawMessa
 		return nil, rpcErrorf(codeBadParams, "%s: params are not an object", method)
 	}
 	return op.run(s, ctx, o)
+}
+
+// missing says who left a capability out.
+func (s *storage) missing(capability string) string {
+	if slices.Contains(s.declared, capability) {
+		return "the configuration leaves out: its capabilities replace the manifest's"
+	}
+	return "the manifest does not declare"
 }
 
 func (s *storage) allows(capability string) bool {

@@ -89,6 +89,8 @@ func TestStorageRefusals(t *testing.T) {
 		{"list needs kaged:storage:read", &storage{store: &memory{}, write: true}, "kaged.storage.list", `{}`, codeDenied, storageRead},
 		{"put needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.put", `{"key":"a","value":1}`, codeDenied, storageWrite},
 		{"delete needs kaged:storage:write", &storage{store: &memory{}, read: true}, "kaged.storage.delete", `{"key":"a"}`, codeDenied, storageWrite},
+		{"one that the manifest lacks", &storage{store: &memory{}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the manifest does not declare"},
+		{"one that the configuration leaves out", &storage{store: &memory{}, declared: []string{storageRead}}, "kaged.storage.get", `{"key":"a"}`, codeDenied, "the configuration leaves out"},
 		{"a host without storage says so", &storage{read: true}, "kaged.storage.get", `{"key":"a"}`, codeStorage, "keeps no storage"},
 		{"an unknown storage method is not found", both, "kaged.storage.drop", `{}`, codeNoMethod, "kaged.storage.drop"},
 		{"any other method is not found", both, "system.reboot", `{}`, codeNoMethod, "system.reboot"},

@@ -12,7 +12,6 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
-	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -107,7 +106,7 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 	}
 	c, err := parseReply(r.Stdout)
 	if errors.Is(err, hook.Garbled) {
-		p.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: cut(string(r.Stdout)), Why: err.Error()})
+		p.noise.TakeAnswer(cut(string(r.Stdout)))
 	}
 	if said, ok := errors.AsType[*errorObject](err); ok {
 		err = p.heed(said)

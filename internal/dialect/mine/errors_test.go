@@ -20,7 +20,7 @@ func TestErrorRules(t *testing.T) {
 		kind            hook.Kind
 		text            string
 	}{
-		{"malformed JSON response", "garbage", hook.Garbled, "parse error"},
+		{"malformed JSON response", "garbage", hook.Garbled, `parse error: its answer is no JSON object: "all good!"`},
 		{"malformed JSON response, cut off", "half", hook.Garbled, "parse error"},
 		{"malformed JSON response, a list", "list", hook.Garbled, "parse error"},
 		{"malformed JSON response, another status", "status", hook.Garbled, "parse error: status is neither ok nor error"},
@@ -68,6 +68,9 @@ func TestErrorRules(t *testing.T) {
 	t.Run("malformed JSON response: the raw output is logged", func(t *testing.T) {
 		r, p := openFake(t, "garbage")
 		out, _ := fire(t, hook.CommandBefore, `{"command":"c"}`, p.Hooks()...)
+		if log := r.log.String(); strings.Contains(log, "JSON-RPC") || strings.Contains(log, "passed over") || !strings.Contains(log, "so the call failed") {
+			t.Errorf("log\n%s", log)
+		}
 		if !strings.Contains(r.log.String(), "all good!") || string(out.Steps[0].Received) != `"all good!"` {
 			t.Errorf("received %s, log\n%s", out.Steps[0].Received, r.log)
 		}

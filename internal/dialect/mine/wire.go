@@ -191,7 +191,7 @@ func parseReply(stdout []byte) (*changes, error) {
 	}
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
 	if err != nil {
-		return nil, garbled("parse error: %w", err)
+		return nil, garbled("parse error: its answer is no JSON object: %q", cut(string(stdout)))
 	}
 	switch status, _ := o.String("status"); {
 	case status == statusError:

@@ -20,8 +20,12 @@ type LoadError struct {
 	Problem dialect.Problem
 
 	reaches bool      // it failed over something outside of itself
+	tried   bool      // … in a sandbox in which it had nothing
 	kind    hook.Kind // how it took the interpreter with it; "": it did not
 }
+
+// Tried reports whether the code may have failed only because it was tried out where it has nothing.
+func (e *LoadError) Tried() bool { return e.tried }
 
 // Unwrap lets errors.Is tell code that hangs ([hook.Timeout]) and code that ends the interpreter ([hook.Crash]).
 func (e *LoadError) Unwrap() error {

@@ -68,6 +68,14 @@ type description struct {
 	Warnings    []string        `json:"warnings"`
 }
 
+// oddities are the runner's warnings, and one for a file that is never asked.
+func (d *description) oddities() []string {
+	if len(d.Hooks) > 0 {
+		return d.Warnings
+	}
+	return append(slices.Clone(d.Warnings), "no function in it has a decorator, so it is never asked")
+}
+
 func newPlugin(d *Dialect, r *runner, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	return &plugin{dialect: d, runner: r, rt: rt, log: rt.Log, path: f.Path, name: f.Name,
 		limit: cmp.Or(s.Timeout, handlerLimit), pass: s.Env}
@@ -130,12 +138,13 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	return p.adopt(file, result)
 }
 
-// note reports what is odd about the file to those who list findings. The runner has logged it.
+// note reports what is odd about the file: to the log, and to those who list findings.
 func (p *plugin) note(warnings []string) {
-	if p.rt == nil || p.rt.Note == nil {
-		return
-	}
 	for _, w := range warnings {
+		p.log.Warn(w, dialect.FindingKey, true)
+		if p.rt == nil || p.rt.Note == nil {
+			continue
+		}
 		p.rt.Note(dialect.Problem{Path: p.path, Message: w}, false)
 	}
 }
@@ -182,7 +191,7 @@ func (p *plugin) adopt(file os.FileInfo, result json.RawMessage) error {
 	if taken(about.Name, p.path) {
 		about.Name = stem(p.path) // a confined interpreter does not see the other file
 	}
-	p.note(about.Warnings)
+	p.note(about.oddities())
 	first := p.take(file, about)
 	if !first || about.Name == p.name {
 		return nil

@@ -118,4 +118,7 @@ func at(path string) dialect.Found {
 	return dialect.Found{Dialect: Name, Name: stem(path), Place: stem(path), Path: path}
 }
 
+// FileName is the name that a plugin has by its file.
+func FileName(path string) string { return stem(path) }
+
 func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".py") }

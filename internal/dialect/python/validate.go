@@ -73,6 +73,7 @@ func Tried(err error) error {
 	}
 	explained := *fault
 	explained.Problem.Message += "; " + Trial
+	explained.tried = true
 	return &explained
 }
 
@@ -91,7 +92,7 @@ func (d *Dialect) tryOut(ctx context.Context, rt *dialect.Runtime, method string
 	if err := json.Unmarshal(result, &about); err != nil {
 		return nil, hook.Failure(hook.Garbled, err)
 	}
-	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.Warnings, Called: about.Called}, nil
+	return &Validated{Name: about.Name, Hooks: about.Hooks, Metadata: about.Metadata, Warnings: about.oddities(), Called: about.Called}, nil
 }
 
 // trialLaunch is an interpreter for one draft, confined as its plugin would be.

@@ -149,6 +149,11 @@ func (m *manifest) addTool(i int, t toolWire) {
 		m.lose("tools[%d] is left out: %v", i, err)
 		return
 	}
+	for _, p := range t.Parameters {
+		if p.Type != "" && schemaType(p.Type) == "" {
+			m.warn("tools[%d]: the parameter %.80q takes anything: there is no type %.80q; %s", i, p.Name, p.Type, nearest.Suggest(p.Type, schemaTypes))
+		}
+	}
 	m.toolNames[full] = t.Name
 	m.Tools = append(m.Tools, dialect.Tool{Name: full, Plugin: m.Name, Dialect: Name,
 		Description: t.Description, Parameters: schema})
@@ -177,9 +182,12 @@ func parameterSchema(parameters []parameterWire) (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
+// schemaTypes are the types of parameters.
+var schemaTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
+
 // schemaType keeps the types JSON Schema knows; a plugin's own words mean "anything".
 func schemaType(t string) string {
-	if slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array"}, t) {
+	if slices.Contains(schemaTypes, t) {
 		return t
 	}
 	return ""

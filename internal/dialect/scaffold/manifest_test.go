@@ -58,7 +58,7 @@ func TestManifestOddities(t *testing.T) {
 			func(m *manifest) bool { return len(m.Tools) == 1 && m.Tools[0].Name == "plugin_p_t" }},
 		{"two tools of one name", `{"name":"p","tools":[{"name":"t"},{"name":"t"}]}`, "two tools",
 			func(m *manifest) bool { return len(m.Tools) == 1 }},
-		{"a parameter of a type of its own means anything", `{"name":"p","tools":[{"name":"t","parameters":[{"name":"x","type":"path"}]}]}`, "",
+		{"a parameter of a type of its own means anything", `{"name":"p","tools":[{"name":"t","parameters":[{"name":"x","type":"path"}]}]}`, `there is no type "path"`,
 			func(m *manifest) bool {
 				return string(m.Tools[0].Parameters) == `{"type":"object","properties":{"x":{}}}`
 			}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -75,7 +76,18 @@ func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMe
 	if err != nil {
 		return dialect.ToolResult{}, err
 	}
-	return toolResult(name, result)
+	r, err := toolResult(name, result)
+	if err == nil && r.Success && r.Result == "" && !hasResult(result) {
+		p.launch.rt.Log.Warn("a tool answered without a result, which is taken for an empty one; answer with success and result",
+			"tool", name, "answer", excerpt.Of(result, maxWarning))
+	}
+	return r, err
+}
+
+// hasResult reports whether a tool's answer has the field that its text belongs into.
+func hasResult(answer json.RawMessage) bool {
+	o, err := rawjson.Parse(answer)
+	return err == nil && o.Get("result") != nil
 }
 
 func toolResult(name string, result json.RawMessage) (dialect.ToolResult, error) {

@@ -25,7 +25,8 @@ class PluginRegistry:
 
     def load(self, name: str) -> LoadedPlugin:
         """The plugin of that name. ValueError: there is none."""
-        return self.open(self._find(name))
+        path = self._find(name)
+        return self.get(str(path)) or _told(self.reopen(path))
 
     def load_many(self, names: Iterable[str]) -> list[LoadedPlugin]:
         """The plugins of those names, in order. One that cannot be loaded is left out with a warning."""
@@ -39,17 +40,15 @@ class PluginRegistry:
 
     def reload(self, name: str) -> LoadedPlugin:
         """Load a plugin from disk again. Where that fails, the old one stays."""
-        return self.reopen(self._find(name))
+        return _told(self.reopen(self._find(name)))
 
     def open(self, path: str | Path) -> LoadedPlugin:
         """The plugin in a file, loaded now unless it was before."""
         return self.get(str(path)) or self.reopen(path)
 
     def reopen(self, path: str | Path) -> LoadedPlugin:
-        """The plugin in a file, loaded now. Where that fails, the old one stays."""
+        """The plugin in a file, loaded now. Where that fails, the old one stays. Its warnings are the caller's to tell."""
         plugin = load_plugin_from_file(path)
-        for warning in plugin.warnings:
-            logger.warning("Plugin %s: %s", plugin.name, warning)
         self.close(path)
         self._loaded[str(path)] = plugin
         return plugin
@@ -73,6 +72,12 @@ class PluginRegistry:
                 return path
         plugin_path(name, self.plugins_dir)  # a name that no plugin can have is told apart
         raise ValueError(f"Plugin not found: {name}")
+
+
+def _told(plugin: LoadedPlugin) -> LoadedPlugin:
+    for warning in plugin.warnings:
+        logger.warning("Plugin %s: %s", plugin.name, warning)
+    return plugin
 
 
 plugin_registry = PluginRegistry()

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// reserved warns of a plugin whose commands cannot be typed: its name is that of one of our own commands, which comes first.
+func (a *app) reserved(p pluginhost.PluginInfo) (message, fix string) {
+	if len(p.Commands) == 0 || foreignWord(newRootCommand(a), []string{p.Name}) >= 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("its commands are not reached by its name: `patchbay %s` is a command of Patchbay's own", p.Name),
+		fmt.Sprintf("rename the plugin, or write `patchbay %s:%s COMMAND`", p.Dialect, p.Name)
+}
+
+// reservedFindings are the warnings for all plugins.
+func (a *app) reservedFindings(plugins []pluginhost.PluginInfo) []pluginhost.Finding {
+	var findings []pluginhost.Finding
+	for _, p := range plugins {
+		if message, fix := a.reserved(p); message != "" {
+			findings = append(findings, pluginhost.Finding{Severity: pluginhost.SeverityWarning, Plugin: p.Name, Dialect: p.Dialect,
+				Where: p.Path, Problem: message, Fix: fix})
+		}
+	}
+	return findings
+}
