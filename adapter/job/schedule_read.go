@@ -64,7 +64,7 @@ func (s *Schedule) readCron(t *document.Table) {
 		}
 	}
 	if !t.Has("hours") {
-		t.Bad("hours", "write the hours from 0 to 23, as in hours = [8, 20]", "must be given")
+		t.Bad("hours", "write the hours from 0 to 23, as in hours = [8, 20]", "is required")
 		return
 	}
 	if s.Hours != nil {
