@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
@@ -69,11 +70,17 @@ look() { wrote=-; { echo x >%[1]s/secret/$1; } 2>/dev/null && wrote=wrote; echo 
 // seen is what a plugin wrote down.
 func (h house) seen(name string) string {
 	h.t.Helper()
-	text, err := os.ReadFile(filepath.Join(h.home, "out", name))
-	if err != nil {
-		return err.Error()
+	for range 3000 {
+		text, err := os.ReadFile(filepath.Join(h.home, "out", name))
+		if err != nil {
+			return err.Error()
+		}
+		if seen := strings.TrimSpace(string(text)); seen != "" {
+			return seen
+		}
+		time.Sleep(10 * time.Millisecond) // the plugin, called again, has emptied the file and not yet written it
 	}
-	return strings.TrimSpace(string(text))
+	return ""
 }
 
 const (

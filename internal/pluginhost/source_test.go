@@ -154,7 +154,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 			if isMade(h) {
 				t.Error("it was run")
 			}
-			for code, says := range map[string]string{"def f(:": "SyntaxError", "@on_finish\ndef f(): pass\n": "NameError", "__plugin__ = {'api': '2.0'}": "Incompatible"} {
+			for code, says := range map[string]string{"def f(:": "SyntaxError", "@finish\ndef f(): pass\n": "NameError", "__plugin__ = {'api': '2.0'}": "Incompatible"} {
 				_, err := host.CheckSource(t.Context(), "draft", code)
 				if fault, ok := errors.AsType[*pluginhost.CodeError](err); !ok || !strings.HasPrefix(fault.Problem.Message, says) {
 					t.Errorf("%q: %v", code, err)
