@@ -190,6 +190,9 @@ func parseReply(stdout []byte) (*changes, error) {
 		return nil, nil
 	}
 	o, err := rawjson.ParseWithin(stdout, rawjson.MaxForeign)
+	if deep, ok := errors.AsType[*rawjson.DepthError](err); ok {
+		return nil, garbled("parse error: %v", deep)
+	}
 	if err != nil {
 		return nil, garbled("parse error: its answer is no JSON object: %q", cut(string(stdout)))
 	}
