@@ -15,14 +15,18 @@ func Of[T ~string | ~[]byte](text T, most int) string {
 	return Head(text, most) + "…"
 }
 
-// Head is the beginning of a text: at most that many bytes, without half a character at its end. It is valid UTF-8: a byte
-// that belongs to no character becomes U+FFFD, which has three.
+// Head is the beginning of a text: at most that many bytes, without half a character at its end. It is valid UTF-8: bytes
+// that belong to no character become U+FFFD, which has three.
 func Head[T ~string | ~[]byte](text T, most int) string {
-	head := string(text[:min(len(text), max(most, 0))])
+	most = max(most, 0)
+	head := string(text[:min(len(text), most)])
 	if len(head) < len(text) {
 		head = whole(head)
 	}
-	return strings.ToValidUTF8(head, "\uFFFD")
+	if head = strings.ToValidUTF8(head, "\uFFFD"); len(head) > most {
+		head = whole(head[:most])
+	}
+	return head
 }
 
 // whole leaves out a character at the end of which the rest is missing.
