@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// nobody is the user and the group that a section becomes where root must not measure it.
+// nobody is an ordinary user and group. A section that must not be measured as root runs as this user.
 const nobody = 65534
 
 // asOrdinary has a section run as an ordinary user, from a directory in which nothing lies but this program. It installs

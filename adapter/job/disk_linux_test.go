@@ -119,7 +119,7 @@ func TestAFullDiskDelaysTheResult(t *testing.T) {
 }
 
 // TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for longer than it may be silent, goes on, and its result is
-// recorded when there is room again. Nobody else could have taken it.
+// recorded when there is room again. No other process can have taken the run over meanwhile.
 func TestAFullDiskStopsNoProgram(t *testing.T) {
 	d := newSmallDisk(t, "sleep 8; exit 0")
 	d.runner.Store.SetBeat(time.Second) // it may be silent for 2.5 s
@@ -128,7 +128,7 @@ func TestAFullDiskStopsNoProgram(t *testing.T) {
 	d.makeRoom()
 }
 
-// TestAFullDiskDelaysARunByHand: the same holds for a run by hand that nobody waits for. Who waits is told at once.
+// TestAFullDiskDelaysARunByHand: a run by hand through the daemon is recorded when there is room again. A command that waits for its run gets the error at once.
 func TestAFullDiskDelaysARunByHand(t *testing.T) {
 	t.Run("insisted on", func(t *testing.T) {
 		d := newSmallDisk(t, "sleep 8; exit 0")

@@ -82,8 +82,8 @@ type Notifier struct {
 	RateLimit time.Duration // one message in so long; 0: no limit
 	Timeout   time.Duration // of a plugin; 0: the plugin's dialect decides
 
-	// Settings are the driver's own keys, those that are there, as JSON values. ${VAR} in them is as written; whoever sends
-	// expands it.
+	// Settings are the keys of the driver that the manifest has, as JSON values. ${VAR} in them is expanded when a message
+	// is sent.
 	Settings map[string]any `json:"-"`
 	At       Place
 }

@@ -32,8 +32,8 @@ func (c *claim) record(ctx context.Context, a Attempt, text string) error {
 	}
 }
 
-// safe tells whether a sign of life that could not be written is no danger: the disk is full, and the page still names this process. Nobody can take the run over
-// without writing to that disk, and reading works while it is full.
+// safe tells whether a run may go on though its sign of life could not be written. It may where the disk is full and the page still names
+// this process: to take the run over, another process would have to write to the same disk.
 func (c *claim) safe(ctx context.Context, key string, err error, wait time.Duration) bool {
 	if !errors.Is(err, engine.ErrDisk) {
 		return false

@@ -371,7 +371,7 @@ func (c *claim) sign(ctx context.Context, key string) error {
 func (c *claim) key() string { return stateKey(c.run.Agent, c.run.Schedule) }
 
 // keepAlive says every few seconds that the run is alive. Where that cannot be said for too long the run is lost, and the
-// agent is stopped before somebody else starts another. A full disk is no reason: nobody else can write there either.
+// agent is stopped before somebody else starts another. A full disk does not end the run: no other process can write there either.
 func (c *claim) keepAlive(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	every, key := c.runner.Store.beat, c.key() // the run itself changes meanwhile

@@ -154,7 +154,7 @@ func word(t *document.Table, name string, allowed ...string) string {
 	return document.OneOf(t, name, "", allowed...)
 }
 
-// readTimeout: the rulings, "a Go duration; one that does not parse is an error at load".
+// readTimeout reads a Go duration. One that does not parse is an error of the manifest: docs/protocols/mine.md.
 func readTimeout(t *document.Table, stage string) time.Duration {
 	otherwise := transformTimeout
 	if modeOf(stage) == modeNotify {
