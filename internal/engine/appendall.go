@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,8 +20,14 @@ const (
 	headerBatchCommit = "Nats-Batch-Commit"
 )
 
+// codeBatchIncomplete: the server has not got all messages up to the last one.
+const codeBatchIncomplete jetstream.ErrorCode = 10176
+
 // AppendAll implements [Stream]. The server keeps the messages aside until the last one, which it answers, and then stores them
 // with six synced calls, however many they are. Whatever is wrong with one of them, it answers the last one with an error.
+//
+// It is tried again while the server cannot have stored them: a cluster between two leaders takes no message, or loses some of
+// the first. A try that got no answer is not repeated, because the server would refuse ids that it knows.
 func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if !s.stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("records together: %w", errors.ErrUnsupported)
@@ -29,24 +36,42 @@ func (s *stream) AppendAll(ctx context.Context, records []Append) error {
 	if err != nil || len(messages) == 0 {
 		return err
 	}
-	return s.link.attempt(ctx, func(ctx context.Context) error {
-		rest, last := messages[:len(messages)-1], messages[len(messages)-1]
-		for _, msg := range rest {
-			if err := s.engine.nc.PublishMsg(msg); err != nil {
-				return err
-			}
+	var unsure error
+	err = s.link.do(ctx, func(ctx context.Context) error {
+		err := s.sendTogether(ctx, messages)
+		switch {
+		case mayHaveArrived(err):
+			unsure = err
+			return nil
+		case hasCode(err, codeBatchIncomplete) && !s.exact:
+			return fmt.Errorf("%w: %w", errReplacing, err)
 		}
-		answer, err := s.engine.nc.RequestMsgWithContext(ctx, last)
-		if err != nil {
+		return err
+	})
+	return cmp.Or(err, unsure)
+}
+
+// sendTogether sends messages under a new batch's name: what the server may have of an earlier try is no part of it.
+func (s *stream) sendTogether(ctx context.Context, messages []*nats.Msg) error {
+	batch := rand.Text()
+	for _, msg := range messages {
+		msg.Header.Set(headerBatch, batch)
+	}
+	rest, last := messages[:len(messages)-1], messages[len(messages)-1]
+	for _, msg := range rest {
+		if err := s.engine.nc.PublishMsg(msg); err != nil {
 			return err
 		}
-		return storedTogether(answer, len(messages))
-	})
+	}
+	answer, err := s.engine.nc.RequestMsgWithContext(ctx, last)
+	if err != nil {
+		return err
+	}
+	return storedTogether(answer, len(messages))
 }
 
 // together makes the messages of records that are stored together.
 func (s *stream) together(records []Append) ([]*nats.Msg, error) {
-	batch := rand.Text()
 	messages := make([]*nats.Msg, len(records))
 	for i, r := range records {
 		if r.ID == "" || r.After != nil {
@@ -57,7 +82,6 @@ func (s *stream) together(records []Append) ([]*nats.Msg, error) {
 			return nil, err
 		}
 		messages[i] = write{subject: subject, data: r.Data, id: r.ID}.message()
-		messages[i].Header.Set(headerBatch, batch)
 		messages[i].Header.Set(headerBatchNumber, strconv.Itoa(i+1))
 		if i == len(records)-1 {
 			messages[i].Header.Set(headerBatchCommit, "1")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAppendAll(t *testing.T) {
@@ -15,6 +16,7 @@ func TestAppendAll(t *testing.T) {
 		t.Run("what is there already is not added again", allOnce(e))
 		t.Run("all or none", allOrNone(e))
 		t.Run("a stream learns it later", allLater(e))
+		t.Run("nobody takes them for a while", allAfterAWhile(e))
 	})
 }
 
@@ -108,6 +110,28 @@ func allLater(e *Engine) func(*testing.T) {
 			t.Error(err)
 		}
 		wantRecords(t, openStream(t, e, "later"), "1:a=before 2:a=0 3:b=1")
+	}
+}
+
+// allAfterAWhile takes the server's stream away, as a cluster between two leaders has none, and gives it back.
+func allAfterAWhile(e *Engine) func(*testing.T) {
+	return func(t *testing.T) {
+		s := openTogether(t, e, "while")
+		if err := e.js.DeleteStream(t.Context(), s.(*stream).name); err != nil {
+			t.Fatal(err)
+		}
+		stored := make(chan error, 1)
+		go func() { stored <- s.AppendAll(t.Context(), together(4)) }()
+		select {
+		case err := <-stored:
+			t.Fatalf("with no stream: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		s = openTogether(t, e, "while")
+		if err := <-stored; err != nil {
+			t.Fatal(err)
+		}
+		wantRecords(t, s, "1:a=0 2:b=1 3:a=2 4:b=3")
 	}
 }
 

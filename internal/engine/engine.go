@@ -88,8 +88,8 @@ type Stream interface {
 	// Append adds a record; when it returns nil, the record is on disk.
 	Append(ctx context.Context, r Append) (sequence uint64, err error)
 	// AppendAll adds records, all or none, in their order, in the time that the disk takes for one or two. Each needs an id.
-	// When it returns nil, they are on disk. It tries once: after an error, [Stream].Append of each, with its id, adds those that
-	// are missing. [errors.ErrUnsupported]: the server is older than 2.12, or the stream is not configured for it.
+	// When it returns nil, they are on disk. After an error, [Stream].Append of each, with its id, adds those that are missing.
+	// [errors.ErrUnsupported]: the server is older than 2.12, or the stream is not configured for it.
 	AppendAll(ctx context.Context, records []Append) error
 	// Read returns the records after a sequence number, oldest first, at most limit (0: all).
 	Read(ctx context.Context, topic string, after uint64, limit int) ([]Record, error)
