@@ -11,7 +11,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/internal/hookinstall"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/project"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -44,22 +44,13 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 		return nil, nil, err
 	}
 	prober := hookinstall.Prober{Environ: a.Environ, Dir: dir, Logger: a.logger()}
-	var all []hookinstall.Installed
-	for _, agent := range codehook.Agents() {
-		for _, ofProject := range []bool{false, true} {
-			place, err := a.hookPlace(agent, ofProject)
-			if err != nil {
-				return nil, nil, err
-			}
-			in, err := hookinstall.Inspect(place)
-			if err != nil {
-				faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "mend the file: the agent cannot read it either"})
-				continue
-			}
-			if in.There() {
-				all = append(all, in)
-			}
-		}
+	home, err := a.home()
+	if err != nil {
+		return nil, nil, err
+	}
+	all, errs := hookinstall.All(home, project.Root(dir), a.getenv)
+	for _, err := range errs {
+		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "mend the file: the agent cannot read it either"})
 	}
 	for _, in := range all {
 		s := hookState{in: in, faults: in.Faults}
@@ -169,33 +160,4 @@ func (a *app) printFaults(faults []hookinstall.Fault) {
 			a.printf("  %s %s\n", o.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(f.Fix), "       "))
 		}
 	}
-}
-
-// hookFindings is what doctor says of installations: programs that are gone and double ones. Nothing is started for it.
-func (a *app) hookFindings() []pluginhost.Finding {
-	var all []hookinstall.Installed
-	var out []pluginhost.Finding
-	finding := func(where string, f hookinstall.Fault) {
-		out = append(out, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: where, Problem: f.Problem, Fix: f.Fix})
-	}
-	for _, agent := range codehook.Agents() {
-		for _, ofProject := range []bool{false, true} {
-			place, err := a.hookPlace(agent, ofProject)
-			if err != nil {
-				continue // without a home there is nothing installed in it
-			}
-			in, err := hookinstall.Inspect(place)
-			if err != nil || !in.There() {
-				continue // a file that is not ours is not for us to judge
-			}
-			all = append(all, in)
-			for _, f := range in.Faults {
-				finding(place.Path(), f)
-			}
-		}
-	}
-	for _, f := range hookinstall.Doubles(all) {
-		finding("", f)
-	}
-	return out
 }

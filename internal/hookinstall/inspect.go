@@ -192,3 +192,25 @@ func merges(agent codehook.Agent, a, b *Installed) bool {
 		return x.Event == y.Event && slices.Equal(x.Started, y.Started)
 	})
 }
+
+// All are the installations of every agent, for the user and for a project. A file that cannot be read is no installation, and an error.
+func All(home, project string, getenv func(string) string) ([]Installed, []error) {
+	var all []Installed
+	var errs []error
+	for _, agent := range codehook.Agents() {
+		for _, root := range []string{"", project} {
+			place, err := Find(agent, home, root, getenv)
+			if err != nil || root == "" && home == "" {
+				continue // without a home nothing is installed in it
+			}
+			in, err := Inspect(place)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if in.There() {
+				all = append(all, in)
+			}
+		}
+	}
+	return all, errs
+}

@@ -39,27 +39,26 @@ func (p Program) line(agent codehook.Agent, event string) string {
 // words takes a command line apart as far as [Program.line] puts one together.
 func words(line string) []string {
 	var out []string
-	word, open, quote := "", false, false
+	var word []byte
+	open, quoted := false, false
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == '\'':
-			quote, open = !quote, true
-		case quote:
-			word += string(c)
-		case c == '\\' && i+1 < len(line):
-			i++
-			word, open = word+string(line[i]), true
-		case c == ' ' || c == '\t':
+			quoted, open = !quoted, true
+		case !quoted && (c == ' ' || c == '\t'):
 			if open {
-				out = append(out, word)
+				out = append(out, string(word))
 			}
-			word, open = "", false
+			word, open = nil, false
+		case !quoted && c == '\\' && i+1 < len(line):
+			i++
+			word, open = append(word, line[i]), true
 		default:
-			word, open = word+string(c), true
+			word, open = append(word, c), true
 		}
 	}
 	if open {
-		out = append(out, word)
+		out = append(out, string(word))
 	}
 	return out
 }
