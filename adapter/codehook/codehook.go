@@ -92,6 +92,7 @@ type Moment struct {
 	data  hook.Object // the agent's own fields
 	line  hook.Object // OpenCode: the whole line, whose input and output data has
 	call  *call       // the tool call that it is about; nil: none
+	alien bool        // another agent sent it
 }
 
 // Points are the points that the event stands for, in the order in which they are fired. None: nobody is asked.
@@ -101,6 +102,7 @@ func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 type EventSpec struct {
 	Name    string
 	Points  []hook.Point
+	Matcher string        // what the agent is told to narrow the event to; "": nothing
 	Timeout time.Duration // what the agent is told to wait for an answer
 }
 
