@@ -135,13 +135,23 @@ func (m *Moment) NoOpinion() Answer { return m.encode(&wish{}) }
 // could be asked about. Where the event gates nothing the agent goes on.
 func (m *Moment) Refuse(reason string) Answer {
 	w := &wish{}
-	m.deny(w, reason)
+	if m.Gates() {
+		m.deny(w, reason)
+	}
 	return m.encode(m.within(w))
 }
 
-// Gates tells whether a denial of the event keeps anything from happening.
+// Gates tells whether a denial of the event keeps anything from happening: a call that runs, a message that goes to the
+// model, a result or a reply that is shown. The end of a turn is none: what is broken must not keep the agent at work.
 func (m *Moment) Gates() bool {
-	return m.event.kind == before || m.event.kind == prompt || m.event.kind == after
+	switch m.event.kind {
+	case before, prompt, after:
+		return true
+	case reply:
+		return m.Agent.way(replaceReply) == does
+	default:
+		return false
+	}
 }
 
 // raw is short for what fields are made of.
