@@ -114,7 +114,7 @@ func (f *firing) failed(point hook.Point, err error) {
 	if f.ctx.Err() != nil && f.open(point) {
 		return
 	}
-	if f.event.kind != stop {
+	if f.Gates() || f.event.kind == failure {
 		f.deny(&f.wish, "not allowed, because plugins could not be asked: "+err.Error())
 	}
 }

@@ -39,14 +39,30 @@ func (m *Moment) outcome() outcome {
 	return m.resultIn()
 }
 
-// resultIn is the result of a call that the agent takes for a success. Results have other forms in each agent.
+// resultIn is the result of a call that the agent takes for made. Results have another form in each agent.
 func (m *Moment) resultIn() outcome {
-	return outcome{text: m.slot().text(m.data.Get("tool_response")), success: true}
+	switch m.Agent {
+	case Gemini, Qwen:
+		return llmOutcome(m.data.Get("tool_response"))
+	case Copilot:
+		return m.copilotOutcome()
+	case Cursor:
+		return m.cursorOutcome()
+	case OpenCode:
+		return m.openCodeOutcome()
+	case Codex:
+		return codexOutcome(m.data.Get("tool_response"))
+	default:
+		return outcome{text: m.slot().text(m.data.Get("tool_response")), success: true}
+	}
 }
 
-// replaceable tells whether the result has a place that a text can be put into.
+// replaceable tells whether a result of this tool can be replaced, where that is so for some tools alone.
 func (m *Moment) replaceable() bool {
-	return m.Agent != Claude || m.slot().put != nil
+	if m.Agent == Cursor {
+		return strings.HasPrefix(m.call.host, cursorMCP)
+	}
+	return m.slot().put != nil
 }
 
 // A slot is where the text is in a tool's own result object.
