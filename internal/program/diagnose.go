@@ -1,6 +1,7 @@
 package program
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,6 +41,20 @@ func Diagnose(path string, env []string, err error) *StartError {
 	}
 	why, fix := fromError(err, path)
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
+}
+
+// Uninterpreted says why the interpreter of a script would not start in an environment. It is nil where the file is no script, and where
+// nothing can be seen that is wrong. A script that env runs starts all the same, and only then does env fail: this tells it before.
+func Uninterpreted(path string, env []string) *StartError {
+	head := Head(path)
+	if !bytes.HasPrefix(head, []byte("#!")) {
+		return nil
+	}
+	d := diagnosis{path: path, env: env}
+	if why, fix := d.script(head); why != "" {
+		return &StartError{Path: path, Why: why, Fix: fix, Err: fs.ErrNotExist}
+	}
+	return nil
 }
 
 // Explain is Diagnose for a program that was to be started in a directory. A missing working directory looks to the kernel like a

@@ -227,6 +227,7 @@ func (w way) exists() bool { return exists(w.end) }
 type Refusal struct {
 	Why   string // what was asked for, and why it is refused
 	Grant string // the capability that would allow it; empty: none would
+	Mend  string // what else would; may be empty
 }
 
 func (r *Refusal) Error() string {
@@ -236,10 +237,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s. To allow it, add %q to its capabilities", r.Why, r.Grant)
 }
 
-// Fix is what to write into the configuration.
+// Fix is what to write into the configuration, or what else to do.
 func (r *Refusal) Fix() string {
 	if r.Grant == "" {
-		return ""
+		return r.Mend
 	}
 	return fmt.Sprintf("if the plugin may have it, add %q to its capabilities", r.Grant)
 }
