@@ -56,7 +56,7 @@ var leaves = map[string]struct {
 	"internal/engine":         {[]string{"internal/config", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it keeps bytes, and knows not whose"},
 	"internal/engine/blocks":  {nil, "files on disk; it never talks to a server"},
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "a file format; it asks no server for anything"},
-	"internal/places":         {[]string{"internal/config", "internal/editfile", "internal/localsock", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
+	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "a model knows messages, not who sends them"},
 	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/pause", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},

@@ -36,6 +36,7 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 		if err != nil {
 			return nil, err
 		}
+		guarded = append(guarded, places.Projects(c.Host.Project(), grants)...)
 		return sandbox.New(sandbox.Options{Grants: grants, Guarded: guarded, Lent: lent, ReadAll: true, System: system(), Log: c.log,
 			OnDenied: func(d sandbox.Denial) {
 				c.log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)

@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/project"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -20,21 +23,83 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 	if err != nil {
 		return nil, err
 	}
+	secret := hasSecret(c)
 	list := []sandbox.Place{
 		{Path: dirs.Config, Make: true},
-		{Path: dirs.ConfigFile, Hidden: !c.Server.Token.Empty()},
-		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: !c.Server.Token.Empty()},
+		{Path: dirs.ConfigFile, Hidden: secret},
+		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: secret},
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},
 		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
+	list = append(list, named(dirs, c)...)
+	list = append(list, programs()...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
 	// Without a home some of them are nowhere.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
+}
+
+// Projects lists where projects say something to plugins: the one at work, and each that a grant opens as a whole for writing. work is a project's root, or
+// empty. Other projects in a directory that is granted are not known here.
+func Projects(work string, grants []capability.Capability) []sandbox.Place {
+	roots := []string{work}
+	for _, g := range grants {
+		if _, err := os.Stat(filepath.Join(g.Path, ".git")); g.Kind == capability.WriteFS && err == nil {
+			roots = append(roots, project.Root(g.Path))
+		}
+	}
+	var list []sandbox.Place
+	for _, root := range roots {
+		if filepath.IsAbs(root) {
+			list = append(list, sandbox.Place{Path: filepath.Dir(filepath.Join(root, config.ProjectFile)), Make: true, Yields: true})
+		}
+	}
+	return list
+}
+
+// hasSecret reports whether a configuration has something in it that lets its reader in elsewhere: the server's token, or who we are at the engine.
+func hasSecret(c *config.Config) bool {
+	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
+}
+
+// named are the files that a configuration names: by some of them we are known, others say whom we trust, and what is answered. One that is not there
+// cannot be hidden.
+func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
+	var list []sandbox.Place
+	for _, f := range []struct {
+		path   string
+		hidden bool
+	}{{c.Engine.Credentials, true}, {c.Engine.Key, true}, {c.Engine.Cert, false}, {c.Engine.CA, false}, {c.Model.Script, false}} {
+		if f.path == "" {
+			continue
+		}
+		path, err := dirs.Resolve(f.path)
+		if err != nil {
+			continue // whoever reads the file complains
+		}
+		if _, err := os.Lstat(path); err == nil {
+			list = append(list, sandbox.Place{Path: path, Hidden: f.hidden})
+		}
+	}
+	return list
+}
+
+// SystemPrograms are the directories in which every system keeps its own programs. Whoever may write there can replace the programs that everybody runs, so
+// they are not kept from anybody as Patchbay's own.
+var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
+
+// programs is the directory of the program that runs, in which the one that makes its sandboxes may lie, too: whoever could replace one of them would
+// run outside of any sandbox at the next start.
+func programs() []sandbox.Place {
+	path, err := os.Executable()
+	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {
+		return nil
+	}
+	return []sandbox.Place{{Path: filepath.Dir(path)}}
 }
 
 // dotagent keeps secrets as well. They can only be hidden where their directory is there.

@@ -68,7 +68,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	e.settings.Grants = e.policy.grants
-	guarded, err := h.guarded()
+	guarded, err := h.guarded(e.policy.grants)
 	if err != nil {
 		return err
 	}
@@ -91,13 +91,17 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// guarded are Patchbay's own places, with those of the plugins that were found.
-func (h *Host) guarded() ([]sandbox.Place, error) {
+// guarded are Patchbay's own places, with those of the plugins that were found and of projects that these grants concern.
+func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) {
 	dirs := append(Searched(h.setup().Environ), h.setup().Dirs...)
 	if found := h.found.Load(); found != nil {
 		dirs = append(dirs, *found...)
 	}
-	return places.Own(h.setup().dirs, h.setup().config, dirs)
+	list, err := places.Own(h.setup().dirs, h.setup().config, dirs)
+	if !h.setup().own() {
+		list = append(list, places.Projects(h.setup().projectRoot, grants)...)
+	}
+	return list, err
 }
 
 // foundIn are the directories in which plugins of a roster were found. Of one that was named by its path, its own files alone.

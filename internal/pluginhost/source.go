@@ -153,8 +153,12 @@ func (h *Host) trialBox(rt *dialect.Runtime) error {
 	if err := system.Possible(); err != nil {
 		return err
 	}
+	guarded, err := h.guarded(nil)
+	if err != nil {
+		return err
+	}
 	rt.Box = func(...string) proc.Box {
-		return sandbox.New(sandbox.Options{Environ: h.setup().Environ, System: system, Log: rt.Log})
+		return sandbox.New(sandbox.Options{Environ: h.setup().Environ, Guarded: guarded, System: system, Log: rt.Log})
 	}
 	return nil
 }

@@ -103,6 +103,8 @@ func (o *origins) of(w way) (from origin, first string) {
 		first = to
 	}
 	switch {
+	case realPath(first) != w.end: // these are two ways, and only one of them was looked at
+		return unknown, first
 	case withinAny(first, o.own):
 		return fromOwn, first
 	case o.guessed(w, first):
