@@ -153,6 +153,9 @@ func refusal(out *hook.Outcome) string {
 		what = "dropped by plugin "
 	}
 	text := what + out.By + ": " + or(out.Reason, "no reason given")
+	if broke(out) {
+		text = "not allowed, because a plugin failed that has to be asked: " + out.Reason
+	}
 	if out.Suggest != "" {
 		text += "\nSuggestion: " + out.Suggest
 	}

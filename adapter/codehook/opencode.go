@@ -1,6 +1,7 @@
 package codehook
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -37,7 +38,7 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	switch {
 	case w.input != nil:
 		return object("args", w.input)
-	case w.result != nil && m.has("content") && !m.has("output"):
+	case w.result != nil && m.listed():
 		return object("content", putParts(m.data.Get("content"), *w.result))
 	case w.result != nil:
 		return object("output", *w.result)
@@ -54,6 +55,12 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	default:
 		return nil
 	}
+}
+
+// listed tells whether a result is a list, as those of tools of MCP servers are.
+func (m *Moment) listed() bool {
+	_, ok := partsText(m.data.Get("content"))
+	return ok && !m.has("output")
 }
 
 // openCodeParts is the message with another text, and with what plugins added behind it. A part of its own would need an id of OpenCode's.
@@ -96,6 +103,9 @@ func (m *Moment) openCodeMessage() string {
 	return strings.Join(texts, "\n\n")
 }
 
+// outputs are the fields that only an output has, and that can be changed there.
+var outputs = []string{"text", "system", "parts", "output", "content", "metadata"}
+
 // unwrap takes the event out of OpenCode's line. Input and output share no name that means two things. What comes through OpenCode's hook
 // `event` is an event by its own name.
 func (m *Moment) unwrap() {
@@ -111,6 +121,9 @@ func (m *Moment) unwrap() {
 		told := fieldsOf(input.Get("event"))
 		m.Event, input = or(plain(told, "type"), m.Event), fieldsOf(told.Get("properties"))
 	}
+	input = slices.DeleteFunc(input, func(f hook.Field) bool {
+		return slices.Contains(outputs, f.Name) || f.Name == "args" && m.Event == "tool.execute.before"
+	})
 	m.data = input.With(fieldsOf(m.line.Get("output"))...)
 	if info := fieldsOf(input.Get("info")); plain(info, "id") != "" && !m.has("sessionID") {
 		m.data = append(m.data, object("sessionID", plain(info, "id"))...)
@@ -126,7 +139,8 @@ func (m *Moment) unwrap() {
 func (m *Moment) openCodeSilent() bool {
 	switch m.event.kind {
 	case system:
-		return strings.HasPrefix(first(m.data.Get("system")), "You are a title generator")
+		prompt := first(m.data.Get("system"))
+		return prompt == "" || strings.HasPrefix(prompt, "You are a title generator")
 	case sessionStart:
 		return m.text("parentID") != ""
 	case sessionEnd:
@@ -139,7 +153,8 @@ func (m *Moment) openCodeSilent() bool {
 // openCodeOutcome is a result: of its own tools a text, of those of MCP servers a list.
 func (m *Moment) openCodeOutcome() outcome {
 	text := plain(m.data, "output")
-	if parts, ok := partsText(m.data.Get("content")); ok && !m.has("output") {
+	if m.listed() {
+		parts, _ := partsText(m.data.Get("content"))
 		return outcome{text: parts, success: string(m.data.Get("isError")) != "true"}
 	}
 	exit := string(fieldsOf(m.data.Get("metadata")).Get("exit"))

@@ -107,7 +107,8 @@ func (s sample) given() string {
 func (s sample) judge(t testing.TB, a codehook.Answer) verdict {
 	t.Helper()
 	j := judge{agent: s.agent, event: s.event, answer: a}
-	if err := json.Unmarshal(s.data, &j.data); err != nil {
+	var err error
+	if j.data, err = one(string(s.data)); err != nil {
 		t.Fatal(err)
 	}
 	v, err := j.check()

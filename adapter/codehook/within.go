@@ -36,7 +36,7 @@ func instead(by, what, form string) string {
 func (m *Moment) runs(input raw) bool {
 	switch m.Agent.way(rewriteCall) {
 	case does:
-		return m.Agent != Codex || codexRuns(m.call.host, input)
+		return (m.Agent != Codex || codexRuns(m.call.host, input)) && (m.Agent != OpenCode || m.has("args"))
 	case some:
 		return cursorRuns(m.call.host, m.call.input, input)
 	default:
