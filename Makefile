@@ -75,6 +75,9 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
 		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped; transcripts of the protocols (internal/dialect/*/testdata/transcripts) stood in for them'; \
 	fi
+	@if [[ -z "$${PATCHBAY_HOST_SAMPLES:-}" ]]; then \
+		echo 'test: PATCHBAY_HOST_SAMPLES is not set: the test against the events of real agents was skipped; events of our own making (adapter/codehook/testdata/events) stood in for them'; \
+	fi
 
 # Where CI is true a missing tool is a failure, lest a whole language go untested in silence.
 tools: ## what the tests run; installed by apt-get where that is possible

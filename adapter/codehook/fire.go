@@ -23,8 +23,11 @@ type wish struct {
 	notes   []string // what cannot be done, and what went wrong
 }
 
+// longestNote is how much of a foreign text a note repeats.
+const longestNote = 2000
+
 func (w *wish) note(format string, args ...any) {
-	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+	w.notes = append(w.notes, cut(fmt.Sprintf(format, args...), longestNote))
 }
 
 // A firing is an event on its way through the points that it stands for.

@@ -282,9 +282,9 @@ type way string
 
 const (
 	does   way = "yes"
-	denies way = "denied; what was wanted is the reason"
+	denies way = "denied, with it as the reason"
 	tells  way = "told beside the original, and noted"
-	some   way = "for some tools; else as in the line below the table"
+	some   way = "for some tools"
 	maybe  way = "said, and may be passed over"
 	loses  way = "no, noted"
 	never  way = "–" // the agent has no event for it
