@@ -17,8 +17,8 @@ import (
 )
 
 // Own lists the places: configuration, agents and plugins, which may be read; secrets, what is kept, and sockets, which may not.
-// plugins are the directories and files in which plugins were looked for or found.
-func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place, error) {
+// plugins are the directories and files in which plugins were looked for or found, found are the plugins themselves, which may be links.
+func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox.Place, error) {
 	agents, err := dirs.JobDirs(c)
 	if err != nil {
 		return nil, err
@@ -39,8 +39,44 @@ func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place,
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
+	list = append(list, linked(append(agentFiles(agents), found...), dirs.Home)...)
 	// Without a home some of them are nowhere.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
+}
+
+// agentFiles are the entries of the directories of agents, and the manifests in them.
+func agentFiles(agents []string) []string {
+	var files []string
+	for _, dir := range agents {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // there are none
+		}
+		for _, e := range entries {
+			files = append(files, filepath.Join(dir, e.Name()), filepath.Join(dir, e.Name(), "agent.toml"))
+		}
+	}
+	return files
+}
+
+// linked are the places to which links among some files lead. Who may write around a file can put another in its place, so the directory is kept with it;
+// not where the home is in there, which no plugin could then write.
+func linked(files []string, home string) []sandbox.Place {
+	var list []sandbox.Place
+	for _, file := range files {
+		if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			continue // it leads nowhere
+		}
+		info, err := os.Stat(real)
+		rel, relErr := filepath.Rel(filepath.Dir(real), home)
+		apart := relErr != nil || !filepath.IsLocal(rel)
+		list = append(list, sandbox.Place{Path: real, Around: err == nil && !info.IsDir() && apart})
+	}
+	return list
 }
 
 // Projects lists where projects say something to plugins: the one at work, and each that a grant opens as a whole for writing. work is a project's root, or

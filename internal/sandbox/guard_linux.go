@@ -72,6 +72,13 @@ func (p *planner) guardGrant(g capability.Capability) error {
 // plugin could make it, or somebody else while the plugin runs, and it would then be in sight.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
+	if place.Around {
+		dir := filepath.Dir(w.end)
+		if slices.Contains(p.origins.writable, dir) {
+			return mayReplace(dir, w.end)
+		}
+		w = walk(dir)
+	}
 	root, write := p.containing(w)
 	switch {
 	case root == "", !write && !place.Hidden, p.plan.Simple && place.Yields:
@@ -127,12 +134,17 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 		p.add(becauseGuarded, p.readOnly(path))
 		return nil
 	case !p.isGuarded(dir) && withinAny(dir, p.origins.writable):
-		return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, path)}
+		return mayReplace(dir, path)
 	}
 	if !exists && !place.Hidden {
 		return nil // the plugin cannot make it
 	}
 	return p.veil(dir)
+}
+
+// mayReplace refuses a plugin that may write right where a file of Patchbay's lies.
+func mayReplace(dir, file string) error {
+	return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, file)}
 }
 
 // maxVeiled bounds how much a directory may hold that is shown without its hidden files.
