@@ -96,6 +96,9 @@ func look(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
 	data, err := dialect.ReadManifest(file, mostManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))
+	}
 	if err != nil {
 		f.State, f.Err = dialect.Broken, err
 		return f
