@@ -18,10 +18,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
 // Version is what Patchbay tells plugins and users it is.
-const Version = "0.1.0"
+const Version = version.Number
 
 // Options say how a host is opened. The zero value, and nil, read the
 // configuration file and search the default places.
