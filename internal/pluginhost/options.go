@@ -54,6 +54,9 @@ type Options struct {
 	NoStart bool
 	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May be nil.
 	OnNotification func(Notification)
+	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It must return at once,
+	// and must not call the host. May be nil.
+	OnWired func()
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
 	// Storage is where plugins keep what they store, by a name that no two of them
