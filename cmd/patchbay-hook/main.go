@@ -6,9 +6,7 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
 	"github.com/patchbay-dev/patchbay/internal/hookroad"
@@ -40,9 +38,7 @@ func run(args []string) int {
 	}
 	o.Dir, _ = os.Getwd() // an agent whose directory is gone still has its event answered
 	if o.Agent == codehook.OpenCode {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if hookroad.Lines(ctx, o) != nil {
+		if hookroad.Lines(context.Background(), o) != nil {
 			return 1
 		}
 		return 0
