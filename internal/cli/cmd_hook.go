@@ -82,7 +82,9 @@ func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) e
 		return err
 	}
 	o := hookroad.Options{Agent: agent, Event: event, In: a.In, Out: a.out, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
-		InProcess: func(ctx context.Context, r hookroad.Request) (*hookroad.Answer, error) { return a.answerHook(ctx, agent, r) }}
+		InProcess: func(ctx context.Context, r hookroad.Request) (*hookroad.Answer, error) {
+			return a.answerHook(ctx, agent, r)
+		}}
 	if agent == codehook.OpenCode {
 		return hookroad.Lines(ctx, o)
 	}

@@ -70,7 +70,7 @@ type Core struct {
 	forHooks    bool      // a hook of another agent has started this daemon
 	hosts       hostState // other agents, whose hooks are answered
 	hostRecords hostRecords
-	closing  sync.Once
+	closing     sync.Once
 }
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.

@@ -14,27 +14,32 @@ import (
 // allowed are the variables that a daemon started by a hook gets. An agent's environment has its keys in it, and whatever the person
 // exported for that one session. The daemon serves every agent and every project, so it gets what says who and where the user is.
 var allowed = []string{
-	"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+	"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
 	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
 	"PATCHBAY_HOME",
 }
+
+// paths are lists of directories, in which plugins and their programs are looked for.
+var paths = []string{"PATH", "SCAFFOLD_HOME", "DOTAGENT_PLUGIN_PATH"}
 
 // allowedWindows are those without which few programs start there.
 var allowedWindows = []string{
 	"USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME",
 }
 
-// cleaned is an environment with what is allowed, and of PATH what is neither relative nor a part of the project at hand: what lies in
-// one project must not be run for the others.
+// cleaned is an environment with what is allowed, and of paths what is neither relative nor a part of the project at hand: a repository
+// brings no plugins, and what lies in one must not be run for the others.
 func cleaned(environ []string, dir string) []string {
 	var out []string
 	for _, v := range environ {
 		name, value, ok := strings.Cut(v, "=")
 		switch {
-		case !ok || !isAllowed(name):
-		case name == "PATH":
-			out = append(out, name+"="+cleanPath(value, dir))
-		default:
+		case !ok:
+		case slices.Contains(paths, strings.ToUpper(name)):
+			if value = cleanPath(value, dir); value != "" {
+				out = append(out, name+"="+value)
+			}
+		case isAllowed(name):
 			out = append(out, v)
 		}
 	}
