@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if demo.Sample(os.Args) != nil { // the demo starts its own executable, which is this test
 		main()
 	}
-	testscript.Main(m, map[string]func(){"patchbay": main})
+	testscript.Main(m, map[string]func(){"patchbay": main, "patchbay-hook": mainHook})
 }
 
 // TestScripts runs testdata/script/*.txtar, each in a home of its own. The
