@@ -20,7 +20,9 @@ type product struct {
 	prepare   func(*stage)                         // writes its config files
 	environ   func(*stage) []string                // what it needs beside the usual
 	argv      func(s *stage, text string) []string // the program, headless, with a message from the user
-	hooks     func(s *stage, command string)       // has the command run at each of its events, $EVENT among them
+	hooks     func(s *stage, command string)       // has the command run at each of its events, whose name is $EVENT
+	noRewrite bool                                 // it cannot run another command than the model asked for
+	strict    bool                                 // it refuses where the program of a hook is gone
 }
 
 func (p *product) shellArguments(command string) string {
@@ -111,7 +113,7 @@ enabled = false
 }
 
 var gemini = &product{
-	name: "gemini", shell: "run_shell_command", arguments: plainCommand,
+	name: "gemini", shell: "run_shell_command", arguments: plainCommand, strict: true,
 	prepare: func(s *stage) { s.writeJSON(geminiSettings(s), geminiConfig()) },
 	environ: func(s *stage) []string {
 		return []string{"GOOGLE_GEMINI_BASE_URL=" + s.model.URL, "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}
@@ -137,7 +139,7 @@ func geminiConfig() object {
 }
 
 var copilot = &product{
-	name: "copilot", shell: "bash", arguments: described, prepare: nothing,
+	name: "copilot", shell: "bash", arguments: described, prepare: nothing, strict: true,
 	environ: func(s *stage) []string {
 		return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + s.model.URL + "/v1", "COPILOT_PROVIDER_TYPE=openai",
 			"COPILOT_PROVIDER_API_KEY=k", "COPILOT_MODEL=fake-model", "COPILOT_AUTO_UPDATE=false"}
@@ -176,7 +178,7 @@ var openCode = &product{
 	hooks: func(s *stage, command string) {
 		s.write(filepath.Join(s.home, ".config", "opencode", "plugins", "test.js"), `import { execFileSync } from "node:child_process"
 const tell = (event) => async (input, output) => {
-  execFileSync("sh", ["-c", `+quoteJS("EVENT=$0; "+command)+`, event], { input: JSON.stringify({ input, output }) })
+  execFileSync("sh", ["-c", `+quoteJSON("EVENT=$0; "+command)+`, event], { input: JSON.stringify({ input, output }) })
 }
 export const Test = async () => ({
   "chat.message": tell("chat.message"),
@@ -189,7 +191,7 @@ export const Test = async () => ({
 	},
 }
 
-func quoteJS(s string) string {
+func quoteJSON(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a string
@@ -198,7 +200,7 @@ func quoteJS(s string) string {
 }
 
 var qwen = &product{
-	name: "qwen", shell: "run_shell_command",
+	name: "qwen", shell: "run_shell_command", noRewrite: true,
 	arguments: func(command string) object {
 		return object{"command": command, "description": "scripted call", "is_background": false}
 	},

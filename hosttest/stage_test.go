@@ -32,15 +32,16 @@ type stage struct {
 	environ []string // of the agent, beside the recipe's
 
 	model  *modeltest.Server
-	script [][]string // the shell commands that the model asks for, answer by answer; then it says done
-	output string     // what the agent printed
+	script [][]string        // the shell commands that the model asks for, answer by answer; then it says done
+	asked  func(results int) // called when the model is asked, with how many results it has; nil: nothing
+	output string            // what the agent printed
 }
 
 // newStage makes the places of a run. The directories lie outside of each other: nothing in one is found by looking upwards from another.
 func newStage(t *testing.T, p *product) *stage {
 	t.Helper()
 	s := &stage{T: t, product: p, modules: installed(t)}
-	dir := t.TempDir()
+	dir := shortDir(t)
 	s.home, s.project = filepath.Join(dir, "home"), filepath.Join(dir, "work", "project")
 	s.mkdir(s.home)
 	s.mkdir(s.project)
@@ -54,12 +55,30 @@ func newStage(t *testing.T, p *product) *stage {
 	return s
 }
 
+// shortDir is a directory for one test with a short name: the path of a socket in it must not exceed what the kernel allows.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // next is the model. Which answer is due follows from how many calls have their results; so it matters not how often the agent asks.
 func (s *stage) next(r modeltest.Request) modeltest.Reply {
 	if !r.OffersTools() {
 		return modeltest.Reply{Text: "A title"}
 	}
 	results, n := len(r.Results()), 0
+	if s.asked != nil {
+		s.asked(results)
+	}
 	for _, commands := range s.script {
 		if n >= results {
 			return s.calls(n, commands)
@@ -86,6 +105,14 @@ func callID(n int) string { return fmt.Sprintf("call_%d", n) }
 // run runs one turn: the model is asked with text and answers as the script says.
 func (s *stage) run(text string, script ...[]string) {
 	s.Helper()
+	if err := s.try(text, script...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// try is run where the agent may fail.
+func (s *stage) try(text string, script ...[]string) error {
+	s.Helper()
 	s.script = script
 	ctx, cancel := context.WithTimeout(s.Context(), runMax)
 	defer cancel()
@@ -106,8 +133,9 @@ func (s *stage) run(text string, script ...[]string) {
 	text, _ = s.read(out.Name())
 	s.output += text
 	if err != nil {
-		s.Fatalf("%s: %v", filepath.Base(argv[0]), err)
+		return fmt.Errorf("%s: %w", s.product.name, err)
 	}
+	return nil
 }
 
 // environment is what the agent sees of ours, and what its recipe adds.
