@@ -50,7 +50,7 @@ PLATFORMS := darwin/arm64 windows/amd64
 
 # Systems that get an archive, and the version in its name.
 RELEASES := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-RELEASE ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' internal/pluginhost/options.go)
+RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/version.go)
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 

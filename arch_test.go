@@ -50,10 +50,15 @@ var leaves = map[string]struct {
 	"internal/sandbox/broker": {nil, "it knows grants and sockets, not whose"},
 	"internal/sandbox/jail":   {nil, "it takes over before main: nothing else may run by then"},
 	"internal/sandbox":        {[]string{"internal/capability", "internal/doors", "internal/limits", "internal/proc", "internal/program", "internal/sandbox/broker", "internal/sandbox/jail", "internal/scratch"}, "a sandbox knows not whose plugin is in it"},
-	"internal/config":         {[]string{"internal/pattern", "internal/document", "internal/capability", "internal/plainfile"}, "what the config means is for its readers to say"},
-	"internal/localsock":      {[]string{"internal/doors"}, "sockets know not what is said over them"},
-	"internal/doors":          {[]string{"internal/sandbox/jail"}, "it knows processes and addresses, not what is served"},
-	"internal/engine":         {[]string{"internal/config", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it keeps bytes, and knows not whose"},
+	"internal/version":        {nil, "a number knows nobody"},
+	"internal/homedirs":       {nil, "places are found by the environment alone, so that the smallest program can"},
+	"internal/config":         {[]string{"internal/pattern", "internal/document", "internal/capability", "internal/homedirs", "internal/plainfile"}, "what the config means is for its readers to say"},
+	"internal/localsock":      {nil, "sockets know not what is said over them"},
+	"internal/filelock":       {nil, "a lock knows not what it is for"},
+	"internal/proc/detached":  {nil, "a process that is nobody's child knows nobody"},
+	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event: it must start in no time"},
+	"internal/doors":          {[]string{"internal/localsock", "internal/sandbox/jail"}, "it knows processes and addresses, not what is served"},
+	"internal/engine":         {[]string{"internal/config", "internal/doors", "internal/filelock", "internal/localsock", "internal/engine/blocks", "internal/engine/archive", "internal/pause", "internal/plainfile"}, "it keeps bytes, and knows not whose"},
 	"internal/engine/blocks":  {nil, "files on disk; it never talks to a server"},
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "a file format; it asks no server for anything"},
 	"internal/places":         {[]string{"internal/config", "internal/editfile", "internal/localsock", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
@@ -464,6 +469,27 @@ func TestTheCommandIsLight(t *testing.T) {
 	}
 }
 
+// slow are packages that a program which agents wait for at each event must not get: loading them takes longer than the daemon
+// takes to answer.
+var slow = map[string]string{
+	"net/http":                        "one request is spoken by hand",
+	"github.com/spf13/":               "two words of a command line are read by hand",
+	"github.com/BurntSushi/":          "the configuration is the daemon's affair",
+	"github.com/pelletier/":           "the configuration is the daemon's affair",
+	"github.com/goccy/":               "the configuration is the daemon's affair",
+	"gopkg.in/":                       "the configuration is the daemon's affair",
+	module + "/internal/sandbox/jail": "it looks at the machine before main",
+}
+
+// TestTheHookIsLight follows the imports of the program that agents start for each event.
+func TestTheHookIsLight(t *testing.T) {
+	for _, list := range []map[string]string{slow, heavy, banned, testsOnly} {
+		for _, fault := range tooHeavy(moduleFiles(t), "cmd/patchbay-hook", list) {
+			t.Error(fault)
+		}
+	}
+}
+
 // TestLightnessCanFail plants imports far down, and modules that others need.
 func TestLightnessCanFail(t *testing.T) {
 	files := []source{
@@ -483,6 +509,11 @@ func TestLightnessCanFail(t *testing.T) {
 	got = tooHeavy(files, "cmd/patchbay", banned)
 	if len(got) != 1 || !strings.Contains(got[0], "cmd/patchbay → internal/z → github.com/openai/openai-go") {
 		t.Errorf("the command: got %q", got)
+	}
+	files = append(files, parseSource(t, "cmd/patchbay-hook/a.go", `package main; import "`+module+`/internal/v"`),
+		parseSource(t, "internal/v/a.go", `package v; import "net/http"`))
+	if got := tooHeavy(files, "cmd/patchbay-hook", slow); len(got) != 1 || !strings.Contains(got[0], "cmd/patchbay-hook → internal/v → net/http") {
+		t.Errorf("the program of the hooks: got %q", got)
 	}
 	got = tooHeavy(files, "cmd/patchbay", testsOnly)
 	if len(got) != 1 || !strings.Contains(got[0], "internal/z → internal/w → github.com/santhosh-tekuri/jsonschema/v6/kind") {

@@ -150,6 +150,23 @@ func (h *Hook) alters() bool {
 	return !h.Observer || h.OnFailure != "" && h.OnFailure != ActionSkip
 }
 
+// Closed names the plugins without which an event at p does not go on: where one of them cannot be asked, the event is refused. It is what
+// the failure table, or the operator, says of a plugin that is not running; that a hook may have nothing to do with an event is not
+// known before there is one.
+func (b *Bus) Closed(p Point) []string {
+	spec := b.spec(p)
+	if spec == nil {
+		return nil
+	}
+	var names []string
+	for _, h := range unnamed(b.Hooks(p)) {
+		if b.Failures.failureAction(h, spec.Mode, Unavailable) != ActionSkip && !slices.Contains(names, h.Plugin) {
+			names = append(names, h.Plugin)
+		}
+	}
+	return names
+}
+
 // maxPayload is how deep an event's payload may be nested: a host puts what plugins sent, of [rawjson.MaxForeign] levels at
 // most, into something of its own. A trace of it, in a record of it, is then still JSON that anybody can read.
 const maxPayload = 2 * rawjson.MaxForeign

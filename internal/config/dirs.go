@@ -1,10 +1,10 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/homedirs"
 )
 
 // Dirs says where things live. All paths are absolute.
@@ -20,34 +20,15 @@ type Dirs struct {
 }
 
 // ErrNoHome says that neither $HOME nor $PATCHBAY_HOME tells where to look.
-var ErrNoHome = errors.New("no home directory: set $HOME, or set $PATCHBAY_HOME to the directory that is to hold config, data and state")
+var ErrNoHome = homedirs.ErrNone
 
-// Locate works out the directories from the environment; it creates nothing.
-//
-// $PATCHBAY_HOME moves config, data and state under one root. Otherwise the XDG variables count, then their
-// defaults below the home directory, on macOS too: people keep dotfiles in one place across machines.
+// Locate works out the directories from the environment; it creates nothing. See [homedirs.Locate].
 func Locate(getenv func(string) string, goos string) (Dirs, error) {
-	home := homeDir(getenv, goos)
-	if root := getenv("PATCHBAY_HOME"); root != "" {
-		root, err := absolute(root, home)
-		if err != nil {
-			return Dirs{}, fmt.Errorf("$PATCHBAY_HOME: %w", err)
-		}
-		return Dirs{
-			Home: home, Config: root,
-			Data: filepath.Join(root, "data"), State: filepath.Join(root, "state"),
-		}.withFiles(), nil
+	at, err := homedirs.Locate(getenv, goos)
+	if err != nil {
+		return Dirs{}, err
 	}
-	if home == "" {
-		return Dirs{}, ErrNoHome
-	}
-	base := baseDirs(getenv, goos, home)
-	return Dirs{
-		Home:   home,
-		Config: filepath.Join(base.config, "patchbay"),
-		Data:   filepath.Join(base.data, "patchbay"),
-		State:  filepath.Join(base.state, "patchbay"),
-	}.withFiles(), nil
+	return Dirs{Home: at.Home, Config: at.Config, Data: at.Data, State: at.State}.withFiles(), nil
 }
 
 func (d Dirs) withFiles() Dirs {
@@ -61,7 +42,7 @@ func (d Dirs) withFiles() Dirs {
 // where the config file is, not from wherever the command was started.
 func (d Dirs) Resolve(path string) (string, error) {
 	if strings.HasPrefix(path, "~") {
-		return absolute(path, d.Home)
+		return homedirs.Absolute(path, d.Home)
 	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
@@ -91,62 +72,4 @@ func (d Dirs) JobDirs(c *Config) ([]string, error) {
 		dirs = append(dirs, path)
 	}
 	return dirs, nil
-}
-
-type bases struct{ config, data, state string }
-
-// baseDirs are the directories that programs share, before our own name is added.
-func baseDirs(getenv func(string) string, goos, home string) bases {
-	b := bases{
-		config: filepath.Join(home, ".config"),
-		data:   filepath.Join(home, ".local", "share"),
-		state:  filepath.Join(home, ".local", "state"),
-	}
-	if goos == "windows" {
-		b.config = orElse(getenv("APPDATA"), b.config)
-		b.data = orElse(getenv("LOCALAPPDATA"), b.data)
-		b.state = filepath.Join(b.data, "state")
-	}
-	b.config = xdg(getenv("XDG_CONFIG_HOME"), b.config)
-	b.data = xdg(getenv("XDG_DATA_HOME"), b.data)
-	b.state = xdg(getenv("XDG_STATE_HOME"), b.state)
-	return b
-}
-
-// xdg obeys the base directory specification: a relative path in one of its variables is to be ignored.
-func xdg(value, fallback string) string {
-	if filepath.IsAbs(value) {
-		return value
-	}
-	return fallback
-}
-
-func homeDir(getenv func(string) string, goos string) string {
-	home := getenv("HOME")
-	if home == "" && goos == "windows" {
-		home = getenv("USERPROFILE")
-	}
-	return home
-}
-
-// absolute expands a leading `~`, which shells leave alone inside quotes, and makes the path absolute.
-func absolute(path, home string) (string, error) {
-	rest, ok := strings.CutPrefix(path, "~")
-	if !ok {
-		return filepath.Abs(path)
-	}
-	if rest != "" && rest[0] != '/' && rest[0] != filepath.Separator {
-		return "", fmt.Errorf("%q: only your own home can be written with ~", path)
-	}
-	if home == "" {
-		return "", fmt.Errorf("%q: %w", path, ErrNoHome)
-	}
-	return filepath.Join(home, rest), nil
-}
-
-func orElse(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

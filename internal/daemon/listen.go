@@ -69,7 +69,7 @@ func (p peers) Accept() (net.Conn, error) {
 
 // admits tells one of the user's own why it is refused. A stranger is told nothing.
 func (p peers) admits(conn *net.UnixConn) bool {
-	err := localsock.CheckCaller(conn)
+	err := doors.CheckCaller(conn)
 	if err == nil {
 		return true
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+
+	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // A Refusal is why a caller is not served.
@@ -13,6 +15,16 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string { return r.Reason }
+
+// CheckCaller is [localsock.CheckPeer] for those who accept connections on a Unix socket: it also refuses a process in one of our
+// sandboxes ([Refusal]), which must not use what serves its host.
+func CheckCaller(conn *net.UnixConn) error {
+	pid, err := localsock.Peer(conn)
+	if err != nil {
+		return err
+	}
+	return Peer(pid)
+}
 
 // unknown is the refusal of a caller that may be in a sandbox or not.
 func unknown(reason string) *Refusal {

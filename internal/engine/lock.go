@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/filelock"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
 // errLocked says that another process, or another engine of this one, has the lock.
-var errLocked = errors.New("locked")
+var errLocked = filelock.ErrLocked
 
 // lockName is the file in the data directory whose lock makes a process the owner. It is never removed: a lock on a file
 // that has no name any more would keep nobody out.
@@ -30,7 +31,7 @@ func tryLock(dir string) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := writePID(f); err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/doors"
 	"github.com/patchbay-dev/patchbay/internal/pause"
 )
 
@@ -68,7 +68,7 @@ func (s *share) accept() {
 
 // admit joins a guest's connection with one to the server.
 func (s *share) admit(guest *net.UnixConn) error {
-	if err := localsock.CheckCaller(guest); err != nil {
+	if err := doors.CheckCaller(guest); err != nil {
 		return err
 	}
 	inner, err := s.open()

@@ -7,5 +7,5 @@ import "net"
 // CheckPeer trusts the modes of the socket and of its directory.
 func CheckPeer(*net.UnixConn) error { return nil }
 
-// CheckCaller trusts them, too. There is no sandbox here.
-func CheckCaller(*net.UnixConn) error { return nil }
+// Peer does not know.
+func Peer(*net.UnixConn) (pid int, err error) { return 0, nil }

@@ -6,29 +6,17 @@ import (
 	"fmt"
 	"net"
 	"os"
-
-	"github.com/patchbay-dev/patchbay/internal/doors"
 )
 
 // CheckPeer refuses a connection with somebody else's process. The modes of the socket and its directory say the same;
 // this holds where they were loosened.
 func CheckPeer(conn *net.UnixConn) error {
-	_, err := checkedPeer(conn)
+	_, err := Peer(conn)
 	return err
 }
 
-// CheckCaller is CheckPeer for those who accept connections: it also refuses a process in one of our sandboxes ([doors.Refusal]), which
-// must not use what serves its host.
-func CheckCaller(conn *net.UnixConn) error {
-	pid, err := checkedPeer(conn)
-	if err != nil {
-		return err
-	}
-	return doors.Peer(pid)
-}
-
-// checkedPeer is the process at the other end, which is the user's own.
-func checkedPeer(conn *net.UnixConn) (pid int, err error) {
+// Peer is the process at the other end, which is the user's own; 0: one that this process cannot see, or a system that does not say.
+func Peer(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -200,6 +200,9 @@ func (h *Host) Alters(ctx context.Context, point hook.Point) bool { return h.bus
 // one.
 func (h *Host) Listens(ctx context.Context, point hook.Point) bool { return h.bus.Listens(ctx, point) }
 
+// Closed names the plugins without which an event at point does not go on: see [hook.Bus.Closed].
+func (h *Host) Closed(point hook.Point) []string { return h.bus.Closed(point) }
+
 // CallTool calls a plugin's tool by its full name. The arguments are anything
 // that encodes to a JSON object, as for [Host.Fire]. A tool that ran and failed
 // is a result with Success false; the error is for calls that had no answer.

@@ -18,10 +18,11 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
 // Version is what Patchbay tells plugins and users it is.
-const Version = "0.1.0"
+const Version = version.Number
 
 // Options say how a host is opened. The zero value, and nil, read the
 // configuration file and search the default places.
@@ -53,6 +54,9 @@ type Options struct {
 	NoStart bool
 	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May be nil.
 	OnNotification func(Notification)
+	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It must return at once,
+	// and must not call the host. May be nil.
+	OnWired func()
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
 	// Storage is where plugins keep what they store, by a name that no two of them

@@ -62,7 +62,13 @@ func (h *Host) wireHooks(r *roster) error {
 		return err
 	}
 	hooks = append(hooks, connected...)
-	return h.bus.Set(append(hooks, h.alike(hooks)...))
+	if err := h.bus.Set(append(hooks, h.alike(hooks)...)); err != nil {
+		return err
+	}
+	if tell := h.setup().OnWired; tell != nil {
+		tell()
+	}
+	return nil
 }
 
 // wired fills in what the hub and the configuration know about a hook.

@@ -47,7 +47,7 @@ func Diagnose(path string, env []string, err error) *StartError {
 func Explain(path, dir string, env []string, err error) *StartError {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
-			return &StartError{Path: path, Why: "its working directory " + dir + " does not exist", Fix: "mkdir -p " + quote(dir), Err: err}
+			return &StartError{Path: path, Why: "its working directory " + dir + " does not exist", Fix: "mkdir -p " + Quote(dir), Err: err}
 		}
 	}
 	return Diagnose(path, env, err)
@@ -85,7 +85,7 @@ func (d *diagnosis) place() (why, fix string) {
 		return d.missing()
 	case errors.Is(err, fs.ErrPermission):
 		dir := closedParent(d.path)
-		return "no permission to enter " + dir, "chmod +x " + quote(dir)
+		return "no permission to enter " + dir, "chmod +x " + Quote(dir)
 	case err != nil:
 		return err.Error(), ""
 	}
@@ -117,9 +117,9 @@ func (d *diagnosis) mode() (why, fix string) {
 		return "", ""
 	}
 	if d.info.Mode().Perm()&0o111 != 0 {
-		return "is not executable for this user", "chmod +x " + quote(d.path)
+		return "is not executable for this user", "chmod +x " + Quote(d.path)
 	}
-	return "is not executable", "chmod +x " + quote(d.path)
+	return "is not executable", "chmod +x " + Quote(d.path)
 }
 
 // fromError is for what the file itself does not show.
@@ -128,7 +128,7 @@ func fromError(err error, path string) (why, fix string) {
 	case err == nil:
 		return "no reason can be seen", ""
 	case Busy(err):
-		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + quote(path)
+		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + Quote(path)
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"
 	case errors.Is(err, syscall.EAGAIN):
@@ -141,8 +141,8 @@ func fromError(err error, path string) (why, fix string) {
 	return err.Error(), ""
 }
 
-// quote makes a path safe to paste into a shell.
-func quote(path string) string {
+// Quote makes a path safe to paste into a shell.
+func Quote(path string) string {
 	safe := func(r rune) bool {
 		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 	}

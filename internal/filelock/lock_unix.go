@@ -1,6 +1,6 @@
 //go:build unix
 
-package engine
+package filelock
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks the open file, not the process: a second engine in this process is kept out as well.
-func lockFile(f *os.File) error {
+// lock locks the open file, not the process: a second opening in this process is kept out as well.
+func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
@@ -18,7 +18,7 @@ func lockFile(f *os.File) error {
 			return nil
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EWOULDBLOCK):
-			return errLocked
+			return ErrLocked
 		default:
 			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 		}

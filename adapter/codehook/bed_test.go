@@ -1,0 +1,104 @@
+package codehook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A bed is a host whose plugins are Go functions, behind the real hub.
+type bed struct {
+	bus   hook.Bus
+	fired []hook.Event // what plugins were asked, in order
+}
+
+// plays is a plugin's part at a point.
+type plays func(ev *hook.Event) (hook.Reply, error)
+
+// newBed has one plugin, called guard, that plays these parts.
+func newBed(t testing.TB, parts map[hook.Point]plays, on ...hook.Action) *bed {
+	t.Helper()
+	b := &bed{}
+	var hooks []hook.Hook
+	for point, play := range parts {
+		h := hook.Hook{Plugin: "guard", Dialect: "test", Name: string(point), Point: point,
+			Call: func(_ context.Context, ev *hook.Event) (hook.Reply, error) {
+				b.fired = append(b.fired, *ev)
+				return play(ev)
+			}}
+		if len(on) > 0 {
+			h.OnFailure = on[0]
+		}
+		hooks = append(hooks, h)
+	}
+	if err := b.bus.Set(hooks); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bed) Fire(ctx context.Context, p hook.Point, payload any) (*hook.Outcome, error) {
+	data, ok := payload.(json.RawMessage)
+	if !ok {
+		return nil, errors.New("the payload is not raw JSON")
+	}
+	return b.bus.Fire(ctx, p, data)
+}
+
+// set is a plugin that changes fields.
+func set(pairs ...string) plays {
+	return func(*hook.Event) (hook.Reply, error) {
+		var fields hook.Object
+		for i := 0; i+1 < len(pairs); i += 2 {
+			fields = append(fields, hook.Field{Name: pairs[i], Value: json.RawMessage(pairs[i+1])})
+		}
+		return hook.Reply{Set: fields}, nil
+	}
+}
+
+// stops is a plugin that ends the event with these fields.
+func stops(pairs ...string) plays {
+	return func(ev *hook.Event) (hook.Reply, error) {
+		r, err := set(pairs...)(ev)
+		r.Verdict = hook.Stop
+		return r, err
+	}
+}
+
+// says is a plugin with one verdict.
+func says(v hook.Verdict, reason string) plays {
+	return func(*hook.Event) (hook.Reply, error) { return hook.Reply{Verdict: v, Reason: reason}, nil }
+}
+
+// breaks is a plugin that fails.
+func breaks(kind hook.Kind) plays {
+	return func(*hook.Event) (hook.Reply, error) {
+		return hook.Reply{}, hook.Failure(kind, errors.New("it "+string(kind)))
+	}
+}
+
+func parse(t testing.TB, agent codehook.Agent, event, data string) *codehook.Moment {
+	t.Helper()
+	m, err := codehook.Parse(codehook.Input{Agent: agent, Event: event, Data: []byte(data), Dir: "/dir"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// seen is what a plugin was asked at a point.
+func (b *bed) seen(t testing.TB, point hook.Point) rawjson.Object {
+	t.Helper()
+	for _, ev := range b.fired {
+		if ev.Point == point {
+			return ev.Payload
+		}
+	}
+	t.Fatalf("%s was not fired; fired: %v", point, b.fired)
+	return nil
+}

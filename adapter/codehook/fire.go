@@ -1,0 +1,186 @@
+package codehook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A wish is what plugins want to become of an event, in the agent's words.
+type wish struct {
+	deny    string   // why the event is refused; "": it is not
+	input   raw      // the whole input of the tool call; nil: as it is
+	result  *string  // what the model is told of the call; nil: as it is
+	message *string  // the user's message; nil: as it is
+	reply   *string  // what the model said; nil: as it is
+	system  []string // the system prompt, in parts; nil: as it is
+	context string   // what is added for the model
+	by      string   // whose wish it is
+	notes   []string // what cannot be done, and what went wrong
+}
+
+func (w *wish) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// A firing is an event on its way through the points that it stands for.
+type firing struct {
+	*Moment
+	ctx    context.Context
+	host   Host
+	wish   wish
+	result Result
+}
+
+// Fire takes the event through the points that it stands for and puts what plugins made of it into the agent's words.
+// What goes wrong never lets pass what is gated: it is denied, with the cause as the reason.
+func (m *Moment) Fire(ctx context.Context, host Host) *Result {
+	f := &firing{Moment: m, ctx: ctx, host: host}
+	if len(m.event.points) > 0 {
+		f.run()
+	}
+	f.result.Answer = m.encode(m.within(&f.wish))
+	f.result.Notes = f.wish.notes
+	return &f.result
+}
+
+func (f *firing) run() {
+	switch f.event.kind {
+	case sessionStart:
+		f.sessionStart()
+	case prompt:
+		f.prompt()
+	case system:
+		f.system()
+	case before:
+		f.before()
+	case after, failure:
+		f.after()
+	case reply:
+		f.reply()
+	case stop:
+		f.stop()
+	case compactBefore, compactAfter:
+		f.compaction()
+	case sessionEnd:
+		f.fire(hook.SessionEnd, object("reason", f.text("reason")))
+	}
+}
+
+// fire asks the plugins of one point. It returns the payload as they left it, and whether the event goes on.
+func (f *firing) fire(point hook.Point, payload hook.Object) (hook.Object, *hook.Outcome, bool) {
+	payload = append(payload, f.about(payload)...)
+	out, err := f.host.Fire(f.ctx, point, payload.JSON())
+	if out != nil {
+		f.result.Outcomes = append(f.result.Outcomes, out)
+	}
+	if err != nil {
+		f.failed(point, err)
+		return nil, nil, false
+	}
+	if out == nil {
+		f.failed(point, fmt.Errorf("%s: no outcome", point))
+		return nil, nil, false
+	}
+	if out.Verdict == hook.Deny || out.Verdict == hook.Skip {
+		f.refused(out)
+		return nil, nil, false
+	}
+	fields, err := rawjson.Parse(out.Payload)
+	if err != nil {
+		f.failed(point, fmt.Errorf("%s: the payload came back as no object: %w", point, err))
+		return nil, nil, false
+	}
+	if changed := changers(out); changed != "" {
+		f.wish.by = changed
+	}
+	return fields, out, true
+}
+
+// about is what every event says of its session, unless its payload does.
+func (f *firing) about(payload hook.Object) hook.Object {
+	all := object("session_id", or(hook.Session(f.ctx), f.Session), "working_dir", f.Dir, "user_text", f.UserText,
+		"host", string(f.Agent), "host_event", f.Event)
+	return slices.DeleteFunc(all, func(field hook.Field) bool { return payload.Get(field.Name) != nil })
+}
+
+// failed: something broke at a point. What is gated there stays shut, unless it is only that time ran out and no plugin has to be asked.
+func (f *firing) failed(point hook.Point, err error) {
+	f.wish.note("%v", err)
+	if f.ctx.Err() != nil && f.open(point) {
+		return
+	}
+	if f.Gates() || f.event.kind == failure {
+		f.deny(&f.wish, "not allowed, because plugins could not be asked: "+err.Error())
+	}
+}
+
+// open tells whether no plugin has to be asked at a point, or at one that comes after it in this event.
+func (f *firing) open(point hook.Point) bool {
+	host, knows := f.host.(interface {
+		Closed(point hook.Point) []string
+	})
+	if !knows {
+		return false
+	}
+	rest := f.event.points[max(0, slices.Index(f.event.points, point)):]
+	return !slices.ContainsFunc(rest, func(p hook.Point) bool { return len(host.Closed(p)) > 0 })
+}
+
+// refused: a plugin said no, or dropped the event. That the end of a turn is refused counts only where a plugin says it: one
+// that broke must not keep the agent at work.
+func (f *firing) refused(out *hook.Outcome) {
+	f.wish.by = out.By
+	if f.event.kind == stop && broke(out) {
+		f.wish.note("%s: %s", out.Point, out.Reason)
+		return
+	}
+	f.deny(&f.wish, refusal(out))
+}
+
+func broke(out *hook.Outcome) bool {
+	return slices.ContainsFunc(out.Steps, func(s hook.Step) bool { return s.Err != nil && s.Verdict == hook.Deny })
+}
+
+// refusal is a plugin's no as the model, or the person, is told.
+func refusal(out *hook.Outcome) string {
+	what := "refused by plugin "
+	if out.Verdict == hook.Skip {
+		what = "dropped by plugin "
+	}
+	text := what + out.By + ": " + or(out.Reason, "no reason given")
+	if out.Suggest != "" {
+		text += "\nSuggestion: " + out.Suggest
+	}
+	return text
+}
+
+// changers are the plugins that changed an event.
+func changers(out *hook.Outcome) string {
+	var names []string
+	for _, s := range out.Steps {
+		if s.Changed && !slices.Contains(names, s.Plugin) {
+			names = append(names, s.Plugin)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// deny puts a refusal into the wish, in the way of the event's kind: a call, a message or an answer is not let
+// through, a result or a reply is not shown. Nothing else can be refused.
+func (m *Moment) deny(w *wish, reason string) {
+	switch m.event.kind {
+	case before, prompt, stop:
+		w.deny = reason
+	case after, failure:
+		w.result = &reason
+	case reply:
+		w.reply = &reason
+	default:
+		w.note("%s cannot be refused: %s", m.Event, reason)
+	}
+}

@@ -1,0 +1,209 @@
+package codehook
+
+import (
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// sessionStart: what plugins inject becomes context of the session.
+func (f *firing) sessionStart() {
+	fields, _, ok := f.fire(hook.SessionStart, object("session_id", or(hook.Session(f.ctx), f.Session), "working_dir", f.Dir,
+		"project_root", f.Root, "source", f.text("source")))
+	if ok {
+		f.wish.context = strings.TrimSpace(plain(fields, "inject"))
+	}
+}
+
+// prompt: may there be a turn, what becomes of the message, and what does the model have to know?
+func (f *firing) prompt() {
+	if _, _, ok := f.fire(hook.TurnBegin, nil); !ok {
+		return
+	}
+	fields, out, ok := f.fire(hook.TurnInput, object("message", f.Prompt))
+	if !ok {
+		return
+	}
+	message := plain(fields, "message")
+	if message != f.Prompt {
+		if strings.TrimSpace(message) == "" {
+			f.wish.deny = "plugin " + changers(out) + " left nothing of the message"
+			return
+		}
+		f.wish.message = &message
+	}
+	if fields, _, ok = f.fire(hook.PromptContext, object("user_message", message, "dynamic_context", "")); ok {
+		f.wish.context = strings.TrimSpace(plain(fields, "dynamic_context"))
+	}
+}
+
+// before: a tool is about to run. Plugins change the call, answer in its place, or refuse it.
+func (f *firing) before() {
+	was := object("tool", f.call.tool, "call_id", f.CallID, "arguments", f.call.args)
+	call := append(was, object("host_tool", f.call.host)...)
+	var by []string
+	for _, point := range f.event.points {
+		fields, out, ok := f.fire(point, call)
+		if !ok {
+			return
+		}
+		if out.Verdict == hook.Stop {
+			f.answered(fields, out)
+			return
+		}
+		if c := changers(out); c != "" {
+			by = append(by, c)
+		}
+		call = call.With(hook.Field{Name: "tool", Value: fields.Get("tool")}, hook.Field{Name: "arguments", Value: fields.Get("arguments")})
+	}
+	f.wish.by = strings.Join(by, ", ")
+	f.rewritten(plain(call, "tool"), call.Get("arguments"))
+}
+
+// answered: a plugin answered in the tool's place. No agent takes a result for a call that it has not made: the call is
+// denied, and the result is the reason. An answer without a result is a plugin that only meant to stop the tool.
+func (f *firing) answered(fields hook.Object, out *hook.Outcome) {
+	f.wish.by = out.By
+	if missing(fields.Get("result")) {
+		f.wish.deny = refusal(out)
+		return
+	}
+	f.wish.deny = "answered by plugin " + out.By + " in the tool's place: " + resultOf(fields).told()
+	f.wish.note("%s takes no result in the place of a call: the call is denied, with the result as the reason", f.Agent.Title())
+}
+
+// rewritten puts a changed call into the agent's words.
+func (f *firing) rewritten(tool string, args raw) {
+	sameArgs := rawjson.Equal(args, f.call.args)
+	switch {
+	case tool == f.call.tool && sameArgs:
+	case tool != f.call.tool:
+		what := "made another call of this one, and " + f.Agent.Title() + " has no way to run another tool"
+		f.wish.deny = instead(f.wish.by, what, tool+" "+string(args))
+		f.wish.note("plugin %s %s: denied", f.wish.by, what)
+	case !isObject(args):
+		f.wish.deny = "plugin " + f.wish.by + " left arguments that are no object: " + string(args)
+	default:
+		f.wish.input = f.call.back(args)
+	}
+}
+
+// after: a tool has run, or failed. Plugins change what the model is told of it.
+func (f *firing) after() {
+	was := f.outcome()
+	var fault any
+	if was.fault != "" {
+		fault = was.fault
+	}
+	fields, _, ok := f.fire(hook.ToolAfter, object("tool", f.call.tool, "call_id", f.CallID, "arguments", f.call.args,
+		"result", was.text, "success", was.success, "error", fault, "host_tool", f.call.host))
+	if !ok {
+		return
+	}
+	if now := resultOf(fields); now.told() != was.told() {
+		text := now.told()
+		f.wish.result = &text
+	} else if now.success != was.success {
+		f.wish.note("%s cannot be told whether a call succeeded, beside its result", f.Agent.Title())
+	}
+}
+
+// reply: the model has said something.
+func (f *firing) reply() {
+	was := f.replyText()
+	text := was
+	for _, point := range f.event.points {
+		payload := object("text", text)
+		if point == hook.ModelReply {
+			payload = append(payload, object("tool_calls", raw("[]"))...)
+		}
+		fields, _, ok := f.fire(point, payload)
+		if !ok {
+			return
+		}
+		text = plain(fields, "text")
+		if calls := fields.Get("tool_calls"); !missing(calls) && string(calls) != "[]" {
+			f.wish.note("plugin %s added calls to a reply: %s makes its own", f.wish.by, f.Agent.Title())
+		}
+	}
+	if text != was {
+		f.wish.reply = &text
+	}
+}
+
+// stop: a turn is over. The answer has been shown by then, and cannot be changed. Refused, the agent is told to go on, once.
+func (f *firing) stop() {
+	text := f.answer()
+	for _, point := range f.event.points {
+		payload := object("text", text)
+		switch point {
+		case hook.ModelReply:
+			payload = append(payload, object("tool_calls", raw("[]"))...)
+		case hook.TurnDone:
+			payload = append(payload, object("tools", raw("[]"), "duration", raw("0"), "error", f.fault())...)
+		}
+		fields, _, ok := f.fire(point, payload)
+		if !ok {
+			continue
+		}
+		if now := plain(fields, "text"); now != text && point != hook.TurnDone {
+			f.wish.note("plugin %s changed the answer: %s has shown it already", f.wish.by, f.Agent.Title())
+			text = now
+		}
+	}
+	if f.wish.deny != "" && string(f.value("stop_hook_active")) == "true" {
+		f.wish.note("the answer is not refused a second time: %s", f.wish.deny)
+		f.wish.deny = ""
+	}
+}
+
+// compaction: plugins are told. The transcript is the agent's, and it alone compacts it.
+func (f *firing) compaction() {
+	trigger := or(f.text("trigger"), "auto")
+	if f.event.kind == compactBefore {
+		_, out, ok := f.fire(hook.CompactBefore, object("messages", raw("[]"), "strategy", "summarize", "trigger", trigger))
+		if ok && out.Verdict == hook.Stop {
+			f.wish.note("plugin %s would compact the transcript: %s does it by itself", out.By, f.Agent.Title())
+		}
+		return
+	}
+	fields, _, ok := f.fire(hook.CompactAfter, object("messages_being_compacted", raw("[]"), "messages_remaining", raw("[]"),
+		"strategy", "summarize", "trigger", trigger, "summary", f.text("compact_summary")))
+	if ok && (!missing(fields.Get("inject")) || !missing(fields.Get("retain"))) {
+		f.wish.note("plugin %s would add to the transcript: after a compaction %s takes nothing", f.wish.by, f.Agent.Title())
+	}
+}
+
+// fault is why a turn failed.
+func (f *firing) fault() any {
+	if why := f.text("error_details", "error"); why != "" && f.event.kind == stop {
+		return why
+	}
+	return nil
+}
+
+// system: the system prompt, before a call to the model. What plugins add comes behind it, and what they change is one text.
+func (f *firing) system() {
+	var texts []string
+	for _, part := range elements(f.data.Get("system")) {
+		texts = append(texts, plainly(part))
+	}
+	base := strings.Join(texts, "\n\n")
+	fields, _, ok := f.fire(hook.PromptSend, object("base_prompt", base, "dynamic_context", ""))
+	if !ok {
+		return
+	}
+	added := strings.TrimSpace(plain(fields, "dynamic_context"))
+	now := plain(fields, "base_prompt")
+	if now == base && added == "" {
+		return
+	}
+	if now != base {
+		texts = []string{now}
+	}
+	if added != "" {
+		texts = append(texts, added)
+	}
+	f.wish.system = texts
+}

@@ -1,0 +1,175 @@
+package codehook
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// errTooLong is an event that nobody has read to its end.
+var errTooLong = errors.New("the event is too long")
+
+// Parse reads an event. An event that is not known is one that nobody is asked
+// about, and fields that are not known are passed over. An error means that the data is not an event
+// at all; what [NoOpinion] says is then the right answer, unless a point is closed.
+func Parse(in Input) (*Moment, error) {
+	if !in.Agent.Known() {
+		return nil, fmt.Errorf("there is no agent %.40q: there are %s", in.Agent, list(Agents()))
+	}
+	if len(in.Data) > MaxInput {
+		return nil, fmt.Errorf("%s: %w: it has %d bytes, and %d is the most", in.Agent, errTooLong, len(in.Data), MaxInput)
+	}
+	data, err := rawjson.ParseWithin(in.Data, rawjson.MaxForeign)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the event is not a JSON object: %w", in.Agent, err)
+	}
+	m := &Moment{Agent: in.Agent, Event: in.Event, data: data}
+	m.unwrap()
+	if m.Event == "" {
+		m.Event = m.text("hook_event_name", "hookName")
+	}
+	if m.Event == "" {
+		return nil, fmt.Errorf("%s: the event does not say its name: pass it with --event", in.Agent)
+	}
+	m.event = lookup(in.Agent, m.Event)
+	m.read(in)
+	m.alien = m.foreign(in.Environ)
+	if m.alien || m.empty() {
+		m.event = event{name: m.Event, timeout: m.event.timeout}
+		m.Begins, m.Ends = false, false
+	}
+	return m, nil
+}
+
+// read takes out of the event what is common to several agents. They have the same things under different names, and no agent
+// uses the name of one thing for another.
+func (m *Moment) read(in Input) {
+	m.Session = m.text("session_id", "sessionId", "sessionID", "conversation_id")
+	m.Request = m.text("prompt_id", "turn_id", "generation_id")
+	if m.Request == m.Session {
+		m.Request = "" // it does not tell one turn from another
+	}
+	m.CallID = m.text("tool_use_id", "callID")
+	m.Dir = or(m.text("cwd", "directory"), first(m.data.Get("workspace_roots")), in.Dir)
+	m.Root = or(m.text("worktree"), first(m.data.Get("workspace_roots")), in.Environ[rootVariable[m.Agent]], m.Dir)
+	m.Begins, m.Ends, m.Last = m.event.kind == prompt, m.event.kind == stop, m.event.kind == sessionEnd
+	switch m.event.kind {
+	case prompt:
+		m.Prompt = m.message()
+		m.UserText = m.Prompt
+	case before, after, failure:
+		m.call = m.readCall()
+	}
+	if m.UserText == "" {
+		m.UserText = m.text("prompt", "initial_prompt", "initialPrompt")
+	}
+}
+
+// rootVariable is where an agent says the root of the project.
+var rootVariable = map[Agent]string{Claude: "CLAUDE_PROJECT_DIR", Gemini: "GEMINI_PROJECT_DIR", Cursor: "CURSOR_PROJECT_DIR"}
+
+// empty tells an event that says nothing. Qwen Code sends an empty prompt after each tool, and agents stream replies in
+// pieces of which some have no text.
+func (m *Moment) empty() bool {
+	switch m.event.kind {
+	case prompt:
+		return strings.TrimSpace(m.Prompt) == ""
+	case before, after, failure:
+		return m.call.host == "" || m.ours() || m.text("failure_type") == "permission_denied" // our own denial comes back
+	case reply:
+		return m.replyText() == ""
+	case stop:
+		if m.answer() == "" { // without an answer the turn is over all the same
+			m.event.points = []hook.Point{hook.TurnDone}
+		}
+	case compactBefore:
+		return m.event.matcher != "" && m.text("trigger") != m.event.matcher
+	}
+	return m.Agent == OpenCode && m.openCodeSilent()
+}
+
+// replyText is what the model said.
+func (m *Moment) replyText() string {
+	if m.Agent == Gemini {
+		return m.geminiText()
+	}
+	return m.text("text")
+}
+
+// foreign tells an event that another agent sends to the hooks of Claude Code: Cursor and Copilot CLI also read
+// its settings. They are asked by their own hooks; fired here too, one event would be two.
+func (m *Moment) foreign(environ map[string]string) bool {
+	if m.Agent != Claude {
+		return false
+	}
+	cursor := m.has("cursor_version") || m.has("workspace_roots") ||
+		environ["CURSOR_VERSION"] != "" && m.text("transcript_path") == ""
+	copilot := m.has("timestamp") // Claude Code sends none, Copilot CLI always
+	return cursor || copilot
+}
+
+func (m *Moment) has(name string) bool { return m.data.Get(name) != nil }
+
+// text is the first of these fields that is a string with something in it.
+func (m *Moment) text(names ...string) string {
+	for _, name := range names {
+		if s, ok := m.data.String(name); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// value is the first of these fields that is there.
+func (m *Moment) value(names ...string) raw {
+	for _, name := range names {
+		if v := m.data.Get(name); !missing(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+// message is what the user said.
+func (m *Moment) message() string {
+	if m.Agent == OpenCode {
+		return m.openCodeMessage()
+	}
+	return m.text("prompt")
+}
+
+// answer is what the agent said last in a turn that ends.
+func (m *Moment) answer() string { return m.text("last_assistant_message", "prompt_response") }
+
+func missing(v raw) bool { return len(v) == 0 || string(v) == "null" }
+
+// first is the first string of a list.
+func first(list raw) string {
+	items := elements(list)
+	if len(items) == 0 {
+		return ""
+	}
+	s, _ := rawjson.Unquote(items[0])
+	return s
+}
+
+// or is the first text that is not empty.
+func or(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func list[T ~string](all []T) string {
+	texts := make([]string, len(all))
+	for i, t := range all {
+		texts[i] = string(t)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,158 @@
+package codehook
+
+import (
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// An outcome is what came of a tool call.
+type outcome struct {
+	text    string
+	success bool
+	fault   string
+}
+
+// resultOf reads a result from a payload; one that says nothing of its success is one.
+func resultOf(fields hook.Object) outcome {
+	return outcome{text: plain(fields, "result"), success: string(fields.Get("success")) != "false", fault: plain(fields, "error")}
+}
+
+// told is the result as the model is told it: the text, and the error where the text does not say it already.
+func (o outcome) told() string {
+	if o.fault == "" || strings.Contains(o.text, o.fault) {
+		return o.text
+	}
+	if o.text == "" {
+		return "error: " + o.fault
+	}
+	return o.text + "\n\nerror: " + o.fault
+}
+
+// outcome reads the result out of the event.
+func (m *Moment) outcome() outcome {
+	if m.event.kind == failure {
+		fault := m.text("error", "error_message")
+		return outcome{text: fault, fault: or(fault, "failed")}
+	}
+	return m.resultIn()
+}
+
+// resultIn is the result of a call that the agent takes for made. Results have another form in each agent.
+func (m *Moment) resultIn() outcome {
+	switch m.Agent {
+	case Gemini, Qwen:
+		return llmOutcome(m.data.Get("tool_response"))
+	case Copilot:
+		return m.copilotOutcome()
+	case Cursor:
+		return m.cursorOutcome()
+	case OpenCode:
+		return m.openCodeOutcome()
+	case Codex:
+		return codexOutcome(m.data.Get("tool_response"))
+	default:
+		return outcome{text: m.slot().text(m.data.Get("tool_response")), success: true}
+	}
+}
+
+// replaceable tells whether a result of this tool can be replaced, where that is so for some tools alone.
+func (m *Moment) replaceable() bool {
+	if m.Agent == Cursor {
+		return strings.HasPrefix(m.call.host, cursorMCP)
+	}
+	return m.slot().put != nil
+}
+
+// A slot is where the text is in a tool's own result object.
+type slot struct {
+	get func(result raw) (string, bool)
+	put func(result raw, text string) raw // the whole result, with only the text replaced; nil: there is no such place
+}
+
+// text is the text of a result; without a place for it, the result as JSON.
+func (s slot) text(result raw) string {
+	if s.get != nil {
+		if text, ok := s.get(result); ok {
+			return text
+		}
+	}
+	return plainly(result)
+}
+
+// at is the slot in a field of an object, or in a field of a field.
+func at(path ...string) slot {
+	return slot{
+		get: func(result raw) (string, bool) {
+			for _, name := range path {
+				result = fieldsOf(result).Get(name)
+			}
+			return rawjson.Unquote(result)
+		},
+		put: func(result raw, text string) raw { return set(result, path, rawjson.String(text)) },
+	}
+}
+
+// set replaces one field of an object, or of an object in it.
+func set(v raw, path []string, value raw) raw {
+	if len(path) == 0 {
+		return value
+	}
+	fields := fieldsOf(v)
+	return fields.With(hook.Field{Name: path[0], Value: set(fields.Get(path[0]), path[1:], value)}).JSON()
+}
+
+// terminal is the slot of commands, which have two texts and are told as one.
+var terminal = slot{
+	get: func(result raw) (string, bool) {
+		fields := fieldsOf(result)
+		out, ok := fields.String("stdout")
+		if err := plain(fields, "stderr"); err != "" {
+			out = strings.TrimPrefix(out+"\n"+err, "\n")
+		}
+		return out, ok
+	},
+	put: func(result raw, text string) raw {
+		return fieldsOf(result).With(object("stdout", text, "stderr", "")...).JSON()
+	},
+}
+
+// parts is the slot of a list of contents, as MCP has them. The first text is replaced, and the others go.
+var parts = slot{get: partsText, put: putParts}
+
+func partsText(result raw) (string, bool) {
+	var texts []string
+	for _, item := range elements(result) {
+		if text, ok := fieldsOf(item).String("text"); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n"), len(texts) > 0
+}
+
+func putParts(result raw, text string) raw {
+	var out []raw
+	placed := false
+	for _, item := range elements(result) {
+		fields := fieldsOf(item)
+		if _, ok := fields.String("text"); !ok {
+			out = append(out, item)
+		} else if !placed {
+			out, placed = append(out, fields.With(object("text", text)...).JSON()), true
+		}
+	}
+	if !placed {
+		out = append(out, object("type", "text", "text", text).JSON())
+	}
+	return joined(out)
+}
+
+// content is the slot of a list of contents in a field.
+var content = slot{
+	get: func(result raw) (string, bool) { return partsText(fieldsOf(result).Get("content")) },
+	put: func(result raw, text string) raw {
+		fields := fieldsOf(result)
+		return fields.With(hook.Field{Name: "content", Value: putParts(fields.Get("content"), text)}).JSON()
+	},
+}

@@ -1,0 +1,114 @@
+package hookroad
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// ClosedName is the file of closed points, below the state directory.
+const ClosedName = "closed-points.json"
+
+// maxClosed bounds the file: some dozens of plugins in some projects.
+const maxClosed = 1 << 20
+
+// closedVersion is that of the file's format.
+const closedVersion = 1
+
+// Closed says which plugins have to be asked at which points. A daemon writes it, for those who cannot reach one.
+type Closed struct {
+	Version  int                `json:"version"`
+	Points   ByPoint            `json:"points"`
+	Projects map[string]ByPoint `json:"projects,omitempty"` // by their root, where it is different there
+}
+
+// ByPoint has the names of plugins. A point that is not in it is open.
+type ByPoint map[hook.Point][]string
+
+// ErrNoClosed says that no daemon has ever written the file.
+var ErrNoClosed = errors.New("no daemon has ever said which points are closed")
+
+// ReadClosed reads the file below a state directory.
+func ReadClosed(state string) (*Closed, error) {
+	path := filepath.Join(state, ClosedName)
+	text, err := plainfile.Read(path, maxClosed)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoClosed
+	}
+	if err != nil {
+		return nil, err
+	}
+	var c Closed
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if c.Version != closedVersion || c.Points == nil {
+		return nil, fmt.Errorf("%s: it is of another version", path)
+	}
+	return &c, nil
+}
+
+// Write puts the file in the place of the one before, whole or not at all. Where nothing has changed nothing is written.
+func (c Closed) Write(state string) error {
+	c.Version = closedVersion
+	if c.Points == nil {
+		c.Points = ByPoint{}
+	}
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	path := filepath.Join(state, ClosedName)
+	if before, err := plainfile.Read(path, maxClosed); err == nil && bytes.Equal(before, text) {
+		return nil
+	}
+	return replaceFile(path, text)
+}
+
+// replaceFile writes beside the file, mode 0600, and renames.
+func replaceFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// At are the plugins that have to be asked at one of these points in a project, each once.
+func (c *Closed) At(root string, points []hook.Point) []string {
+	by, ok := c.Projects[root]
+	if !ok {
+		by = c.Points
+	}
+	var names []string
+	for _, p := range points {
+		for _, name := range by[p] {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,191 @@
+package hookroad
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/homedirs"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/project"
+	"github.com/patchbay-dev/patchbay/internal/version"
+)
+
+// Switch is the variable by which a person goes on without Patchbay: with the value "off", nobody is asked anything.
+const Switch = "PATCHBAY_HOOK"
+
+// Options say whose hook this process is.
+type Options struct {
+	Agent   codehook.Agent
+	Event   string // its name, where the command line says it
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Environ []string
+	Dir     string // the working directory
+
+	Program   string                                          // patchbay; "": beside this program, or on PATH
+	InProcess func(context.Context, Request) (*Answer, error) // what answers where no daemon does; nil: Program is run
+	Version   string                                          // of this program; "": its own. For tests
+}
+
+// A road is the way of one process's events.
+type road struct {
+	Options
+	off    bool
+	dirs   homedirs.Dirs
+	socket string
+	fault  error // why there is no way at all
+}
+
+func newRoad(o Options) *road {
+	o.Version = cmp.Or(o.Version, version.Number)
+	getenv := lookup(o.Environ)
+	r := &road{Options: o, off: getenv(Switch) == "off"}
+	if r.dirs, r.fault = homedirs.Locate(getenv, runtime.GOOS); r.fault == nil {
+		r.socket, r.fault = localsock.Path(r.dirs.State, SocketName)
+	}
+	return r
+}
+
+// Run answers the event of which stdin tells, and returns the exit code. It answers in time, whatever happens: an agent that waits too
+// long goes on as if nobody had an opinion.
+func Run(ctx context.Context, o Options) int {
+	r := newRoad(o)
+	began := time.Now()
+	data, err := r.read()
+	var a codehook.Answer
+	if err != nil {
+		a = r.unread(err)
+	} else {
+		a = r.answer(ctx, data, began)
+	}
+	// Where the agent is gone there is nobody to tell.
+	_, _ = io.WriteString(o.Out, a.Stdout)
+	_, _ = io.WriteString(o.Err, a.Stderr)
+	return a.ExitCode
+}
+
+// unnamed is how long an event is waited for whose name is not known yet.
+const unnamed = 30 * time.Second
+
+// read reads what the agent has to say.
+func (r *road) read() ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(r.In, codehook.MaxInput+1))
+		read <- input{data, err}
+	}()
+	patience := unnamed
+	for _, e := range codehook.Events(r.Agent) {
+		if e.Name == r.Event {
+			patience = e.Deadline()
+		}
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case in := <-read:
+		return in.data, in.err
+	case <-timer.C:
+		return nil, fmt.Errorf("the agent did not write its event within %v, or did not close its end", patience)
+	}
+}
+
+// answer is what the agent is told about one event.
+func (r *road) answer(ctx context.Context, data []byte, began time.Time) codehook.Answer {
+	in := codehook.Input{Agent: r.Agent, Event: r.Event, Data: data, Dir: r.Dir, Environ: agents(r.Environ)}
+	m, err := codehook.Parse(in)
+	switch {
+	case err != nil:
+		return r.unread(err)
+	case r.off, len(m.Points()) == 0:
+		return m.NoOpinion()
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, began.Add(m.Deadline()), errLate)
+	defer cancel()
+	a, err := r.ask(ctx, in)
+	if err != nil {
+		return r.nobody(m, err)
+	}
+	return a.Answer
+}
+
+// errLate is why an event was given up.
+var errLate = errors.New("there was no answer in time")
+
+// unread is the answer to an event that cannot be read. It is refused where its name is known, and a plugin has to be asked about
+// events of that name.
+func (r *road) unread(why error) codehook.Answer {
+	stand := []byte(`{"tool_name":"unknown","toolName":"unknown","prompt":"unknown"}`)
+	if r.off || r.Event == "" {
+		return codehook.NoOpinion(r.Agent)
+	}
+	m, err := codehook.Parse(codehook.Input{Agent: r.Agent, Event: r.Event, Data: stand, Dir: r.Dir, Environ: map[string]string{}})
+	if err != nil || len(m.Points()) == 0 {
+		return codehook.NoOpinion(r.Agent)
+	}
+	return r.nobody(m, fmt.Errorf("the event cannot be read: %w", why))
+}
+
+// nobody is the answer to an event that nobody could be asked about. It never opens a gate by accident, and it keeps
+// nobody from working whose plugins need not be asked.
+func (r *road) nobody(m *codehook.Moment, why error) codehook.Answer {
+	who := r.closedFor(m)
+	e := Entry{Time: time.Now().UTC(), Agent: r.Agent, Event: m.Event, Session: m.Session, What: NoOpinion, Why: why.Error()}
+	a := m.NoOpinion()
+	if who != "" && m.Gates() {
+		e.What, e.Why = Denied, who+": "+e.Why
+		a = m.Refuse(fmt.Sprintf("Patchbay could not ask %s (%v). To go on without Patchbay set %s=off, or run `patchbay hook install %s --uninstall`.",
+			who, why, Switch, r.Agent))
+	}
+	if r.fault == nil {
+		_ = e.Append(r.dirs.State) // the answer counts, and a log that cannot be written changes nothing about it
+	}
+	return a
+}
+
+// closedFor says who would have to be asked about an event; "": nobody.
+func (r *road) closedFor(m *codehook.Moment) string {
+	if r.fault != nil {
+		return "" // no place for plugins, and so no plugin
+	}
+	closed, err := ReadClosed(r.dirs.State)
+	switch {
+	case errors.Is(err, ErrNoClosed):
+		if !r.mayBeClosed() {
+			return ""
+		}
+		return "the plugins of " + filepath.Join(r.dirs.Config, "config.toml") + ", some of which have to agree"
+	case err != nil:
+		return fmt.Sprintf("the plugins that have to agree, because the list of them cannot be read: %v", err)
+	}
+	names := closed.At(project.Root(cmp.Or(m.Dir, r.Dir)), m.Points())
+	if len(names) == 0 {
+		return ""
+	}
+	return "plugin " + strings.Join(names, ", ") + ", which has to agree"
+}
+
+// mayBeClosed: no daemon has ever run, so nobody has said who has to be asked. Without a word of the configuration's no plugin of
+// any protocol has to be asked at the points of an agent. The file is not understood here, but the words would be in it.
+func (r *road) mayBeClosed() bool {
+	text, err := plainfile.Read(filepath.Join(r.dirs.Config, "config.toml"), maxClosed)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	return strings.Contains(string(text), "on_failure") || strings.Contains(string(text), "connect")
+}

@@ -1,0 +1,225 @@
+package hookroad
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/localsock"
+)
+
+// Protocol is the version of what a client and a daemon say to each other about hooks. A daemon that knows another one answers 501.
+const Protocol = 1
+
+// SocketName is the daemon's socket, below the state directory.
+const SocketName = "patchbay.sock"
+
+// A Request is an event of another agent, on its way to the daemon.
+type Request struct {
+	Protocol int               `json:"protocol"`
+	Version  string            `json:"version"`
+	Event    string            `json:"event,omitempty"`
+	Dir      string            `json:"dir"`
+	Environ  map[string]string `json:"environ,omitempty"`
+	Input    json.RawMessage   `json:"input"` // what the agent wrote; a string where that is not JSON
+	Deadline int64             `json:"deadline_ms"`
+}
+
+// NewRequest is the request for an event.
+func NewRequest(in codehook.Input, version string) Request {
+	r := Request{Protocol: Protocol, Version: version, Event: in.Event, Dir: in.Dir, Environ: in.Environ, Input: in.Data}
+	if !json.Valid(in.Data) {
+		r.Input, _ = json.Marshal(string(in.Data)) // a string can always be encoded
+	}
+	return r
+}
+
+// Event is the event that a request is about.
+func (r *Request) Moment(agent codehook.Agent) (*codehook.Moment, error) {
+	data := []byte(r.Input)
+	var text string
+	if json.Unmarshal(r.Input, &text) == nil {
+		data = []byte(text)
+	}
+	return codehook.Parse(codehook.Input{Agent: agent, Event: r.Event, Data: data, Dir: r.Dir, Environ: r.Environ})
+}
+
+// An Answer is what the agent is told, and what plugins asked for in vain.
+type Answer struct {
+	codehook.Answer
+	Notes []string `json:"notes,omitempty"`
+}
+
+// MaxAnswer is how long an answer may be: an event that was rewritten whole, escaped, and some more.
+const MaxAnswer = 4 * codehook.MaxInput
+
+// What a daemon's answer can mean beside an answer.
+var (
+	errNobody  = errors.New("no daemon is running")
+	errGone    = errors.New("the daemon went away before it answered")
+	errVersion = errors.New("the daemon is of another version, and makes room for ours")
+	errForeign = errors.New("the daemon speaks another protocol")
+)
+
+// exchange asks the daemon, once. The request and its answer are HTTP/1.1, spoken by hand: net/http would take longer to be loaded than
+// the daemon takes to answer.
+func exchange(ctx context.Context, socket string, agent codehook.Agent, r Request) (*Answer, error) {
+	conn, err := localsock.Dial(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return nil, errNobody
+	case isAway(err):
+		return nil, fmt.Errorf("%w: %w", errGone, err)
+	case err != nil:
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
+	defer stop()
+	if at, ok := ctx.Deadline(); ok {
+		r.Deadline = max(time.Until(at).Milliseconds(), 1)
+	}
+	status, body, err := post(conn, "/v1/hooks/"+string(agent), r)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errGone, err)
+	}
+	return readAnswer(status, body)
+}
+
+// isAway tells the errors of a daemon that is on its way out, or too busy to be connected to.
+func isAway(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, io.EOF)
+}
+
+// readAnswer: the status says what to do next; see docs/http-api.md.
+func readAnswer(status int, body []byte) (*Answer, error) {
+	var a struct {
+		Answer
+		Detail string `json:"detail"`
+	}
+	err := json.Unmarshal(body, &a)
+	switch {
+	case status == 503:
+		return nil, errGone
+	case status == 409:
+		return nil, errVersion
+	case status == 404, status == 405, status == 501:
+		return nil, errForeign
+	case err != nil:
+		return nil, fmt.Errorf("the daemon's answer: %w", err)
+	case status != 200:
+		return nil, fmt.Errorf("the daemon says: %s", a.Detail)
+	}
+	return &a.Answer, nil
+}
+
+// post sends one request on a connection, and reads the answer to its end.
+func post(conn net.Conn, path string, v any) (status int, body []byte, err error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return 0, nil, err
+	}
+	head := "POST " + path + " HTTP/1.1\r\nHost: patchbay\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(text)) + "\r\n\r\n"
+	// A daemon that refuses answers before it has read everything, and closes: its answer counts, not our error.
+	_, writeErr := conn.Write(append([]byte(head), text...))
+	status, body, err = readResponse(bufio.NewReader(conn))
+	if err != nil {
+		return 0, nil, errors.Join(err, writeErr)
+	}
+	return status, body, nil
+}
+
+// maxHeader bounds the lines before the body.
+const maxHeader = 64 << 10
+
+func readResponse(r *bufio.Reader) (status int, body []byte, err error) {
+	limited := &io.LimitedReader{R: r, N: maxHeader}
+	head := bufio.NewReaderSize(limited, 4096)
+	line, err := head.ReadString('\n')
+	if err != nil {
+		return 0, nil, noEnd(err)
+	}
+	if _, err := fmt.Sscanf(line, "HTTP/1.1 %3d", &status); err != nil {
+		return 0, nil, fmt.Errorf("the daemon's answer is not HTTP: %.60q", line)
+	}
+	length, chunked := -1, false
+	for {
+		line, err := head.ReadString('\n')
+		if err != nil {
+			return 0, nil, noEnd(err)
+		}
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch strings.ToLower(name) {
+		case "":
+			limited.N = MaxAnswer
+			body, err = readBody(head, length, chunked)
+			return status, body, err
+		case "content-length":
+			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return 0, nil, err
+			}
+		case "transfer-encoding":
+			chunked = strings.EqualFold(strings.TrimSpace(value), "chunked")
+		}
+	}
+}
+
+func readBody(r *bufio.Reader, length int, chunked bool) ([]byte, error) {
+	switch {
+	case chunked:
+		return readChunks(r)
+	case length > MaxAnswer:
+		return nil, fmt.Errorf("the daemon's answer is too long: %d bytes", length)
+	case length >= 0:
+		body := make([]byte, length)
+		_, err := io.ReadFull(r, body)
+		return body, noEnd(err)
+	}
+	return io.ReadAll(r) // to the end of the connection; what is cut off is no JSON
+}
+
+func readChunks(r *bufio.Reader) ([]byte, error) {
+	var body []byte
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return nil, noEnd(err)
+		}
+		size, err := strconv.ParseUint(strings.TrimSpace(line), 16, 31)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the daemon's answer: %w", err)
+		case size == 0:
+			return body, nil
+		case len(body)+int(size) > MaxAnswer:
+			return nil, errors.New("the daemon's answer is too long")
+		}
+		piece := make([]byte, size+2)
+		if _, err := io.ReadFull(r, piece); err != nil {
+			return nil, noEnd(err)
+		}
+		body = append(body, piece[:size]...)
+	}
+}
+
+// noEnd makes an end in mid-answer an error of its own.
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+// Package detached starts the two processes that are not a host's children. A daemon outlives the program that starts it, so it has a
+// session of its own, and no guardian. And a program may stand in for the one that was asked: it is given the same
+// input, and what it says is passed on.
+//
+// Everything else is started by package proc.
+package detached
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A Daemon is what to start.
+type Daemon struct {
+	Path string
+	Args []string
+	Env  []string // the whole environment
+	Dir  string
+	Log  *os.File // what it writes to stderr
+}
+
+// maxReady is how long the line may be by which a daemon says that it is ready.
+const maxReady = 4096
+
+// Start starts a daemon and waits until it is ready, which it tells by a line on its stdout. A daemon that ends before is an
+// error. Where ctx ends first the daemon goes on by itself.
+func (d Daemon) Start(ctx context.Context) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	cmd := exec.Command(d.Path, d.Args...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = d.Env, d.Dir, write, d.Log, apart()
+	err = cmd.Start()
+	_ = write.Close() // it is the daemon's now
+	if err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // it is nobody's zombie as long as this process lives
+	if at, ok := ctx.Deadline(); ok {
+		_ = read.SetReadDeadline(at) // where a pipe has no deadlines, the line or its end comes all the same
+	}
+	stop := context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })
+	defer stop()
+	line, err := readLine(read)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%s ended before it was ready (%w)%s", filepath.Base(d.Path), err, quoted(line))
+}
+
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	one := make([]byte, 1)
+	for len(line) < maxReady {
+		if _, err := r.Read(one); err != nil {
+			return string(line), err
+		}
+		if one[0] == '\n' {
+			return string(line), nil
+		}
+		line = append(line, one[0])
+	}
+	return string(line), errors.New("it talks too much")
+}
+
+func quoted(line string) string {
+	if line == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %.200q", line)
+}
+
+// A StandIn is a program that answers in our stead.
+type StandIn struct {
+	Path  string
+	Args  []string
+	Env   []string
+	Dir   string
+	Input []byte
+	Most  int // bytes of its answer
+}
+
+// maxComplaint is how much of its stderr is kept.
+const maxComplaint = 1024
+
+// Run runs it to its end, and returns what it wrote. Where ctx ends first it is told to end, and then killed.
+func (s StandIn) Run(ctx context.Context) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
+	var out, complaint bounded
+	out.most, complaint.most = s.Most, maxComplaint
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.Dir, bytes.NewReader(s.Input), &out, &complaint
+	cmd.Cancel = func() error { return end(cmd.Process) }
+	cmd.WaitDelay = 2 * time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(s.Path), err, strings.TrimSpace(complaint.String()))
+	}
+	if out.over {
+		return nil, fmt.Errorf("%s: its answer is longer than %d bytes", filepath.Base(s.Path), s.Most)
+	}
+	return out.Bytes(), nil
+}
+
+// A bounded buffer keeps the beginning of what is written.
+type bounded struct {
+	bytes.Buffer
+	most int
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := max(b.most-b.Len(), 0)
+	if len(p) > room {
+		b.over = true
+	}
+	b.Buffer.Write(p[:min(room, len(p))])
+	return len(p), nil
+}
+
+// Beside finds a program that lies beside this one, or else on a PATH.
+func Beside(name, path string) (string, error) {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		if at := filepath.Join(filepath.Dir(self), name); isProgram(at) {
+			return at, nil
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if at := filepath.Join(dir, name); filepath.IsAbs(dir) && isProgram(at) {
+			return at, nil
+		}
+	}
+	return "", fmt.Errorf("there is no program %s, neither beside this one nor on PATH", name)
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0)
+}
