@@ -41,7 +41,7 @@ func each(t *testing.T, f func(*stage)) {
 	}
 }
 
-var products = []*product{claude, codex, gemini, copilot, openCode, qwen}
+var products = []*product{claude, codex, gemini, copilot, openCode, qwen, cursor}
 
 // plainCommand are the arguments of a tool that takes the command alone.
 func plainCommand(command string) object { return object{"command": command} }

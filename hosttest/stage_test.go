@@ -32,6 +32,7 @@ type stage struct {
 	environ []string // of the agent, beside the recipe's
 
 	model  *modeltest.Server
+	cursor *cursorBackend    // in place of the model, for Cursor
 	script [][]string        // the shell commands that the model asks for, answer by answer; then it says done
 	asked  func(results int) // called when the model is asked, with how many results it has; nil: nothing
 	output string            // what the agent printed
@@ -46,6 +47,7 @@ func newStage(t *testing.T, p *product) *stage {
 	s.mkdir(s.home)
 	s.mkdir(s.project)
 	s.model = modeltest.Scripted(t, s.next)
+	s.cursor = newCursorBackend(t, s.next)
 	s.git("init", "-q", "-b", "trunk")
 	s.write(filepath.Join(s.project, "README.md"), "A project.\n")
 	s.git("add", ".")
@@ -144,10 +146,15 @@ func (s *stage) environment() []string {
 	return append(append(env, s.product.environ(s)...), s.environ...)
 }
 
+// requests are what the model was sent.
+func (s *stage) requests() []modeltest.Request {
+	return append(s.model.Requests(), s.cursor.Requests()...)
+}
+
 // last is the last request of the conversation: it has all results.
 func (s *stage) last() modeltest.Request {
 	s.Helper()
-	requests := s.model.Requests()
+	requests := s.requests()
 	for i := len(requests) - 1; i >= 0; i-- {
 		if requests[i].OffersTools() {
 			return requests[i]
@@ -209,7 +216,7 @@ func (s *stage) show() {
 		return
 	}
 	s.Logf("the agent printed:\n%s", s.output)
-	for i, r := range s.model.Requests() {
+	for i, r := range s.requests() {
 		var text bytes.Buffer
 		if json.Indent(&text, r.Body, "", " ") != nil {
 			text.Write(r.Body)
