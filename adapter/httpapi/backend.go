@@ -23,6 +23,8 @@ type Backend struct {
 	Plugins  Plugins
 	Events   Events
 	Jobs     Jobs
+	Hooks    Hooks
+	Yielder  Yielder
 }
 
 // Sources are the plugins that are kept as source text: those of the python

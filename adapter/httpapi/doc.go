@@ -9,7 +9,7 @@
 //	  front.takeBody     front.go      the body, bounded in size and time
 //	  front.dispatch     front.go      the mux; 404 and 405 as JSON; the web pages
 //	    add's closure    route.go      one route: its input checked, its error made a problem
-//	      sources.go features.go sessions.go turns.go inspect.go events.go
+//	      sources.go features.go sessions.go turns.go inspect.go events.go hooks.go
 //	        Backend      backend.go    what the daemon provides
 //	      stream         sse.go        where the answer is a stream
 //	    problem          problem.go    every error: {"detail": "…"}

@@ -67,12 +67,13 @@ func setHeaders(h http.Header) {
 // request that has it in memory. The read deadline must be gone by the time a route runs: net/http ends the
 // request's context when it passes, and a turn takes longer than a body.
 func (f *front) takeBody(w *response, r *http.Request) (*http.Request, *problem) {
-	tooLarge := &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("Request body is too large: at most %d bytes.", f.limits.Body)}
-	if r.ContentLength > f.limits.Body {
+	most := f.limits.bodyLimit(r.URL.Path)
+	tooLarge := &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("Request body is too large: at most %d bytes.", most)}
+	if r.ContentLength > most {
 		return nil, tooLarge
 	}
 	w.readDeadline(time.Now().Add(f.limits.BodyTime))
-	data, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, f.limits.Body)) // net/http knows its own writer alone
+	data, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, most)) // net/http knows its own writer alone
 	w.readDeadline(time.Time{})
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return nil, tooLarge

@@ -107,6 +107,12 @@ func (a *api) addRoutes() {
 	if a.Jobs != nil {
 		a.addJobs()
 	}
+	if a.Hooks != nil {
+		a.addHooks()
+	}
+	if a.Yielder != nil {
+		a.addYielder()
+	}
 }
 
 // description is the OpenAPI document, encoded once: huma would encode it in

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"syscall"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // ErrNoDaemon says that no daemon runs on these directories.
@@ -30,13 +28,13 @@ func ReloadPlugin(ctx context.Context, dirs config.Dirs, plugin string) (restart
 	if err != nil {
 		return false, err
 	}
-	client := &http.Client{Timeout: reloadTime, Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return localsock.Dial(socket) }}}
+	ctx, cancel := context.WithTimeout(ctx, reloadTime)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://patchbay/v1/plugins/"+url.PathEscape(plugin)+"/reload", nil)
 	if err != nil {
 		return false, err
 	}
-	resp, err := client.Do(r)
+	resp, err := socketClient(socket).Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return false, ErrNoDaemon
 	}

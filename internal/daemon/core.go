@@ -65,6 +65,11 @@ type Core struct {
 
 	projects *projects // nil until the host is open
 	running  running
+	closed   closedFile
+
+	forHooks    bool      // a hook of another agent has started this daemon
+	hosts       hostState // other agents, whose hooks are answered
+	hostRecords hostRecords
 	closing  sync.Once
 }
 
@@ -94,11 +99,12 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
-	o.Host.Storage, o.Host.OnNotification = c.storage(), c.heard
+	o.Host.Storage, o.Host.OnNotification, o.Host.OnWired = c.storage(), c.heard, c.closed.poke
 	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}
 	c.projects = newProjects(c.Host, c.log)
+	c.projects.changed = c.closed.poke
 	c.procs = proc.NewGroup(c.log)
 	// What this process holds names all that it starts: whoever takes it over waits until none of that runs any more.
 	c.Sessions.Holder = lease.Self(c.Host.Mark(), c.procs.Mark())
@@ -217,6 +223,7 @@ func (c *Core) Close() (err error) {
 		if !c.running.interruptAll(interruptGrace) {
 			c.log.Warn("turns do not end, and are left behind")
 		}
+		c.hostRecords.close()
 		err = errors.Join(c.closeJobs(), c.closeHost(), c.closeEngine())
 	})
 	return err

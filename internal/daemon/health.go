@@ -13,6 +13,7 @@ import (
 type health struct {
 	Status  string         `json:"status"` // ok | degraded
 	Version string         `json:"version"`
+	Hooks   bool           `json:"hooks,omitempty"` // it was started by a hook of another agent, and makes room for others
 	Uptime  int64          `json:"uptime_seconds"`
 	Model   string         `json:"model"`
 	Offline bool           `json:"offline"`
@@ -53,7 +54,7 @@ const repairFix = "stop the daemon, then run `patchbay engine repair`"
 // Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
 func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: pluginhost.Version, Uptime: int64(time.Since(i.began).Seconds()),
+	h := health{Status: "ok", Version: pluginhost.Version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
 		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
 	if e.Err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/doors"
-	"github.com/patchbay-dev/patchbay/internal/localsock"
 )
 
 // listenTCP listens where plugins in sandboxes know not to connect to.
@@ -33,19 +32,6 @@ func listenError(address string, err error) error {
 		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen", address)
 	}
 	return fmt.Errorf("listen on %s: %w", address, err)
-}
-
-// listenSocket listens for programs of the same user, unless a daemon does already.
-func listenSocket(path string, log *slog.Logger) (net.Listener, error) {
-	if conn, err := localsock.Dial(path); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("a daemon is running already: it answers on %s", path)
-	}
-	l, err := localsock.Listen(path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	return peers{l, log}, nil
 }
 
 // peers accepts the user's own processes alone, and none that is in a sandbox.

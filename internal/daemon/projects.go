@@ -26,6 +26,8 @@ type projects struct {
 	idle time.Duration
 	most int
 
+	changed func() // told when the plugins of a project are there, or gone; it must return at once
+
 	mu     sync.Mutex // protects the fields below
 	sets   map[string]*project
 	freed  chan struct{} // closed, and replaced, when a set is used by nobody any more
@@ -46,7 +48,7 @@ type project struct {
 }
 
 func newProjects(own *pluginhost.Host, log *slog.Logger) *projects {
-	return &projects{own: own, log: log, idle: projectIdle, most: mostProjects - 1,
+	return &projects{own: own, log: log, idle: projectIdle, most: mostProjects - 1, changed: func() {},
 		sets: make(map[string]*project), freed: make(chan struct{})}
 }
 
@@ -136,6 +138,7 @@ func (p *projects) open(ctx context.Context, one *project) {
 	defer p.mu.Unlock()
 	defer close(one.ready)
 	one.host, one.err = host, err
+	defer p.changed()
 	if err == nil {
 		p.log.Info("plugins opened for a project", "project", one.root, "dur", time.Since(began))
 		return

@@ -75,13 +75,15 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 			return errors.Join(err, tcp.Close())
 		}
 	}
-	local, err := listenSocket(o.Socket, c.log)
+	c.WriteClosed()
+	local, err := c.claim(ctx, o.Socket, true)
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
 	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
 		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
+		local.leave()
 		return errors.Join(err, tcp.Close(), local.Close())
 	}
 	o.Limits = o.Limits.withDefaults()
@@ -89,14 +91,10 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 }
 
 // serve runs the server on both listeners.
-func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, tcp, local net.Listener) error {
+func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, tcp net.Listener, local *place) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx)) // the end of ctx is not theirs yet
 	defer endRequests()
-	server := &http.Server{Handler: routes, ReadHeaderTimeout: o.Limits.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		DisableGeneralOptionsHandler: true, // it would answer strangers: "OPTIONS *" goes past the routes' own gate
-		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
-		ConnContext:                  httpapi.ConnContext,
-		BaseContext:                  func(net.Listener) context.Context { return requests }}
+	server := c.newServer(routes, o.Limits, requests)
 	ended := make(chan error, 2)
 	for _, l := range []net.Listener{tcp, local} {
 		go func() { ended <- server.Serve(l) }()
@@ -108,6 +106,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 			c.log.Error("no job will run", "err", err)
 		}
 	})
+	scheduling.Go(func() { c.keepClosed(scheduled) })
 	if o.Ready != nil {
 		o.Ready(Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket})
 	}
@@ -119,7 +118,8 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 		left--
 	}
 	endJobs() // agents that are running are stopped; their attempts do not count
-	err = errors.Join(err, c.windDown(server, endRequests))
+	local.leave()
+	err = errors.Join(err, c.windDown(server, endRequests, turnGrace))
 	scheduling.Wait()
 	for range left {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
@@ -129,11 +129,20 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 	return err
 }
 
+// newServer is a server whose requests end when ctx does.
+func (c *Core) newServer(routes http.Handler, l Limits, ctx context.Context) *http.Server {
+	return &http.Server{Handler: routes, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, // it would answer strangers: "OPTIONS *" goes past the routes' own gate
+		ErrorLog:                     slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+		ConnContext:                  httpapi.ConnContext,
+		BaseContext:                  func(net.Listener) context.Context { return ctx }}
+}
+
 // windDown ends the server: no new turns, a moment for those under way, then the streams, which never end by themselves,
 // and the answers.
-func (c *Core) windDown(server *http.Server, endRequests func()) error {
+func (c *Core) windDown(server *http.Server, endRequests func(), patience time.Duration) error {
 	c.running.stop()
-	grace, cancel := context.WithTimeout(context.Background(), turnGrace)
+	grace, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if !c.running.wait(grace) {
 		c.log.Warn("turns are interrupted: the daemon ends")

@@ -5,6 +5,7 @@ package localsock
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -115,4 +116,42 @@ func Dial(path string) (net.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+// takeName is the name under which a socket is made that takes the place of another: no longer than any socket's own.
+const takeName = "new.sock"
+
+// Take is [Listen] where somebody else may listen: from one moment to the next callers reach the new listener, and none finds nobody. The
+// other one still has those that called before. One process at a time may do so. The socket stays when the listener is closed: [Leave]
+// removes it.
+func Take(path string) (*net.UnixListener, error) {
+	if !renames {
+		l, err := Listen(path)
+		if err == nil {
+			l.SetUnlinkOnClose(false)
+		}
+		return l, err
+	}
+	if info, err := os.Lstat(path); err == nil && !leftSocket(info.Mode()) {
+		return nil, fmt.Errorf("%s: is there and is not a socket: move it away", path)
+	}
+	draft := filepath.Join(filepath.Dir(path), takeName)
+	l, err := Listen(draft)
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err := os.Rename(draft, path); err != nil {
+		return nil, errors.Join(err, l.Close(), os.Remove(draft))
+	}
+	return l, nil
+}
+
+// Leave removes a socket, where it still is the one that was found there before; see [os.Lstat].
+func Leave(path string, mine os.FileInfo) error {
+	now, err := os.Lstat(path)
+	if err != nil || !os.SameFile(mine, now) {
+		return nil // somebody else's by now, or gone
+	}
+	return os.Remove(path)
 }

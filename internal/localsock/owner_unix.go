@@ -37,3 +37,6 @@ func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid
 
 // leftSocket tells what a process leaves that listened and died.
 func leftSocket(mode fs.FileMode) bool { return mode.Type() == fs.ModeSocket }
+
+// renames: a socket can be put in another's place.
+const renames = true

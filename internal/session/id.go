@@ -2,6 +2,8 @@ package session
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"strings"
 	"time"
 )
 
@@ -35,4 +37,37 @@ func NewID(prefix string, now time.Time) string {
 		digits[i] = Alphabet[ms%32]
 	}
 	return prefix + string(digits[:])
+}
+
+// hostDigit is the first digit of the id of another agent's session. No time has it for the next fifteen thousand years.
+const hostDigit = "h"
+
+// HostID is the id of another agent's session, made from the agent's name and its own id of the session: every process, and
+// each daemon that takes the place of another, comes to the same one without asking.
+func HostID(host, hostSession string) string {
+	return Prefix + hostDigit + digest(TimeDigits+ChanceDigits-len(hostDigit), host, hostSession)
+}
+
+// IsHost tells the id of another agent's session.
+func IsHost(id string) bool {
+	return strings.HasPrefix(id, Prefix+hostDigit) && len(id) == len(Prefix)+TimeDigits+ChanceDigits
+}
+
+// HostTurnID is the id of a turn in another agent's session, made from the agent's own id of the turn.
+func HostTurnID(sessionID, hostTurn string) string {
+	return turnPrefix + hostDigit + digest(TimeDigits+ChanceDigits-len(hostDigit), sessionID, hostTurn)
+}
+
+// digest makes digits of texts. No two lists of texts are taken for one another.
+func digest(digits int, texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		sum := sha256.Sum256([]byte(t))
+		h.Write(sum[:])
+	}
+	out := make([]byte, digits)
+	for i, b := range h.Sum(nil)[:digits] {
+		out[i] = Alphabet[b%32]
+	}
+	return string(out)
 }

@@ -18,11 +18,15 @@ var ErrNotFound = errors.New("session not found")
 
 // A Session is a conversation with the agent.
 type Session struct {
-	ID         string    `json:"id"` // ses_ and letters and digits that sort by time
+	ID         string    `json:"id"` // ses_ and letters and digits that sort by time; for another agent's, see [HostID]
 	Plugins    []string  `json:"plugins"`
 	WorkingDir string    `json:"working_dir"`
 	CreatedAt  time.Time `json:"created_at"`
 	Title      string    `json:"title"`
+
+	// Of a session that another agent has, such as Claude Code, and whose events Patchbay is told.
+	Host        string `json:"host,omitempty"`         // which agent; "": it is Patchbay's own
+	HostSession string `json:"host_session,omitempty"` // the agent's own id of it
 }
 
 // An Entry is one line of a session's transcript. Exactly one of its parts is set.

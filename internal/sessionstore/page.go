@@ -124,7 +124,7 @@ func (p *place) cursor() string {
 	return strings.Join([]string{strconv.FormatUint(p.sequence, 36), strconv.FormatInt(p.CreatedAt.UnixNano(), 36), p.id}, ".")
 }
 
-// readCursor also sees that the id was made at that time.
+// readCursor also sees that the id was made at that time, unless it is another agent's session.
 func readCursor(text string) (*place, error) {
 	if text == "" {
 		return nil, nil
@@ -137,7 +137,8 @@ func readCursor(text string) (*place, error) {
 	nanos, err2 := strconv.ParseInt(parts[1], 36, 64)
 	at := time.Unix(0, nanos).UTC()
 	began := session.NewID(session.Prefix, at)[:len(session.Prefix)+session.TimeDigits]
-	if err != nil || err2 != nil || sequence == 0 || nanos < 0 || !strings.HasPrefix(parts[2], began) || len(parts[2]) != len(began)+session.ChanceDigits {
+	if err != nil || err2 != nil || sequence == 0 || nanos < 0 ||
+		!session.IsHost(parts[2]) && (!strings.HasPrefix(parts[2], began) || len(parts[2]) != len(began)+session.ChanceDigits) {
 		return nil, session.ErrCursor
 	}
 	return &place{sequence: sequence, id: parts[2], CreatedAt: at}, nil

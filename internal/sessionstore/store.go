@@ -90,6 +90,31 @@ func (s *Store) Create(ctx context.Context, n session.Session) (session.Session,
 	}
 	n.CreatedAt = time.Now().UTC()
 	n.ID = session.NewID(session.Prefix, n.CreatedAt)
+	return p.create(ctx, n)
+}
+
+// CreateHost keeps the session of another agent, n.Host, which has it under n.HostSession. Where it is kept already nothing changes, and
+// it is returned as it stands. Several processes may do so at once.
+func (s *Store) CreateHost(ctx context.Context, n session.Session) (session.Session, error) {
+	p, err := s.open(ctx)
+	if err != nil {
+		return session.Session{}, err
+	}
+	n.CreatedAt = time.Now().UTC()
+	n.ID = session.HostID(n.Host, n.HostSession)
+	found, _, err := p.get(ctx, n.ID)
+	if !errors.Is(err, session.ErrNotFound) {
+		return found, err
+	}
+	created, err := p.create(ctx, n)
+	if errors.Is(err, engine.ErrExists) || errors.Is(err, engine.ErrUncertain) {
+		created, _, err = p.get(ctx, n.ID)
+	}
+	return created, err
+}
+
+// create keeps a session that has its id.
+func (p *parts) create(ctx context.Context, n session.Session) (session.Session, error) {
 	data, err := encodeSession(&n)
 	if err != nil {
 		return session.Session{}, err

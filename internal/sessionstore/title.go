@@ -8,6 +8,9 @@ import (
 // maxTitle is how many characters a title has at most: a line of a list on a narrow terminal.
 const maxTitle = 80
 
+// TitleOf is what a session is called that begins with this text.
+func TitleOf(text string) string { return titleOf(text) }
+
 // titleOf is the first line of a text that has one, cut, and free of what could steer a terminal.
 func titleOf(text string) string {
 	for line := range strings.Lines(text) {

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/hookroad"
+)
+
+func newHookCommand(a *app) *cobra.Command {
+	var event string
+	var standIn bool
+	cmd := &cobra.Command{
+		Use:     "hook AGENT",
+		Short:   "Answer a hook of another coding agent",
+		GroupID: groupAgent,
+		Long: `Ask your plugins about an event of another coding agent. The agent starts this
+command at each event, writes the event to its stdin, and obeys what it prints and
+its exit code. AGENT is one of ` + strings.Join(agentNames(), ", ") + `.
+
+The plugins run in the daemon, which stays for half an hour after the last event. Where
+none runs, one is started; where that does not work, this command opens the
+plugins itself. Where nobody can be asked in time, the agent goes on, unless a
+plugin has to agree (a gate, or on_failure = "deny"): then the event is denied, with the
+plugin's name. ` + "`patchbay-hook`" + ` is the same in a smaller program.
+
+PATCHBAY_HOOK=off in the agent's environment switches it off.
+
+For OpenCode it reads and writes a JSON line for each event, until stdin ends.`,
+		Example: `  patchbay hook claude --event PreToolUse < event.json
+  PATCHBAY_HOOK=off claude`,
+		Annotations: exits(exit{exitOK, "answered, as the agent wants it"}, exit{exitUsage, "denied, where the agent wants it told so"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && !codehook.Agent(args[0]).Known() {
+				return unknownCommand(cmd, args[0], agentNames())
+			}
+			return arguments("AGENT")(cmd, args)
+		},
+		ValidArgs: agentNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agent := codehook.Agent(args[0])
+			if standIn {
+				return a.standIn(cmd.Context(), agent)
+			}
+			return a.runHook(cmd.Context(), agent, event)
+		},
+	}
+	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, where stdin does not say it")
+	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookroad.StandInFlag, "--"), false, "read a request, and write the answer")
+	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // it was added a line above
+	cmd.AddCommand(newHookDaemonCommand(a))
+	return cmd
+}
+
+func agentNames() []string {
+	var names []string
+	for _, agent := range codehook.Agents() {
+		names = append(names, string(agent))
+	}
+	return names
+}
+
+// runHook is what patchbay-hook does, but that it has the plugins itself where no daemon answers.
+func (a *app) runHook(ctx context.Context, agent codehook.Agent, event string) error {
+	dir := a.dir()
+	if dir == "" {
+		dir, _ = os.Getwd() // an agent whose directory is gone still has its event answered
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o := hookroad.Options{Agent: agent, Event: event, In: a.In, Out: a.out, Err: a.Err, Environ: a.Environ, Dir: dir, Program: self,
+		InProcess: func(ctx context.Context, r hookroad.Request) (*hookroad.Answer, error) { return a.answerHook(ctx, agent, r) }}
+	if agent == codehook.OpenCode {
+		return hookroad.Lines(ctx, o)
+	}
+	if code := hookroad.Run(ctx, o); code != 0 {
+		return &programExit{code: code}
+	}
+	return nil
+}
+
+// standIn answers for patchbay-hook, which has no plugins.
+func (a *app) standIn(ctx context.Context, agent codehook.Agent) error {
+	text, err := io.ReadAll(io.LimitReader(a.In, hookroad.MaxAnswer))
+	if err != nil {
+		return err
+	}
+	var r hookroad.Request
+	if err := json.Unmarshal(text, &r); err != nil {
+		return usage("patchbay-hook uses this flag", "%s: %w", hookroad.StandInFlag, err)
+	}
+	answer, err := a.answerHook(ctx, agent, r)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.out).Encode(answer)
+}
+
+// answerHook opens the plugins of the event's project, asks them, and closes them again.
+func (a *app) answerHook(ctx context.Context, agent codehook.Agent, r hookroad.Request) (answer *hookroad.Answer, err error) {
+	o := daemon.Options{Host: *a.options(nil), NoModel: true}
+	if m, err := r.Moment(agent); err == nil && o.Host.Dir == "" {
+		o.Host.Dir = hookDir(m.Dir, r.Dir)
+	}
+	err = a.withCoreOf(ctx, o, func(core *daemon.Core) error {
+		core.WriteClosed()
+		answer, err = core.AnswerHook(ctx, agent, r)
+		return err
+	})
+	return answer, err
+}
+
+// hookDir is the first of these directories that is there.
+func hookDir(dirs ...string) string {
+	i := slices.IndexFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err == nil && info.IsDir()
+	})
+	if i < 0 {
+		return os.TempDir()
+	}
+	return dirs[i]
+}
+
+// newHookDaemonCommand is for hooks to start.
+func newHookDaemonCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "daemon",
+		Short:  "The daemon that hooks start",
+		Hidden: true,
+		Long: `Keep the plugins running for the hooks of other agents, on the socket alone: no
+port, no schedules. It ends after half an hour without an event, or when ` + "`patchbay serve`" + `
+or a daemon of another version takes its place.
+
+When it is ready it prints one line of JSON.`,
+		Annotations: exits(exit{exitOK, "it was told to end, or had nothing to do"}, exit{exitFailed, "it could not listen"},
+			exit{exitConfig, "the configuration is at fault"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runHookDaemon(cmd.Context()) },
+	}
+}
+
+func (a *app) runHookDaemon(ctx context.Context) error {
+	a.log = longLog(nil)
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	// Another one may have come since the hook looked. One that hangs is not waited for: the socket says so below.
+	if there, err := daemon.Serves(ctx, dirs); err == nil && there {
+		return a.hooksReady(daemon.Addresses{})
+	}
+	hangups, ctx, stop := a.hangups(ctx)
+	defer stop()
+	err = a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
+		go reloads(ctx, hangups, core)
+		return core.ServeHooks(ctx, daemon.HookOptions{Ready: func(at daemon.Addresses) {
+			if err := a.hooksReady(at); err != nil {
+				a.logger().Info("who has started this daemon is gone", "err", err)
+			}
+		}})
+	})
+	if errors.Is(err, daemon.ErrRunning) {
+		return a.hooksReady(daemon.Addresses{})
+	}
+	return err
+}
+
+// hooksReady tells who has started the daemon that there is one.
+func (a *app) hooksReady(at daemon.Addresses) error {
+	return json.NewEncoder(a.Out).Encode(map[string]string{"socket": at.Socket})
+}

@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+const (
+	mostHostRecords = 4096             // that wait to be written: an agent makes some a second
+	hostRecordTime  = 10 * time.Second // for one of them; longer than the engine takes to move to another process
+)
+
+// hostRecords writes what became of events of other agents, after they were answered, one after the other.
+type hostRecords struct {
+	mu      sync.Mutex // protects the fields below
+	waiting chan func(context.Context)
+	closed  bool
+	done    chan struct{} // closed when all are written
+}
+
+var errHostRecords = errors.New("too many records of other agents' events wait to be written, or the daemon ends")
+
+// add has something written soon. It never waits.
+func (r *hostRecords) add(c *Core, write func(context.Context)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting == nil && !r.closed {
+		r.waiting, r.done = make(chan func(context.Context), mostHostRecords), make(chan struct{})
+		go r.run(r.waiting)
+	}
+	if !r.closed {
+		select {
+		case r.waiting <- write:
+			return
+		default:
+		}
+	}
+	c.Journal.Drop(string(chat.Point), errHostRecords)
+}
+
+func (r *hostRecords) run(waiting <-chan func(context.Context)) {
+	defer close(r.done)
+	for write := range waiting {
+		ctx, cancel := context.WithTimeout(context.Background(), hostRecordTime)
+		write(ctx)
+		cancel()
+	}
+}
+
+// close waits until everything is written.
+func (r *hostRecords) close() {
+	r.mu.Lock()
+	closed := r.closed
+	r.closed = true
+	if r.waiting != nil && !closed {
+		close(r.waiting)
+	}
+	done := r.done
+	r.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// record keeps the event's traces, and its session where that is new.
+func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
+	if e.session != "" {
+		if err := e.keepSession(ctx, r); err != nil {
+			e.log.Warn("the session of another agent is not kept", "session", e.session, "err", err)
+		}
+	}
+	for i, out := range r.Outcomes {
+		if i == len(r.Outcomes)-1 && len(out.Steps) > 0 { // what the agent cannot do, beside what was asked of it
+			last := &out.Steps[len(out.Steps)-1]
+			last.Notes = append(last.Notes[:len(last.Notes):len(last.Notes)], r.Notes...)
+		}
+		trace := out.Trace()
+		e.observer(nil)(chat.Event{Type: chat.Point, Session: e.session, Turn: e.turn, Time: time.Now().UTC(), Outcome: &trace})
+	}
+}
+
+// keepSession keeps the agent's session, once, and gives it a title as soon as the user has said something.
+func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
+	title := titleOf(r)
+	if e.hosts.isKept(e.session, title != "") {
+		return nil
+	}
+	s, err := e.Sessions.CreateHost(ctx, session.Session{WorkingDir: e.Moment.Dir, Title: title, Host: string(e.Agent), HostSession: e.Moment.Session})
+	if err != nil {
+		return err
+	}
+	if s.Title == "" && title != "" {
+		s, err = e.Sessions.Update(ctx, e.session, func(s *session.Session) error {
+			if s.Title == "" {
+				s.Title = title
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if e.hosts.kept(e.session, s.Title != "") {
+		e.post("session.created", s.ID, s)
+	}
+	return nil
+}
+
+// titleOf is the user's message as plugins left it, as a title; "": the event is none, or it was refused.
+func titleOf(r *codehook.Result) string {
+	for _, out := range r.Outcomes {
+		if out.Point != hook.TurnInput || out.Verdict == hook.Deny || out.Verdict == hook.Skip {
+			continue
+		}
+		if payload, err := rawjson.Parse(out.Payload); err == nil {
+			text, _ := payload.String("message")
+			return sessionstore.TitleOf(text)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/pause"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+const (
+	hooksIdle  = 30 * time.Minute // after which a daemon ends that a hook has started
+	yieldGrace = 10 * time.Minute // for events under way in a daemon that makes room: no agent waits longer
+	yieldWait  = 10 * time.Second // for the other daemon to take the place; one that has died does not
+)
+
+// HookOptions say how a daemon serves that a hook has started.
+type HookOptions struct {
+	Socket string        // "": [SocketPath]
+	Idle   time.Duration // 0: 30 minutes
+	Ready  func(Addresses)
+	Limits Limits
+}
+
+// ServeHooks answers the hooks of other agents until ctx ends, nobody has called for a while, or another daemon takes the place. It
+// listens on the socket alone and runs no job. The core is the caller's to close.
+func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
+	if o.Idle == 0 {
+		o.Idle = hooksIdle
+	}
+	if o.Socket == "" {
+		var err error
+		if o.Socket, err = SocketPath(c.Dirs); err != nil {
+			return err
+		}
+	}
+	c.forHooks = true
+	c.WriteClosed()
+	at, err := c.claim(ctx, o.Socket, false)
+	if err != nil {
+		return err
+	}
+	d := &hookDaemon{Core: c, place: at, idle: o.Idle, yielded: make(chan struct{})}
+	backend := c.backend()
+	backend.Turns, backend.Jobs = nil, nil // nobody has chosen a model, and nobody wants schedules
+	backend.Hooks, backend.Yielder = hooks{c, true}, d
+	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: pluginhost.Version, Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
+	if err != nil {
+		return errors.Join(err, at.Close())
+	}
+	o.Limits = o.Limits.withDefaults()
+	if o.Ready != nil {
+		o.Ready(Addresses{Socket: o.Socket})
+	}
+	return d.serve(ctx, routes, o.Limits)
+}
+
+// A hookDaemon is a daemon that a hook has started.
+type hookDaemon struct {
+	*Core
+	place *place
+	idle  time.Duration
+
+	calls atomic.Int64 // under way
+	last  atomic.Int64 // when the last one was over, in nanoseconds
+
+	yielding sync.Mutex    // held while somebody may take the place
+	yielded  chan struct{} // closed when somebody has
+}
+
+func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) error {
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	server := d.newServer(d.counted(routes), l, requests)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(d.place) }()
+	var keeping sync.WaitGroup
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	keeping.Go(func() { d.keepClosed(watching) })
+	defer keeping.Wait()
+	defer stop()
+	grace := turnGrace
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	case <-d.alone(watching):
+		d.log.Info("nobody has called for a while: the daemon ends", "idle", d.idle)
+	case <-d.yielded:
+		d.log.Info("another daemon has taken the place: this one ends")
+		grace = yieldGrace
+	}
+	d.place.leave()
+	pause.For(context.WithoutCancel(ctx), lastCalls) // those who have called are let in
+	err := d.windDown(server, endRequests, grace)
+	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// counted keeps an eye on who calls.
+func (d *hookDaemon) counted(next http.Handler) http.Handler {
+	d.last.Store(time.Now().UnixNano())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.calls.Add(1)
+		defer func() {
+			d.last.Store(time.Now().UnixNano())
+			d.calls.Add(-1)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// alone is closed when nobody has called for long enough.
+func (d *hookDaemon) alone(ctx context.Context) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		for {
+			left := d.idle - time.Since(time.Unix(0, d.last.Load()))
+			if left <= 0 && d.calls.Load() == 0 {
+				close(over)
+				return
+			}
+			if pause.For(ctx, max(left, time.Second)) != nil {
+				return
+			}
+		}
+	}()
+	return over
+}
+
+// Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next. Where it does not, this one stays.
+func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
+	if !r.Serve && r.Version == pluginhost.Version || !d.yielding.TryLock() {
+		return httpapi.ErrNoYield
+	}
+	go d.awaitOther()
+	return nil
+}
+
+// awaitOther waits until another daemon has taken the place. Once one has, nobody else is told to.
+func (d *hookDaemon) awaitOther() {
+	for until := time.Now().Add(yieldWait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if d.place.taken() {
+			close(d.yielded)
+			return
+		}
+	}
+	d.yielding.Unlock()
+}
