@@ -3,6 +3,7 @@
 package hosttest
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -60,15 +61,59 @@ process.exit(0)
 type cursorBackend struct {
 	URL string
 
-	next  func(modeltest.Request) modeltest.Reply
-	heard chan []byte // messages of the agent, in order
+	next func(modeltest.Request) modeltest.Reply
 
 	mu       sync.Mutex // protects the fields below
 	requests []modeltest.Request
+	turns    map[string]*cursorTurn // by the id that the agent gave it
+}
+
+// A cursorTurn has what the agent says in one turn. Each message comes in a request of its own and has a number, since they overtake
+// each other.
+type cursorTurn struct {
+	heard chan []byte // messages, in order
+
+	mu    sync.Mutex        // protects the fields below
+	early map[uint64][]byte // messages by number
+	due   uint64            // the number of the next one in heard
+}
+
+// turn is the turn of that id; the first message of it may come before it begins.
+func (b *cursorBackend) turn(id string) *cursorTurn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.turns[id] == nil {
+		b.turns[id] = &cursorTurn{heard: make(chan []byte, 1000), early: map[uint64][]byte{}}
+	}
+	return b.turns[id]
+}
+
+// hear takes a message.
+func (t *cursorTurn) hear(n uint64, data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.early[n] = data
+	for ; t.early[t.due] != nil; t.due++ {
+		t.heard <- t.early[t.due]
+	}
+}
+
+// await returns the next message that is of one of those kinds. Others are dropped: heartbeats and the like.
+func (t *cursorTurn) await(ctx context.Context, kinds ...int) []byte {
+	for {
+		select {
+		case data := <-t.heard:
+			if slices.ContainsFunc(kinds, func(kind int) bool { return within(data, kind) != nil }) {
+				return data
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func newCursorBackend(t *testing.T, next func(modeltest.Request) modeltest.Reply) *cursorBackend {
-	b := &cursorBackend{next: next, heard: make(chan []byte, 100)}
+	b := &cursorBackend{next: next, turns: map[string]*cursorTurn{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/auth/exchange_user_api_key", b.json(`{"accessToken":"e30.eyJzdWIiOiJ4IiwiZXhwIjo0MTAyNDQ0ODAwfQ.x","refreshToken":"y"}`))
 	mux.HandleFunc("/v1/models", b.json(`{"items":[{"id":"fake-model","displayName":"Fake"}]}`))
@@ -105,7 +150,7 @@ func (b *cursorBackend) hear(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	b.heard <- data
+	b.turn(string(within(body, 2, 1))).hear(varint(body, 3), data)
 }
 
 // The fields of messages, by what they are called in the SDK.
@@ -120,11 +165,16 @@ const (
 // run is one turn: the context is asked for first, then commands are run as the script says.
 func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/connect+proto")
+	body, err := io.ReadAll(r.Body)
+	if err != nil || len(body) < envelopeHead {
+		return // the agent went away
+	}
+	turn := b.turn(string(within(body[envelopeHead:], 1)))
 	send := func(fields ...field) { envelope(w, 0, message(fields...)) }
-	started := within(b.await(r, clientRun), clientRun)
+	started := within(turn.await(r.Context(), clientRun), clientRun)
 	send(nested(2, number(execID, 1), nested(execContext)))
-	context := within(b.await(r, clientExec), clientExec, execContext)
-	talk := []object{{"role": "user", "content": string(started) + string(context)}}
+	about := within(turn.await(r.Context(), clientExec), clientExec, execContext)
+	talk := []object{{"role": "user", "content": string(started) + string(about)}}
 	for calls := uint64(2); r.Context().Err() == nil; { // the context was the first
 		reply := b.next(b.record(talk))
 		if len(reply.Tools) == 0 {
@@ -136,7 +186,7 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 		for i, tool := range reply.Tools {
 			send(nested(2, number(execID, calls+uint64(i)), shellCall(tool), number(55, 1)))
 		}
-		said := b.results(r, calls, calls+uint64(len(reply.Tools)))
+		said := turn.results(r.Context(), calls, calls+uint64(len(reply.Tools)))
 		for _, tool := range reply.Tools {
 			talk = append(talk, object{"role": "tool", "tool_call_id": tool.ID, "content": strings.Join(said[calls], "\n")})
 			calls++
@@ -155,37 +205,28 @@ func shellCall(t modeltest.Tool) field {
 
 // results reads what became of the calls from an id up to another: what was printed, why it was refused, what hooks said of it. A call
 // is over when the agent has closed its stream.
-func (b *cursorBackend) results(r *http.Request, from, to uint64) map[uint64][]string {
+func (t *cursorTurn) results(ctx context.Context, from, to uint64) map[uint64][]string {
 	said, open := map[uint64][]string{}, to-from
-	for open > 0 && r.Context().Err() == nil {
-		data := b.await(r, clientExec, clientControl)
+	for open > 0 && ctx.Err() == nil {
+		data := t.await(ctx, clientExec, clientControl)
 		if control := parse(within(data, clientControl)); len(control) > 0 {
-			if control[0].no != controlHeartbeat && id(control[0].data) >= from {
+			if control[0].no != controlHeartbeat && varint(control[0].data, execID) >= from {
 				open--
 			}
 			continue
 		}
 		exec := within(data, clientExec)
+		id := varint(exec, execID)
 		for _, f := range parse(exec) {
 			switch f.no {
 			case execHookContexts:
-				said[id(exec)] = append(said[id(exec)], readable(f.data)...)
+				said[id] = append(said[id], readable(f.data)...)
 			case execShell:
-				said[id(exec)] = append(said[id(exec)], shellSays(f.data)...)
+				said[id] = append(said[id], shellSays(f.data)...)
 			}
 		}
 	}
 	return said
-}
-
-// id is the number that messages about one call have as their first field.
-func id(data []byte) uint64 {
-	for _, f := range parse(data) {
-		if f.no == execID {
-			return f.number
-		}
-	}
-	return 0
 }
 
 // shellSays are the texts in an event of a shell.
@@ -196,8 +237,8 @@ func shellSays(data []byte) []string {
 			all = append(all, readable(event.data)...)
 			continue
 		}
-		for _, context := range parse(event.data) {
-			all = append(all, readable(context.data)...)
+		for _, f := range parse(event.data) {
+			all = append(all, readable(f.data)...)
 		}
 	}
 	return all
@@ -212,20 +253,6 @@ func readable(data []byte) []string {
 		}
 	}
 	return all
-}
-
-// await returns the next message of the agent that is of one of those kinds. Others are dropped: heartbeats and the like.
-func (b *cursorBackend) await(r *http.Request, kinds ...int) []byte {
-	for {
-		select {
-		case data := <-b.heard:
-			if slices.ContainsFunc(kinds, func(kind int) bool { return within(data, kind) != nil }) {
-				return data
-			}
-		case <-r.Context().Done():
-			return nil
-		}
-	}
 }
 
 // record keeps what a model would be sent now.
@@ -247,6 +274,9 @@ func (b *cursorBackend) Requests() []modeltest.Request {
 	defer b.mu.Unlock()
 	return append([]modeltest.Request(nil), b.requests...)
 }
+
+// envelopeHead is what stands before each message of a stream: flags and the length.
+const envelopeHead = 5
 
 // envelope writes one message of a stream.
 func envelope(w http.ResponseWriter, flags byte, data []byte) {

@@ -79,6 +79,16 @@ func within(data []byte, path ...int) []byte {
 	return data
 }
 
+// varint is the first field of that number as a number; 0 where there is none.
+func varint(data []byte, no int) uint64 {
+	for _, f := range parse(data) {
+		if f.no == no {
+			return f.number
+		}
+	}
+	return 0
+}
+
 func first(fields []field, no int) []byte {
 	for _, f := range fields {
 		if f.no == no {
