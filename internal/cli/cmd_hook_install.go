@@ -61,14 +61,6 @@ install with --trust, which writes the approval for you.`,
 	return cmd
 }
 
-func agentNames() []string {
-	var names []string
-	for _, agent := range codehook.Agents() {
-		names = append(names, string(agent))
-	}
-	return names
-}
-
 // hookAgent is an agent by its name.
 func hookAgent(name string) (codehook.Agent, error) {
 	for _, agent := range codehook.Agents() {
