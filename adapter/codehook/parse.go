@@ -107,7 +107,7 @@ func (m *Moment) foreign(environ map[string]string) bool {
 	}
 	cursor := m.has("cursor_version") || m.has("workspace_roots") ||
 		environ["CURSOR_VERSION"] != "" && m.text("transcript_path") == ""
-	copilot := m.has("timestamp") // Claude Code sends none, Copilot CLI always
+	copilot := m.has("timestamp") && !m.has("transcript_path") // Claude Code always says where the transcript is
 	return cursor || copilot
 }
 
