@@ -2,6 +2,7 @@ package codehook_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,7 @@ func TestRewrittenInput(t *testing.T) {
 		{"written anew", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
 		{"seconds become milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":1.25}`, `{"command":"ls","timeout":1250}`},
 		{"a number that stays keeps its spelling", `{"command":"ls","timeout":5.0e3}`, `{"cmd":"pwd","timeout":5}`, `{"command":"pwd","timeout":5.0e3}`},
+		{"whole milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":0.0016}`, `{"command":"ls","timeout":2}`},
 		{"an argument of ours is added", `{"command":"ls"}`, `{"cmd":"ls","timeout":2}`, `{"command":"ls","timeout":2000}`},
 		{"an unknown one is added", `{"command":"ls"}`, `{"cmd":"ls","other":[1]}`, `{"command":"ls","other":[1]}`},
 		{"the agent's own field is changed", `{"command":"ls","description":"d"}`, `{"cmd":"ls","description":"e"}`, `{"command":"ls","description":"e"}`},
@@ -185,6 +187,32 @@ func TestRewrittenInput(t *testing.T) {
 		if r.Answer.Stdout != want {
 			t.Errorf("%s:\ngot  %swant %s", c.name, r.Answer.Stdout, want)
 		}
+	}
+}
+
+// TestArgumentsThatAreNone: a call whose arguments a plugin garbled is not made.
+func TestArgumentsThatAreNone(t *testing.T) {
+	for _, s := range samples(t, filepath.Join("testdata", "events")) {
+		for _, args := range []string{`"text"`, `null`, `[1]`, `7`} {
+			if s.what != "call" {
+				continue
+			}
+			r := s.parse(t).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
+			if v := s.judge(t, r.Answer); !isDenied("guard")(v) {
+				t.Errorf("%s, %s: %+v", s.name, args, r.Answer)
+			}
+		}
+	}
+}
+
+// TestCopilotTakesSoMuch: context is cut where Copilot CLI would cut it, at the end of a character, and says so.
+func TestCopilotTakesSoMuch(t *testing.T) {
+	data := `{"hook_event_name":"SessionStart"}`
+	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
+	o, err := one(r.Answer.Stdout)
+	got, _ := o["additionalContext"].(string)
+	if err != nil || len(got) > 10_000 || len(got) < 9_900 || !strings.HasSuffix(got, "ä\n… (cut)") {
+		t.Errorf("%d bytes, ending in %q (%v)", len(got), got[max(0, len(got)-20):], err)
 	}
 }
 
