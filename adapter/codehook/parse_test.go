@@ -27,6 +27,8 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", request: "p", call: "c", dir: "/w", root: "/root-of-claude"}},
 		{codehook.Codex, "", `{"hook_event_name":"UserPromptSubmit","session_id":"s","turn_id":"t","cwd":"/w","prompt":"hi"}`,
 			read{session: "s", request: "t", dir: "/w", root: "/w", prompt: "hi", begins: true}},
+		{codehook.Gemini, "", `{"hook_event_name":"BeforeAgent","session_id":"s","cwd":"/w","prompt":"<hook_context>added</hook_context>\n\nhi"}`,
+			read{session: "s", dir: "/w", root: "/root-of-gemini", prompt: "hi", begins: true}},
 		{codehook.Gemini, "", `{"hook_event_name":"AfterAgent","session_id":"s","cwd":"/w","prompt":"hi","prompt_response":"ho"}`,
 			read{session: "s", dir: "/w", root: "/root-of-gemini", ends: true}},
 		{codehook.Copilot, "sessionEnd", `{"sessionId":"s","cwd":"/w"}`, read{session: "s", dir: "/w", root: "/w", last: true}},
@@ -37,6 +39,8 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", dir: "/dir", root: "/root-of-cursor", ends: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"tool.execute.before","input":{"tool":"bash","sessionID":"s","callID":"c"},"output":{"args":{}}}`,
 			read{session: "s", call: "c", dir: "/dir", root: "/dir"}},
+		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","directory":"/w","input":{"sessionID":"s"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
+			read{session: "s", dir: "/w", root: "/w", prompt: "hi", begins: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","directory":"/w"}}}}}`,
 			read{session: "s", dir: "/w", root: "/w"}},
 	} {
