@@ -10,7 +10,7 @@ import (
 
 // OpenCode has no hooks that are programs: a plugin of its own, in JavaScript, asks a process that stays. An event is a line
 //
-//	{"id":1,"event":"tool.execute.before","directory":"/home/ann/shop","input":{…},"output":{…}}
+//	{"id":1,"event":"tool.execute.before","input":{…,"directory":"/home/ann/shop"},"output":{…}}
 //
 // and so is the answer: what is to become of the output's fields, each whole; or why the event is denied; or nothing of both:
 //
@@ -135,9 +135,6 @@ func (m *Moment) unwrap() {
 		return slices.Contains(outputs, f.Name) || f.Name == "args" && m.Event == "tool.execute.before"
 	})
 	m.data = input.With(fieldsOf(m.line.Get("output"))...)
-	if dir := plain(m.line, "directory"); dir != "" && !m.has("directory") {
-		m.data = append(m.data, object("directory", dir)...)
-	}
 	if info := fieldsOf(input.Get("info")); plain(info, "id") != "" && !m.has("sessionID") {
 		m.data = append(m.data, object("sessionID", plain(info, "id"))...)
 		for _, name := range []string{"directory", "parentID"} {

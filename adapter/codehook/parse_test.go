@@ -39,7 +39,7 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", dir: "/dir", root: "/root-of-cursor", ends: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"tool.execute.before","input":{"tool":"bash","sessionID":"s","callID":"c"},"output":{"args":{}}}`,
 			read{session: "s", call: "c", dir: "/dir", root: "/dir"}},
-		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","directory":"/w","input":{"sessionID":"s"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
+		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","input":{"sessionID":"s","directory":"/w"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
 			read{session: "s", dir: "/w", root: "/w", prompt: "hi", begins: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","directory":"/w"}}}}}`,
 			read{session: "s", dir: "/w", root: "/w"}},
