@@ -135,10 +135,14 @@ func (m *Moment) value(names ...string) raw {
 
 // message is what the user said.
 func (m *Moment) message() string {
-	if m.Agent == OpenCode {
+	switch m.Agent {
+	case OpenCode:
 		return m.openCodeMessage()
+	case Gemini:
+		return withoutContext(m.text("prompt"))
+	default:
+		return m.text("prompt")
 	}
-	return m.text("prompt")
 }
 
 // answer is what the agent said last in a turn that ends.
