@@ -228,7 +228,7 @@ func TestCursorTakesSomeFields(t *testing.T) {
 		runs              bool
 	}{
 		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd","timeout":1}`, true},
-		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd"}`, false}, // the old timeout would stay
+		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd"}`, true}, // the old timeout stays
 		{"Write", `{"file_path":"a","content":"x"}`, `{"path":"b","content":"x"}`, true},
 		{"Write", `{"file_path":"a","content":"x"}`, `{"path":"a","content":"y"}`, false},
 		{"Sesame", `{"a":1}`, `{"a":2}`, false},
