@@ -10,7 +10,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/pause"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 const (
@@ -40,6 +39,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 		}
 	}
 	c.forHooks = true
+	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile) // what is read is what is there now
 	c.WriteClosed()
 	at, err := c.claim(ctx, o.Socket, false)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 	backend := c.backend()
 	backend.Turns, backend.Jobs = nil, nil // nobody has chosen a model, and nobody wants schedules
 	backend.Hooks, backend.Yielder = hooks{c, true}, d
-	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: pluginhost.Version, Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
+	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: c.version, Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		return errors.Join(err, at.Close())
 	}
@@ -137,7 +137,7 @@ func (d *hookDaemon) alone(ctx context.Context) <-chan struct{} {
 
 // Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next. Where it does not, this one stays.
 func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
-	if !r.Serve && r.Version == pluginhost.Version || !d.yielding.TryLock() {
+	if !r.Serve && r.Version == d.version || !d.yielding.TryLock() {
 		return httpapi.ErrNoYield
 	}
 	go d.awaitOther()
