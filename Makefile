@@ -40,6 +40,11 @@ SOAK_CRASHES ?= 30
 SOAK_LOSSES ?= 30
 SOAK_RERUNS ?= 1
 
+# Where npm installs the coding agents that test-hosts drives, two gigabytes of them. HOSTS_MATRIX=1 adds what goes wrong in them.
+HOSTS := $(CURDIR)/.hosts
+HOSTS_MATRIX ?=
+HOSTS_FLAGS ?=
+
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
 PLATFORMS := darwin/arm64 windows/amd64
 
@@ -49,11 +54,11 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak release clean
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/patchbay, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
@@ -74,6 +79,9 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	fi
 	@if [[ -z "$${PATCHBAY_SEEDS:-}" ]]; then \
 		echo 'test: PATCHBAY_SEEDS is not set: the tests against the protocol documents were skipped; transcripts of the protocols (internal/dialect/*/testdata/transcripts) stood in for them'; \
+	fi
+	@if [[ -z "$${PATCHBAY_HOST_SAMPLES:-}" ]]; then \
+		echo 'test: PATCHBAY_HOST_SAMPLES is not set: the test against the events of real agents was skipped; events of our own making (adapter/codehook/testdata/events) stood in for them'; \
 	fi
 
 # Where CI is true a missing tool is a failure, lest a whole language go untested in silence.
@@ -173,6 +181,17 @@ soak: ## one daemon under load for SOAK, then crash after crash
 		echo 'go test ./cmd/patchbay: kill -9 and Ctrl-C, $(SOAK_CRASHES) times each'; \
 		PATCHBAY_CRASH_ROUNDS=$(SOAK_CRASHES) go test ./cmd/patchbay -run 'TestKilledInMidRun|TestKilledInMidTurn|TestInterruptedCommands' -count 1 -timeout 60m; \
 	fi
+
+# Not part of CI: the agents are programs of others, from wherever npm is configured to fetch them. None of their scripts is run, and
+# the tests run in a network namespace with nothing but loopback. HOSTS_FLAGS='-run /claude' narrows them.
+test-hosts: build ## the real coding agents against a scripted model: needs npm, Linux and namespaces
+	@if ! cmp -s hosttest/package.json $(HOSTS)/installed.json; then \
+		echo 'test-hosts: npm install'; \
+		rm -rf $(HOSTS) && mkdir -p $(HOSTS) && cp hosttest/package.json $(HOSTS)/; \
+		npm install --prefix $(HOSTS) --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error; \
+		cp hosttest/package.json $(HOSTS)/installed.json; \
+	fi
+	PATCHBAY_HOSTS=$(HOSTS) HOSTS_MATRIX=$(HOSTS_MATRIX) go test ./hosttest -count 1 -v -timeout 90m $(HOSTS_FLAGS)
 
 # The same files wherever and whenever it is run on one commit: no paths, no times, no names of users.
 release: ## dist/: an archive for each system people run it on, and SHA256SUMS

@@ -37,30 +37,27 @@ func (m *Moment) specific(pairs ...any) Answer {
 	return document(object("hookSpecificOutput", append(object("hookEventName", m.Event), object(pairs...)...)))
 }
 
-// slot is where the text is in the result of the tool that was called. A string, or a part of the tool's object, is passed over by Claude Code.
+// slot is where the text is in the result of the tool that was called. A string in the place of the tool's object, or a part of it, is passed
+// over by Claude Code.
 func (m *Moment) slot() slot {
 	result := m.data.Get("tool_response")
-	s, known := claudeSlots[m.call.host]
+	candidates := claudeSlots[m.call.host]
 	if strings.HasPrefix(m.call.host, "mcp__") {
-		s, known = parts, true
-		if isObject(result) {
-			s = content
+		candidates = []slot{parts, content, bare}
+	}
+	for _, s := range candidates {
+		if _, fits := s.get(result); fits {
+			return s
 		}
 	}
-	if text, ok := rawjson.Unquote(result); ok && !known {
-		return slot{get: func(raw) (string, bool) { return text, true }, put: func(_ raw, text string) raw { return rawjson.String(text) }}
-	}
-	if !known || s.get == nil {
-		return slot{}
-	}
-	if _, fits := s.get(result); !fits {
-		return slot{}
-	}
-	return s
+	return slot{}
 }
 
-// claudeSlots are the tools whose result has a text that the model is told.
-var claudeSlots = map[string]slot{
-	"Bash": terminal, "BashOutput": terminal, "Read": at("file", "content"), "Grep": at("content"), "WebFetch": at("result"),
-	"Task": content, "Agent": content,
+// claudeSlots are the tools whose result has a text that the model is told, and where. Of others the model is told something that Claude Code makes up.
+var claudeSlots = map[string][]slot{
+	"Bash": {terminal}, "BashOutput": {terminal}, "Read": {at("file", "content")}, "Grep": {at("content"), lines("filenames")}, "Glob": {lines("filenames")},
+	"WebFetch": {at("result")}, "Task": {content}, "Agent": {content},
 }
+
+// bare is the slot of a result that is a text.
+var bare = slot{get: func(v raw) (string, bool) { return rawjson.Unquote(v) }, put: func(_ raw, text string) raw { return rawjson.String(text) }}

@@ -92,6 +92,7 @@ type Moment struct {
 	data  hook.Object // the agent's own fields
 	line  hook.Object // OpenCode: the whole line, whose input and output data has
 	call  *call       // the tool call that it is about; nil: none
+	alien bool        // another agent sent it
 }
 
 // Points are the points that the event stands for, in the order in which they are fired. None: nobody is asked.
@@ -101,6 +102,7 @@ func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 type EventSpec struct {
 	Name    string
 	Points  []hook.Point
+	Matcher string        // what the agent is told to narrow the event to; "": nothing
 	Timeout time.Duration // what the agent is told to wait for an answer
 }
 
@@ -133,13 +135,23 @@ func (m *Moment) NoOpinion() Answer { return m.encode(&wish{}) }
 // could be asked about. Where the event gates nothing the agent goes on.
 func (m *Moment) Refuse(reason string) Answer {
 	w := &wish{}
-	m.deny(w, reason)
+	if m.Gates() {
+		m.deny(w, reason)
+	}
 	return m.encode(m.within(w))
 }
 
-// Gates tells whether a denial of the event keeps anything from happening.
+// Gates tells whether a denial of the event keeps anything from happening: a call that runs, a message that goes to the
+// model, a result or a reply that is shown. The end of a turn is none: what is broken must not keep the agent at work.
 func (m *Moment) Gates() bool {
-	return m.event.kind == before || m.event.kind == prompt || m.event.kind == after
+	switch m.event.kind {
+	case before, prompt, after:
+		return true
+	case reply:
+		return m.Agent.way(replaceReply) == does
+	default:
+		return false
+	}
 }
 
 // raw is short for what fields are made of.

@@ -23,8 +23,11 @@ type wish struct {
 	notes   []string // what cannot be done, and what went wrong
 }
 
+// longestNote is how much of a foreign text a note repeats.
+const longestNote = 2000
+
 func (w *wish) note(format string, args ...any) {
-	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+	w.notes = append(w.notes, cut(fmt.Sprintf(format, args...), longestNote))
 }
 
 // A firing is an event on its way through the points that it stands for.
@@ -114,7 +117,7 @@ func (f *firing) failed(point hook.Point, err error) {
 	if f.ctx.Err() != nil && f.open(point) {
 		return
 	}
-	if f.event.kind != stop {
+	if f.Gates() || f.event.kind == failure {
 		f.deny(&f.wish, "not allowed, because plugins could not be asked: "+err.Error())
 	}
 }
@@ -153,6 +156,9 @@ func refusal(out *hook.Outcome) string {
 		what = "dropped by plugin "
 	}
 	text := what + out.By + ": " + or(out.Reason, "no reason given")
+	if broke(out) {
+		text = "not allowed, because a plugin failed that has to be asked: " + out.Reason
+	}
 	if out.Suggest != "" {
 		text += "\nSuggestion: " + out.Suggest
 	}

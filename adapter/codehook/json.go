@@ -1,8 +1,6 @@
 package codehook
 
 import (
-	"encoding/json"
-
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -46,14 +44,22 @@ func fieldsOf(v raw) hook.Object {
 	return o
 }
 
-// elements splits a list; what is none has no elements.
+// elements splits a list that was read as part of something; what is none has no elements.
 func elements(v raw) []raw {
 	if len(v) == 0 || v[0] != '[' {
 		return nil
 	}
 	var items []raw
-	if json.Unmarshal(v, &items) != nil {
-		return nil
+	for i := rawjson.Space(v, 1); i < len(v) && v[i] != ']'; i = rawjson.Space(v, i) {
+		if v[i] == ',' {
+			i = rawjson.Space(v, i+1)
+		}
+		end, _, err := rawjson.Skip(v, i)
+		if err != nil {
+			return nil
+		}
+		items = append(items, raw(v[i:end:end]))
+		i = end
 	}
 	return items
 }

@@ -79,18 +79,14 @@ func (f *firing) rewritten(tool string, args raw) {
 	switch {
 	case tool == f.call.tool && sameArgs:
 	case tool != f.call.tool:
-		f.wish.deny = instead(f.wish.by, "made another call of this one, and "+f.Agent.Title()+" has no way to run another tool", tool+" "+string(args))
-		f.wish.note("%s cannot run another tool than was called: denied", f.Agent.Title())
+		what := "made another call of this one, and " + f.Agent.Title() + " has no way to run another tool"
+		f.wish.deny = instead(f.wish.by, what, tool+" "+string(args))
+		f.wish.note("plugin %s %s: denied", f.wish.by, what)
 	case !isObject(args):
 		f.wish.deny = "plugin " + f.wish.by + " left arguments that are no object: " + string(args)
 	default:
 		f.wish.input = f.call.back(args)
 	}
-}
-
-// instead tells the model, or the person, what a plugin would have let through.
-func instead(by, what, form string) string {
-	return "plugin " + by + " " + what + ". Use this instead:\n" + form
 }
 
 // after: a tool has run, or failed. Plugins change what the model is told of it.
@@ -115,16 +111,24 @@ func (f *firing) after() {
 
 // reply: the model has said something.
 func (f *firing) reply() {
-	text := f.replyText()
-	fields, _, ok := f.fire(hook.ModelReply, object("text", text, "tool_calls", raw("[]")))
-	if !ok {
-		return
+	was := f.replyText()
+	text := was
+	for _, point := range f.event.points {
+		payload := object("text", text)
+		if point == hook.ModelReply {
+			payload = append(payload, object("tool_calls", raw("[]"))...)
+		}
+		fields, _, ok := f.fire(point, payload)
+		if !ok {
+			return
+		}
+		text = plain(fields, "text")
+		if calls := fields.Get("tool_calls"); !missing(calls) && string(calls) != "[]" {
+			f.wish.note("plugin %s added calls to a reply: %s makes its own", f.wish.by, f.Agent.Title())
+		}
 	}
-	if now := plain(fields, "text"); now != text {
-		f.wish.reply = &now
-	}
-	if calls := fields.Get("tool_calls"); !missing(calls) && len(calls) > len("[]") {
-		f.wish.note("plugin %s changed the calls of a reply: they have events of their own", f.wish.by)
+	if text != was {
+		f.wish.reply = &text
 	}
 }
 
@@ -137,7 +141,7 @@ func (f *firing) stop() {
 		case hook.ModelReply:
 			payload = append(payload, object("tool_calls", raw("[]"))...)
 		case hook.TurnDone:
-			payload = append(payload, object("tools", raw("[]"), "duration", raw("0"), "error", nil)...)
+			payload = append(payload, object("tools", raw("[]"), "duration", raw("0"), "error", f.fault())...)
 		}
 		fields, _, ok := f.fire(point, payload)
 		if !ok {
@@ -169,4 +173,37 @@ func (f *firing) compaction() {
 	if ok && (!missing(fields.Get("inject")) || !missing(fields.Get("retain"))) {
 		f.wish.note("plugin %s would add to the transcript: after a compaction %s takes nothing", f.wish.by, f.Agent.Title())
 	}
+}
+
+// fault is why a turn failed.
+func (f *firing) fault() any {
+	if why := f.text("error_details", "error"); why != "" && f.event.kind == stop {
+		return why
+	}
+	return nil
+}
+
+// system: the system prompt, before a call to the model. What plugins add comes behind it, and what they change is one text.
+func (f *firing) system() {
+	var texts []string
+	for _, part := range elements(f.data.Get("system")) {
+		texts = append(texts, plainly(part))
+	}
+	base := strings.Join(texts, "\n\n")
+	fields, _, ok := f.fire(hook.PromptSend, object("base_prompt", base, "dynamic_context", ""))
+	if !ok {
+		return
+	}
+	added := strings.TrimSpace(plain(fields, "dynamic_context"))
+	now := plain(fields, "base_prompt")
+	if now == base && added == "" {
+		return
+	}
+	if now != base {
+		texts = []string{now}
+	}
+	if added != "" {
+		texts = append(texts, added)
+	}
+	f.wish.system = texts
 }

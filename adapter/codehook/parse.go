@@ -36,8 +36,10 @@ func Parse(in Input) (*Moment, error) {
 	}
 	m.event = lookup(in.Agent, m.Event)
 	m.read(in)
-	if m.foreign(in.Environ) || m.empty() {
+	m.alien = m.foreign(in.Environ)
+	if m.alien || m.empty() {
 		m.event = event{name: m.Event, timeout: m.event.timeout}
+		m.Begins, m.Ends = false, false
 	}
 	return m, nil
 }
@@ -76,15 +78,25 @@ func (m *Moment) empty() bool {
 	case prompt:
 		return strings.TrimSpace(m.Prompt) == ""
 	case before, after, failure:
-		return m.call.host == "" || m.ours()
+		return m.call.host == "" || m.ours() || m.text("failure_type") == "permission_denied" // our own denial comes back
 	case reply:
 		return m.replyText() == ""
 	case stop:
 		if m.answer() == "" { // without an answer the turn is over all the same
 			m.event.points = []hook.Point{hook.TurnDone}
 		}
+	case compactBefore:
+		return m.event.matcher != "" && m.text("trigger") != m.event.matcher
 	}
-	return false
+	return m.Agent == OpenCode && m.openCodeSilent()
+}
+
+// replyText is what the model said.
+func (m *Moment) replyText() string {
+	if m.Agent == Gemini {
+		return m.geminiText()
+	}
+	return m.text("text")
 }
 
 // foreign tells an event that another agent sends to the hooks of Claude Code: Cursor and Copilot CLI also read

@@ -39,14 +39,30 @@ func (m *Moment) outcome() outcome {
 	return m.resultIn()
 }
 
-// resultIn is the result of a call that the agent takes for a success. Results have other forms in each agent.
+// resultIn is the result of a call that the agent takes for made. Results have another form in each agent.
 func (m *Moment) resultIn() outcome {
-	return outcome{text: m.slot().text(m.data.Get("tool_response")), success: true}
+	switch m.Agent {
+	case Gemini, Qwen:
+		return llmOutcome(m.data.Get("tool_response"))
+	case Copilot:
+		return m.copilotOutcome()
+	case Cursor:
+		return m.cursorOutcome()
+	case OpenCode:
+		return m.openCodeOutcome()
+	case Codex:
+		return codexOutcome(m.data.Get("tool_response"))
+	default:
+		return outcome{text: m.slot().text(m.data.Get("tool_response")), success: true}
+	}
 }
 
-// replaceable tells whether the result has a place that a text can be put into.
+// replaceable tells whether a result of this tool can be replaced, where that is so for some tools alone.
 func (m *Moment) replaceable() bool {
-	return m.Agent != Claude || m.slot().put != nil
+	if m.Agent == Cursor {
+		return strings.HasPrefix(m.call.host, cursorMCP)
+	}
+	return m.slot().put != nil
 }
 
 // A slot is where the text is in a tool's own result object.
@@ -87,18 +103,44 @@ func set(v raw, path []string, value raw) raw {
 	return fields.With(hook.Field{Name: path[0], Value: set(fields.Get(path[0]), path[1:], value)}).JSON()
 }
 
+// lines is the slot of a list of texts in a field, which is told as lines.
+func lines(name string) slot {
+	return slot{
+		get: func(result raw) (string, bool) {
+			list := fieldsOf(result).Get(name)
+			var texts []string
+			for _, item := range elements(list) {
+				texts = append(texts, plainly(item))
+			}
+			return strings.Join(texts, "\n"), len(list) > 0 && list[0] == '['
+		},
+		put: func(result raw, text string) raw {
+			var items []raw
+			for line := range strings.Lines(text) {
+				items = append(items, rawjson.String(strings.TrimSuffix(line, "\n")))
+			}
+			return set(result, []string{name}, joined(items))
+		},
+	}
+}
+
 // terminal is the slot of commands, which have two texts and are told as one.
 var terminal = slot{
 	get: func(result raw) (string, bool) {
 		fields := fieldsOf(result)
 		out, ok := fields.String("stdout")
-		if err := plain(fields, "stderr"); err != "" {
+		err, two := fields.String("stderr")
+		if err != "" {
 			out = strings.TrimPrefix(out+"\n"+err, "\n")
 		}
-		return out, ok
+		return out, ok && (two || fields.Get("stderr") == nil)
 	},
 	put: func(result raw, text string) raw {
-		return fieldsOf(result).With(object("stdout", text, "stderr", "")...).JSON()
+		fields := fieldsOf(result)
+		if fields.Get("stderr") != nil {
+			fields = fields.With(object("stderr", "")...)
+		}
+		return fields.With(object("stdout", text)...).JSON()
 	},
 }
 

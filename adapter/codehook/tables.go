@@ -46,12 +46,13 @@ type event struct {
 	kind    kind
 	points  []hook.Point  // those of its kind, unless it has other ones
 	timeout time.Duration // what the agent is told to wait
+	matcher string        // what narrows the event, where the agent can; "": nothing
 	wanted  bool          // install registers it
 	remark  string        // why it is not, or what is peculiar about it
 }
 
 func (e event) spec() EventSpec {
-	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Timeout: e.timeout}
+	return EventSpec{Name: e.name, Points: slices.Clone(e.points), Matcher: e.matcher, Timeout: e.timeout}
 }
 
 // How long agents are told to wait. A hook's own time in the slowest protocol of
@@ -83,6 +84,16 @@ func (e event) at(points ...hook.Point) event {
 	return e
 }
 
+func (e event) because(remark string) event {
+	e.remark = remark
+	return e
+}
+
+func (e event) matching(matcher string) event {
+	e.matcher = matcher
+	return e
+}
+
 // Reasons for silence that several agents share.
 const (
 	permissions  = "who decides about permissions is the person, or the agent's own rules"
@@ -90,6 +101,8 @@ const (
 	subagents    = "a subagent's tool calls have events of their own"
 	eachCallOnce = "the same call has come as preToolUse"
 	eachEndOnce  = "the same call comes as postToolUse"
+	eachOpenCode = "the same call has come as tool.execute.before"
+	camelCase    = "the same event under the name that Copilot CLI had first"
 )
 
 // claudes are the events of Claude Code, which Qwen Code has taken over.
@@ -100,6 +113,7 @@ var claudes = []event{
 	on("PostToolUse", after),
 	on("PostToolUseFailure", failure),
 	on("Stop", stop).at(hook.ModelReply, hook.TurnFinal, hook.TurnDone),
+	on("StopFailure", stop).at(hook.TurnDone),
 	on("PreCompact", compactBefore),
 	on("PostCompact", compactAfter),
 	on("SessionEnd", sessionEnd),
@@ -115,6 +129,106 @@ var claudes = []event{
 // events is what each agent can tell, and what of it Patchbay asks plugins about. An event that is not here is passed over.
 var events = map[Agent][]event{
 	Claude: claudes,
+	Qwen:   claudes,
+	Codex: {
+		on("SessionStart", sessionStart),
+		on("UserPromptSubmit", prompt),
+		on("PreToolUse", before),
+		on("PostToolUse", after),
+		on("Stop", stop).at(hook.ModelReply, hook.TurnFinal, hook.TurnDone),
+		on("PreCompact", compactBefore),
+		on("PostCompact", compactAfter),
+		on("SessionEnd", sessionEnd),
+		off("PermissionRequest", silent, permissions),
+		off("SubagentStart", silent, subagents),
+		off("SubagentStop", silent, subagents),
+	},
+	Gemini: {
+		on("SessionStart", sessionStart),
+		on("BeforeAgent", prompt),
+		on("BeforeTool", before),
+		on("AfterTool", after),
+		on("AfterModel", reply).because("once for each piece of a reply that has text"),
+		on("AfterAgent", stop),
+		on("PreCompress", compactBefore).matching("manual").because("with the trigger `auto` it comes before every call to the model, and is passed over"),
+		on("SessionEnd", sessionEnd),
+		off("BeforeModel", silent, "it does not have the system prompt"),
+		off("BeforeToolSelection", silent, ownAffair),
+		off("Notification", silent, ownAffair),
+	},
+	Copilot: {
+		on("SessionStart", sessionStart),
+		on("UserPromptSubmit", prompt),
+		on("PreToolUse", before),
+		on("PostToolUse", after),
+		on("PostToolUseFailure", failure),
+		on("Stop", stop).at(hook.TurnDone).because("it does not have the answer"),
+		on("PreCompact", compactBefore),
+		on("SessionEnd", sessionEnd),
+		off("sessionStart", sessionStart, camelCase),
+		off("userPromptSubmitted", prompt, camelCase),
+		off("preToolUse", before, camelCase),
+		off("postToolUse", after, camelCase),
+		off("postToolUseFailure", failure, camelCase),
+		off("agentStop", stop, camelCase).at(hook.TurnDone),
+		off("preCompact", compactBefore, camelCase),
+		off("sessionEnd", sessionEnd, camelCase),
+		off("userPromptTransformed", silent, "the message has come as userPromptSubmitted"),
+		off("PermissionRequest", silent, permissions),
+		off("permissionRequest", silent, permissions),
+		off("Notification", silent, ownAffair),
+		off("notification", silent, ownAffair),
+		off("SubagentStart", silent, subagents),
+		off("subagentStart", silent, subagents),
+		off("SubagentStop", silent, subagents),
+		off("subagentStop", silent, subagents),
+		off("ErrorOccurred", silent, ownAffair),
+		off("errorOccurred", silent, ownAffair),
+	},
+	Cursor: {
+		on("sessionStart", sessionStart),
+		on("beforeSubmitPrompt", prompt),
+		on("preToolUse", before),
+		on("postToolUse", after),
+		on("postToolUseFailure", failure),
+		on("afterAgentResponse", reply).at(hook.ModelReply, hook.TurnFinal),
+		on("stop", stop).at(hook.TurnDone),
+		on("preCompact", compactBefore),
+		on("sessionEnd", sessionEnd),
+		off("beforeShellExecution", silent, eachCallOnce),
+		off("beforeMCPExecution", silent, eachCallOnce),
+		off("beforeReadFile", silent, eachCallOnce),
+		off("afterShellExecution", silent, eachEndOnce),
+		off("afterMCPExecution", silent, eachEndOnce),
+		off("afterFileEdit", silent, eachEndOnce),
+		off("beforeTabFileRead", silent, "the editor reads it, not the agent"),
+		off("afterTabFileEdit", silent, "the editor changed it, not the agent"),
+		off("afterAgentThought", silent, ownAffair),
+		off("subagentStart", silent, subagents),
+		off("subagentStop", silent, subagents),
+		off("workspaceOpen", silent, ownAffair),
+	},
+	OpenCode: {
+		on("session.created", sessionStart).because("of `event`; nothing can be added to the session"),
+		on("chat.message", prompt),
+		on("experimental.chat.system.transform", system).because("before each call to the model, but for those that make titles"),
+		on("tool.execute.before", before),
+		on("tool.execute.after", after),
+		on("experimental.text.complete", reply),
+		on("session.idle", stop).at(hook.TurnDone).because("of `event`"),
+		on("experimental.session.compacting", compactBefore),
+		on("session.compacted", compactAfter).because("of `event`"),
+		on("dispose", sessionEnd).because("for each session that there was"),
+		off("session.deleted", sessionEnd, "of `event`; the session has been quiet for long"),
+		off("chat.params", silent, ownAffair),
+		off("chat.headers", silent, ownAffair),
+		off("command.execute.before", silent, "what comes of a command is a message"),
+		off("shell.env", silent, eachOpenCode),
+		off("tool.definition", silent, ownAffair),
+		off("experimental.chat.messages.transform", silent, "each message has come as chat.message"),
+		off("permission.ask", silent, permissions),
+		off("init", silent, ownAffair),
+	},
 }
 
 // lookup finds an event by name; one that is not known is silent.
@@ -168,26 +282,35 @@ type way string
 
 const (
 	does   way = "yes"
-	denies way = "denied, what was wanted is the reason"
-	tells  way = "told beside the original, noted"
-	notes  way = "no, noted"
+	denies way = "denied, with it as the reason"
+	tells  way = "told beside the original, and noted"
+	some   way = "for some tools"
+	maybe  way = "said, and may be passed over"
+	loses  way = "no, noted"
 	never  way = "–" // the agent has no event for it
 )
 
-// ways is what each agent does with what plugins ask for.
-var ways = map[ask]map[Agent]way{
-	denyCall:      {Claude: does},
-	rewriteCall:   {Claude: does},
-	answerCall:    {Claude: denies},
-	replaceResult: {Claude: does},
-	replaceError:  {Claude: tells},
-	denyPrompt:    {Claude: does},
-	rewritePrompt: {Claude: denies},
-	promptContext: {Claude: does},
-	startContext:  {Claude: does},
-	replaceReply:  {Claude: never},
-	refuseAnswer:  {Claude: does},
-	rewriteAnswer: {Claude: notes},
-	changeSystem:  {Claude: never},
-	compactOwn:    {Claude: notes},
+// ways is what each agent does with what plugins ask for, in the order of [Agents].
+var ways = map[ask][7]way{
+	//             Claude  Codex   Gemini  Copilot Qwen    Cursor  OpenCode
+	denyCall:      {does, does, does, does, does, does, does},
+	rewriteCall:   {does, does, does, does, denies, some, does},
+	answerCall:    {denies, denies, denies, denies, denies, denies, denies},
+	replaceResult: {some, does, does, does, does, some, does},
+	replaceError:  {tells, never, does, tells, tells, loses, never},
+	denyPrompt:    {does, does, does, does, does, maybe, does},
+	rewritePrompt: {denies, denies, denies, does, denies, denies, does},
+	promptContext: {does, does, does, does, does, maybe, does},
+	startContext:  {does, does, does, does, does, maybe, loses},
+	replaceReply:  {never, never, does, never, never, loses, does},
+	refuseAnswer:  {does, does, does, never, does, loses, never},
+	rewriteAnswer: {loses, loses, loses, never, loses, loses, never},
+	changeSystem:  {never, never, never, never, never, never, does},
+	compactOwn:    {loses, loses, loses, loses, loses, loses, loses},
 }
+
+// asks are the lines of the table, in the order of a session.
+var asks = []ask{startContext, denyPrompt, rewritePrompt, promptContext, changeSystem, denyCall, rewriteCall, answerCall, replaceResult, replaceError,
+	replaceReply, refuseAnswer, rewriteAnswer, compactOwn}
+
+func (a Agent) way(asked ask) way { return ways[asked][slices.Index(Agents(), a)] }

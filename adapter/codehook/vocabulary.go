@@ -19,19 +19,25 @@ type word struct {
 
 // An argument is one that both have. An agent may have several names for it, at different times.
 type argument struct {
-	hosts  []string
-	ours   string
-	millis bool // the agent counts milliseconds, and we seconds
+	hosts []string
+	ours  string
+	unit  string // what the agent counts; "": the same as we
 }
 
-// arg reads "file_path|path=path": the agent's names, and ours. One name stands for both. "ms" behind a slash: the agent counts milliseconds.
+// Units of agents.
+const (
+	millis = "ms"   // milliseconds, where we have seconds
+	zero   = "zero" // lines from 0, where we count from 1
+)
+
+// arg reads "file_path|path=path/ms": the agent's names, ours, and its unit. One name stands for both.
 func arg(text string) argument {
 	text, unit, _ := strings.Cut(text, "/")
 	hosts, ours, two := strings.Cut(text, "=")
 	if !two {
 		ours = hosts
 	}
-	return argument{hosts: strings.Split(hosts, "|"), ours: ours, millis: unit == "ms"}
+	return argument{hosts: strings.Split(hosts, "|"), ours: ours, unit: unit}
 }
 
 func means(host, tool string, args ...string) word {
@@ -53,6 +59,62 @@ var vocabulary = map[Agent][]word{
 		means("LS", "list_files", "path"),
 		means("WebFetch", "fetch", "url"),
 	},
+	Codex: {
+		means("Bash", "shell", "command=cmd"),
+	},
+	Gemini: {
+		means("run_shell_command", "shell", "command=cmd"),
+		means("read_file", "read_file", "file_path|absolute_path=path"),
+		means("write_file", "write_file", "file_path=path", "content"),
+		means("replace", "edit_file", "file_path=path", "old_string=old", "new_string=new", "allow_multiple=all"),
+		means("list_directory", "list_files", "dir_path|path=path"),
+		means("glob", "list_files", "dir_path|path=path", "pattern"),
+	},
+	Copilot: copilots,
+	Qwen: {
+		means("run_shell_command", "shell", "command=cmd", "timeout/ms"),
+		means("read_file", "read_file", "file_path|absolute_path=path", "offset/zero", "limit"),
+		means("write_file", "write_file", "file_path=path", "content"),
+		means("edit", "edit_file", "file_path=path", "old_string=old", "new_string=new", "replace_all=all"),
+		means("list_directory", "list_files", "path"),
+		means("glob", "list_files", "path", "pattern"),
+		means("web_fetch", "fetch", "url"),
+	},
+	Cursor: {
+		means("Shell", "shell", "command=cmd", "timeout/ms"),
+		means("Read", "read_file", "file_path|path=path"),
+		means("Write", "write_file", "file_path|path=path", "content|contents=content"),
+		means("LS", "list_files", "file_path|path=path"),
+		means("Fetch", "fetch", "url"),
+		means("WebFetch", "fetch", "url"),
+	},
+	OpenCode: {
+		means("bash", "shell", "command=cmd", "timeout/ms"),
+		means("read", "read_file", "filePath=path", "offset", "limit"),
+		means("write", "write_file", "filePath=path", "content"),
+		means("edit", "edit_file", "filePath=path", "oldString=old", "newString=new", "replaceAll=all"),
+		means("list", "list_files", "path"),
+		means("glob", "list_files", "path", "pattern"),
+		means("webfetch", "fetch", "url"),
+	},
+}
+
+// copilots are the tools of Copilot CLI: by its own names, and by those of Claude Code, which events have whose names begin with a
+// capital. The arguments are its own in both.
+var copilots = []word{
+	means("bash", "shell", "command=cmd"),
+	means("powershell", "shell", "command=cmd"),
+	means("view", "read_file", "path|file_path=path"),
+	means("create", "write_file", "path|file_path=path", "file_text|content=content"),
+	means("edit", "edit_file", "path|file_path=path", "old_str|old_string=old", "new_str|new_string=new"),
+	means("glob", "list_files", "path", "pattern"),
+	means("web_fetch", "fetch", "url"),
+	means("Bash", "shell", "command=cmd"),
+	means("Read", "read_file", "path|file_path=path"),
+	means("Write", "write_file", "path|file_path=path", "file_text|content=content"),
+	means("Edit", "edit_file", "path|file_path=path", "old_str|old_string=old", "new_str|new_string=new"),
+	means("Glob", "list_files", "path", "pattern"),
+	means("WebFetch", "fetch", "url"),
 }
 
 // A call is a tool call, in the agent's words and in ours.
@@ -69,6 +131,9 @@ func (m *Moment) readCall() *call {
 	if c.input == nil {
 		c.input = raw("{}")
 	}
+	if text, ok := rawjson.Unquote(c.input); ok && isObject(raw(text)) && rawjson.CheckWithin([]byte(text), rawjson.MaxForeign) == nil {
+		c.input = rawjson.Clean([]byte(text)) // an object in a string
+	}
 	c.tool, c.args = c.host, c.input
 	if i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host }); i >= 0 && isObject(c.input) {
 		c.word = vocabulary[m.Agent][i]
@@ -83,7 +148,7 @@ func (c *call) forth() hook.Object {
 	var known, rest hook.Object
 	for _, a := range c.word.args {
 		if f, ok := a.in(input); ok {
-			known = append(known, hook.Field{Name: a.ours, Value: a.seconds(f.Value)})
+			known = append(known, hook.Field{Name: a.ours, Value: a.forth(f.Value)})
 		}
 	}
 	for _, f := range input {
@@ -129,7 +194,7 @@ func (c *call) back(args raw) raw {
 		case rawjson.Equal(now.Get(a.ours), was.Get(a.ours)):
 			out = append(out, f)
 		default:
-			out = append(out, hook.Field{Name: f.Name, Value: a.millisOf(now.Get(a.ours))})
+			out = append(out, hook.Field{Name: f.Name, Value: a.back(now.Get(a.ours))})
 		}
 	}
 	return append(out, c.added(now, out)...).JSON()
@@ -148,7 +213,7 @@ func (c *call) added(now, out hook.Object) hook.Object {
 			continue
 		}
 		if _, there := a.in(input); !there {
-			more = append(more, hook.Field{Name: a.hosts[0], Value: a.millisOf(f.Value)})
+			more = append(more, hook.Field{Name: a.hosts[0], Value: a.back(f.Value)})
 		}
 	}
 	return more
@@ -176,24 +241,35 @@ func (w *word) called(name string) *argument {
 
 func (w *word) ours(name string) bool { return w.called(name) != nil }
 
-func (a *argument) seconds(v raw) raw { return a.scaled(v, 1.0/1000) }
-
-func (a *argument) millisOf(v raw) raw { return a.scaled(v, 1000) }
-
-// scaled changes the unit of a number. What is no number stays as it is.
-func (a *argument) scaled(v raw, by float64) raw {
-	if !a.millis {
-		return v
+// forth is an agent's value in our unit.
+func (a *argument) forth(v raw) raw {
+	switch a.unit {
+	case millis:
+		return counted(v, func(n float64) float64 { return n / 1000 })
+	case zero:
+		return counted(v, func(n float64) float64 { return n + 1 })
 	}
+	return v
+}
+
+// back is our value in the agent's unit. Agents count whole milliseconds.
+func (a *argument) back(v raw) raw {
+	switch a.unit {
+	case millis:
+		return counted(v, func(n float64) float64 { return math.Round(n * 1000) })
+	case zero:
+		return counted(v, func(n float64) float64 { return max(0, n-1) })
+	}
+	return v
+}
+
+// counted changes a number. What is no number, or none that can be counted with, stays as it is.
+func counted(v raw, change func(float64) float64) raw {
 	n, err := strconv.ParseFloat(string(v), 64)
-	if err != nil || math.IsInf(n*by, 0) {
+	if err != nil || math.Abs(n) > 1e15 {
 		return v
 	}
-	n *= by
-	if by > 1 {
-		n = math.Round(n) // agents count whole milliseconds
-	}
-	return raw(strconv.FormatFloat(n, 'f', -1, 64))
+	return raw(strconv.FormatFloat(change(n), 'f', -1, 64))
 }
 
 // own is what Patchbay's own MCP server is registered as.

@@ -1,38 +1,62 @@
 package codehook
 
+import "fmt"
+
 // within brings a wish within what the agent can do, by the table of ways. What it cannot do is denied or told, and noted.
 func (m *Moment) within(w *wish) *wish {
-	if w.deny != "" {
+	switch {
+	case w.deny != "":
 		return m.denied(w)
-	}
-	if w.input != nil && m.way(rewriteCall) != does {
-		form := m.call.host + " " + string(w.input)
-		w.deny = instead(w.by, "rewrote this call, and "+m.Agent.Title()+" cannot run a rewritten one", form)
-		w.note("%s cannot run a rewritten call: denied, with the rewritten call as the reason", m.Agent.Title())
-		return m.denied(w)
-	}
-	if w.message != nil && m.way(rewritePrompt) != does {
-		w.deny = instead(w.by, "rewrote this message, and "+m.Agent.Title()+" cannot take a rewritten one", *w.message)
-		w.note("%s cannot take a rewritten message: denied, with the rewritten message as the reason", m.Agent.Title())
-		return m.denied(w)
+	case w.input != nil && !m.runs(w.input):
+		return m.instead(w, "rewrote this call, and "+m.Agent.Title()+" cannot run it so", m.call.host+" "+string(w.input))
+	case w.message != nil && m.Agent.way(rewritePrompt) != does:
+		return m.instead(w, "rewrote this message, and "+m.Agent.Title()+" cannot take a rewritten one", *w.message)
 	}
 	m.withinResult(w)
 	m.withinContext(w)
-	if w.reply != nil && m.way(replaceReply) != does {
+	if w.reply != nil && m.Agent.way(replaceReply) != does {
 		w.note("%s has shown the reply already: what plugin %s made of it is lost", m.Agent.Title(), w.by)
 		w.reply = nil
 	}
 	return w
 }
 
-// denied: nothing else than the denial is said.
+// instead denies what cannot be rewritten, with what a plugin made of it as the reason. What was, is never let through.
+func (m *Moment) instead(w *wish, what, form string) *wish {
+	w.deny = instead(w.by, what, form)
+	w.note("plugin %s %s: denied", w.by, what)
+	return m.denied(w)
+}
+
+func instead(by, what, form string) string {
+	return fmt.Sprintf("plugin %s %s. Use this instead:\n%s", by, what, form)
+}
+
+// runs tells whether the agent runs a call with another input.
+func (m *Moment) runs(input raw) bool {
+	switch m.Agent.way(rewriteCall) {
+	case does:
+		return (m.Agent != Codex || codexRuns(m.call.host, input)) && (m.Agent != OpenCode || m.has("args"))
+	case some:
+		return cursorRuns(m.call.host, m.call.input, input)
+	default:
+		return false
+	}
+}
+
+// denied: nothing else is said than the denial.
 func (m *Moment) denied(w *wish) *wish {
 	asked := map[kind]ask{before: denyCall, prompt: denyPrompt, stop: refuseAnswer}[m.event.kind]
-	if m.way(asked) != does {
+	out := &wish{deny: w.deny, by: w.by}
+	switch m.Agent.way(asked) {
+	case does:
+	case maybe:
+		w.note("%s may pass over a refusal at %s: %s", m.Agent.Title(), m.Event, w.deny)
+	default:
 		w.note("%s cannot be told at %s: %s", m.Agent.Title(), m.Event, w.deny)
-		return &wish{notes: w.notes}
+		out.deny = ""
 	}
-	return &wish{deny: w.deny, by: w.by, notes: w.notes}
+	return out
 }
 
 // withinResult: where a result cannot be replaced, the model is told beside it what a plugin made of it.
@@ -44,9 +68,12 @@ func (m *Moment) withinResult(w *wish) {
 	if m.event.kind == failure {
 		asked = replaceError
 	}
-	way := m.way(asked)
-	if way == does && !m.replaceable() {
+	way := m.Agent.way(asked)
+	if way == some {
 		way = tells
+		if m.replaceable() {
+			way = does
+		}
 	}
 	switch way {
 	case does:
@@ -60,17 +87,18 @@ func (m *Moment) withinResult(w *wish) {
 	w.result = nil
 }
 
+// withinContext: what is added where the agent takes nothing is lost, and that is noted.
 func (m *Moment) withinContext(w *wish) {
 	asked := map[kind]ask{prompt: promptContext, sessionStart: startContext}[m.event.kind]
-	if w.context == "" || asked == "" || m.way(asked) == does {
+	if w.context == "" || asked == "" {
 		return
 	}
-	if m.way(asked) == tells {
-		w.note("%s may pass over context at %s", m.Agent.Title(), m.Event)
-		return
+	switch m.Agent.way(asked) {
+	case does:
+	case maybe:
+		w.note("%s may pass over what plugin %s added at %s", m.Agent.Title(), w.by, m.Event)
+	default:
+		w.note("%s takes nothing at %s: what plugin %s added is lost", m.Agent.Title(), m.Event, w.by)
+		w.context = ""
 	}
-	w.note("%s takes no context at %s: what plugin %s added is lost", m.Agent.Title(), m.Event, w.by)
-	w.context = ""
 }
-
-func (m *Moment) way(a ask) way { return ways[a][m.Agent] }

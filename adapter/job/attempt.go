@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,7 +96,7 @@ func (a *attempt) try(ctx context.Context, result *Attempt) {
 	default:
 		result.Result, result.ExitCode = OK, &code
 		if !a.dryRun {
-			result.Sinks = a.sinks(ctx)
+			a.sinks(ctx, result)
 		}
 	}
 }
@@ -183,9 +184,8 @@ func (a *attempt) payload(h *Hook, event Event, message string) map[string]any {
 	return p
 }
 
-// sinks hands the output on, and lists what went wrong.
-func (a *attempt) sinks(ctx context.Context) []string {
-	var faults []string
+// sinks hands the output on, and lists what went wrong and what mends it.
+func (a *attempt) sinks(ctx context.Context, result *Attempt) {
 	text := a.out.tail()
 	for i := range a.manifest.OnSuccess {
 		h := &a.manifest.OnSuccess[i]
@@ -194,22 +194,38 @@ func (a *attempt) sinks(ctx context.Context) []string {
 		}
 		a.out.note("sink %s", h.Plugin)
 		out, err := a.ask(ctx, hook.JobSink, h, h.GivenToSink(a.manifest, a.schedule, text))
-		if err == nil {
-			err = stepError(out)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Sprintf("sink %s: %s", h.Plugin, err))
-		}
+		result.sank("sink "+h.Plugin+": ", out, err)
 	}
 	others := hook.WithChoice(ctx, hook.Choice{Dialect: PluginDialect})
 	out, err := a.host().Fire(others, hook.JobSink, a.payload(&Hook{}, Success, text))
+	result.sank("sink ", out, err)
+}
+
+// sank records what a sink came to, where that is a failure.
+func (r *Attempt) sank(who string, out *hook.Outcome, err error) {
 	if err == nil {
 		err = stepError(out)
 	}
-	if err != nil {
-		faults = append(faults, "sink "+err.Error())
+	if err == nil {
+		return
 	}
-	return faults
+	fix := fixOf(err)
+	r.Sinks, r.SinkFixes = append(r.Sinks, who+strings.TrimSuffix(err.Error(), "; "+fix)), append(r.SinkFixes, fix)
+}
+
+// Sunk are the sinks that failed, each with what mends it. A run that an earlier version kept has no fixes.
+func (r *Attempt) Sunk() iter.Seq2[string, string] {
+	return func(yield func(fault, fix string) bool) {
+		for i, fault := range r.Sinks {
+			fix := ""
+			if i < len(r.SinkFixes) {
+				fix = r.SinkFixes[i]
+			}
+			if !yield(fault, fix) {
+				return
+			}
+		}
+	}
 }
 
 // stepError is the first failure among those who were told.

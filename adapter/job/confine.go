@@ -60,7 +60,10 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	lent := a.belowManifest(grants)
+	lent, err := a.belowManifest(grants)
+	if err != nil {
+		return nil, err
+	}
 	own := []string{tmp}
 	if a.runner.StateDir != "" {
 		own = append(own, filepath.Join(a.runner.StateDir, a.manifest.Slug()))
@@ -71,13 +74,37 @@ func (a *attempt) box(ctx context.Context, tmp string) (proc.Box, error) {
 	return a.runner.Confine(ctx, grants, append(lent, own...))
 }
 
-// belowManifest are the grants that lie in the agent's own directory and are not that directory itself: its manifest is in there.
-func (a *attempt) belowManifest(grants []capability.Capability) []string {
-	var below []string
+// belowManifest are the grants that lie in the agent's own directory, wherever links lead. That directory itself is not among them, nor anything else in
+// which its manifest is: what that says would count at the next run. A grant that leaves the directory by a link among the agent's own files is an error,
+// since whoever reads the manifest would not know what it grants.
+func (a *attempt) belowManifest(grants []capability.Capability) ([]string, error) {
+	dir, manifest := realPath(a.manifest.Dir), realPath(a.manifest.Path)
+	var lent []string
 	for _, g := range grants {
-		if rel, err := filepath.Rel(a.manifest.Dir, g.Path); err == nil && g.Path != "" && rel != "." && filepath.IsLocal(rel) {
-			below = append(below, g.Path)
+		if g.Kind != capability.WriteFS {
+			continue
+		}
+		real := realPlace(g.Path)
+		switch {
+		case below(g.Path, a.manifest.Dir) && !below(real, dir):
+			return nil, fmt.Errorf("security.filesystem_writable: %s leads to %s by a link among the agent's own files: write that path there, if you mean it", g.Path, real)
+		case below(real, dir) && real != manifest && !below(manifest, real):
+			lent = append(lent, g.Path)
 		}
 	}
-	return below
+	return lent, nil
+}
+
+// below reports whether a path lies in a directory, and is not itself that.
+func below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// realPlace is where a path leads that need not be there yet.
+func realPlace(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }

@@ -49,6 +49,8 @@ type Attempt struct {
 	Error    string    `json:"error,omitempty"`
 	Suggest  string    `json:"suggest,omitempty"` // what a person could do about it; shown, never executed
 	Sinks    []string  `json:"sinks,omitempty"`   // what went wrong with the sinks of a run that succeeded
+
+	SinkFixes []string `json:"sink_fixes,omitempty"` // what mends each of these; "" where that is not known
 }
 
 // A Result is what an attempt came to.

@@ -78,8 +78,8 @@ func succeed(r *Run, s *State, a Attempt) []Notice {
 		r.Recovered = true
 		notices = append(notices, Notice{Event: RunRecovered, At: a.Ended, Attempt: a.Number, Most: r.Most})
 	}
-	for _, fault := range a.Sinks {
-		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault, Sink: true})
+	for fault, fix := range a.Sunk() {
+		notices = append(notices, Notice{Event: AttemptFailed, At: a.Ended, Attempt: a.Number, Most: r.Most, Error: fault, Suggest: fix, Sink: true})
 	}
 	over(r, s, Succeeded, a.Ended)
 	s.Failing, s.Stale, s.Success = false, false, a.Ended

@@ -12,46 +12,68 @@ import (
 	"unsafe"
 )
 
-// TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, the program is in the foreground process group, and it
-// can ask a question on the terminal. Stdin has the invocation, and ends.
+// TestAPluginsCommandHasTheTerminal: stdout and stderr are the user's, and the program is in the foreground process group. Stdin has the
+// invocation and ends, so that it can ask on /dev/tty; with stdin = "user" in the manifest stdin is the terminal itself.
 func TestAPluginsCommandHasTheTerminal(t *testing.T) {
-	home := t.TempDir()
+	for rule, c := range map[string]struct{ manifest, begin, from string }{
+		"stdin is the invocation":            {"", "invocation=$(cat)", "</dev/tty"},
+		"stdin is the user's where it wants": {"stdin = \"user\"\n", "invocation=$MINE_INVOCATION; [ -t 0 ] || exit 7", ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			program := "#!/bin/sh\n" + c.begin + `
+case $invocation in *'"type":"command","command":"ask","args":["--now"]'*) ;; *) exit 0 ;; esac
+[ -t 1 ] && [ -t 2 ] || { echo 'no terminal'; exit 9; }
+printf 'your name? '
+read -r name ` + c.from + ` || exit 8
+echo "hello $name"
+exit 4
+`
+			home := askerIn(t, c.manifest, program)
+			askAtTerminal(t, home)
+		})
+	}
+}
+
+// askerIn is a home with a plugin that has one command.
+func askerIn(t *testing.T, more, program string) (home string) {
+	t.Helper()
+	home = t.TempDir()
 	dir := filepath.Join(home, ".local/share/mine/plugins/asker")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
 		"mine-plugin.toml": "[plugin]\nname = \"asker\"\nversion = \"1.0.0\"\ndescription = \"asks\"\nauthor = \"a\"\nprotocol_version = \"1.0.0\"\n" +
-			"[[commands]]\nname = \"ask\"\ndescription = \"asks\"\n",
-		"mine-plugin-asker": `#!/bin/sh
-invocation=$(cat)
-case $invocation in *'"type":"command"'*) ;; *) exit ;; esac
-[ -t 1 ] && [ -t 2 ] || { echo 'no terminal'; exit 9; }
-printf 'your name? '
-read -r name </dev/tty || exit 8
-echo "hello $name"
-exit 4
-`,
+			"[[commands]]\nname = \"ask\"\ndescription = \"asks\"\n" + more,
+		"mine-plugin-asker": program,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return home
+}
+
+// askAtTerminal runs the command at a terminal, and answers its question.
+func askAtTerminal(t *testing.T, home string) {
+	t.Helper()
 	master, slave := openPair(t)
-	cmd := patchbayIn(home, "asker", "ask")
+	cmd := patchbayIn(home, "asker", "ask", "--now")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	screen := watch(master)
-	await(t, func() bool { return strings.Contains(screen.String(), "your name? ") })
+	await(t, func() bool { return strings.Contains(screen.String(), "your name? ") || len(ended) > 0 })
 	if _, err := master.WriteString("Ada\n"); err != nil {
 		t.Fatal(err)
 	}
-	err := cmd.Wait()
+	err := <-ended
 	if code := cmd.ProcessState.ExitCode(); code != 4 {
-		t.Errorf("exit code %d (%v)", code, err)
+		t.Fatalf("exit code %d (%v), on the screen: %q", code, err, screen)
 	}
 	await(t, func() bool { return strings.Contains(screen.String(), "hello Ada") })
 }

@@ -56,7 +56,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.examineEngine())...)
+		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(), a.examineEngine())...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
@@ -71,6 +71,15 @@ func (a *app) runDoctor(ctx context.Context) error {
 		return err
 	}
 	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
+}
+
+// hookFindings is what is wrong with Patchbay in the files of other agents.
+func (a *app) hookFindings() []pluginhost.Finding {
+	home, err := a.home()
+	if err != nil {
+		return nil // without a home nothing is installed in it
+	}
+	return daemon.HookFindings(home, pluginhost.ProjectRoot(a.dir()), a.getenv)
 }
 
 func configFindings(e *config.Error) []pluginhost.Finding {

@@ -92,7 +92,7 @@ func (a *app) runFire(ctx context.Context, args []string, opts *fireOptions) err
 			return err
 		}
 		hooked := host.HookedBy(point)
-		if len(hooked) > 0 {
+		if len(hooked) > 0 || opts.data != "" {
 			a.warnOfPayload(point, data)
 		}
 		return firstError(a.printOutcome(out, hooked, opts.trace), err, refusal(out))

@@ -99,7 +99,7 @@ func (a *app) runPluginCommand(ctx context.Context, host *pluginhost.Host, name 
 	if len(rest) == 0 || rest[0] == "--help" || rest[0] == "-h" {
 		return a.printPluginCommands(p)
 	}
-	c := pluginhost.Command{Name: rest[0], Args: rest[1:], Out: a.out, ErrOut: a.Err}
+	c := pluginhost.Command{Name: rest[0], Args: rest[1:], In: a.In, Out: a.out, ErrOut: a.Err}
 	var said string
 	if a.flags.json {
 		c.Failed = func(message string) { said = message }
@@ -129,13 +129,13 @@ func commandExit(plugin string, code int, said string) error {
 
 // terminal is the user's, for a program in the foreground; nil: nobody sits at one.
 func (a *app) terminal() (t *dialect.Terminal, end func()) {
-	out, errOut := isFile(a.Out), isFile(a.Err)
-	if !a.InTTY && !a.OutTTY || out == nil || errOut == nil {
+	in, out, errOut := isFile(a.In), isFile(a.Out), isFile(a.Err)
+	if !a.InTTY && !a.OutTTY || in == nil || out == nil || errOut == nil {
 		return nil, nil
 	}
 	signals, stop := a.signals()
 	yielded := a.end.yield()
-	return &dialect.Terminal{Out: out, ErrOut: errOut, Signals: signals}, func() { yielded(); stop() }
+	return &dialect.Terminal{In: in, Out: out, ErrOut: errOut, Signals: signals}, func() { yielded(); stop() }
 }
 
 // printPluginCommands lists what a plugin can be told to do.

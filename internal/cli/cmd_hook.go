@@ -59,7 +59,7 @@ For OpenCode it reads and writes a JSON line for each event, until stdin ends.`,
 	cmd.Flags().StringVar(&event, "event", "", "the agent's `NAME` for the event, where stdin does not say it")
 	cmd.Flags().BoolVar(&standIn, strings.TrimPrefix(hookroad.StandInFlag, "--"), false, "read a request, and write the answer")
 	_ = cmd.Flags().MarkHidden(strings.TrimPrefix(hookroad.StandInFlag, "--")) // it was added a line above
-	cmd.AddCommand(newHookDaemonCommand(a))
+	cmd.AddCommand(newHookDaemonCommand(a), newHookInstallCommand(a), newHookStatusCommand(a))
 	return cmd
 }
 

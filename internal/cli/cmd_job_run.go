@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,11 +96,11 @@ func (a *app) showRun(r job.Run) error {
 	if r.Status == job.Succeeded {
 		if !a.flags.json {
 			a.printf("%s %s in %s (%s)\n", a.screen().Paint(render.StyleGreen, "✓"), r.Status, render.Duration(r.Ended.Sub(r.Began)), r.ID)
-			for _, fault := range last.Sinks {
+			for fault, fix := range last.Sunk() {
 				a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), render.Line(fault))
-			}
-			if slices.ContainsFunc(last.Sinks, func(fault string) bool { return strings.Contains(fault, "plugin not found") }) {
-				a.printf("  fix: `patchbay job doctor` says where plugins are looked for\n")
+				if fix != "" {
+					a.printf("  fix: %s\n", render.Line(fix))
+				}
 			}
 		}
 		return nil

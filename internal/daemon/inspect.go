@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
@@ -47,7 +48,8 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	d := Diagnosis{OK: true, Findings: []pluginhost.Finding{}} // a list, also where it is empty
-	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs, engineFindings(i.Engine))...)
+	d.Findings = append(d.Findings, slices.Concat(i.faults.list(), i.projects.findings(), jobs,
+		HookFindings(i.Dirs.Home, i.Host.Project(), dialect.Env{Vars: i.options.Host.Environ}.Get), engineFindings(i.Engine))...)
 	for _, f := range d.Findings {
 		d.OK = d.OK && f.Severity != pluginhost.SeverityError
 	}

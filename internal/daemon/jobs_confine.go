@@ -32,10 +32,12 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 				return nil, fmt.Errorf("[security] cannot be enforced here: %s: %s; take the restriction out, or set sandbox = \"kaged\"", v.Capability, v.Reason)
 			}
 		}
-		guarded, err := places.Own(c.Dirs, c.Config(), c.pluginDirs(environ))
+		dirs, found := c.pluginDirs(environ)
+		guarded, err := places.Own(c.Dirs, c.Config(), dirs, found)
 		if err != nil {
 			return nil, err
 		}
+		guarded = append(guarded, places.Projects(c.Host.Project(), grants)...)
 		return sandbox.New(sandbox.Options{Grants: grants, Guarded: guarded, Lent: lent, ReadAll: true, System: system(), Log: c.log,
 			OnDenied: func(d sandbox.Denial) {
 				c.log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability)
@@ -43,11 +45,11 @@ func (c *Core) confiner(environ []string) func(context.Context, []capability.Cap
 	}
 }
 
-// pluginDirs are the directories in which plugins are looked for, and those in which they were found.
-func (c *Core) pluginDirs(environ []string) []string {
-	dirs := pluginhost.Searched(environ)
+// pluginDirs are the directories in which plugins are looked for, and those in which they were found; and the plugins themselves.
+func (c *Core) pluginDirs(environ []string) (dirs, found []string) {
+	dirs = pluginhost.Searched(environ)
 	for _, p := range c.Host.Plugins() {
-		dirs = append(dirs, filepath.Dir(p.Path))
+		dirs, found = append(dirs, filepath.Dir(p.Path)), append(found, p.Path)
 	}
-	return dirs
+	return dirs, found
 }

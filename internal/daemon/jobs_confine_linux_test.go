@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -61,6 +62,33 @@ ls .local/state/patchbay 2>/dev/null | grep -v agents
 `, name, h.home, name, security))
 	}
 	agent("free", "")
+	h.write("dotfiles/brought/agent.toml", "")
+	for name, c := range map[string]struct{ link, target, writable string }{
+		"linked-up": {"data", "../..", "data"}, "linked-to-all": {"data", own + "/agents", "data"}, "linked-to-another": {"data", own + "/agents/held", "data"},
+		"linked-out": {"data", closed, "data"}, "self": {"", "", "agent.toml"}, "self-by-a-link": {"", "", "data"}, "brought": {"", "", h.home + "/dotfiles"},
+	} {
+		h.write(".config/patchbay/agents/"+name+"/agent.toml", fmt.Sprintf(`
+[agent]
+name = %q
+[run]
+command = "/bin/bash"
+args = ["-c", '''
+cd %s; for place in data/new/agent.toml data/agent.toml data/config.toml data/held/agent.toml data/file agent.toml; do mkdir -p $(dirname $place); (echo x >> $place) && echo wrote $place; done 2>/dev/null; true
+''']
+[security]
+filesystem_writable = [%q]
+`, name, own+"/agents/"+name, c.writable))
+		if c.link != "" {
+			if err := os.Symlink(c.target, own+"/agents/"+name+"/"+c.link); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for from, to := range map[string]string{own + "/agents/self-by-a-link/agent.toml": own + "/agents/self-by-a-link/data/agent.toml", own + "/agents/brought/agent.toml": h.home + "/dotfiles/brought/agent.toml"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(from, to), os.Symlink(to, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c := h.open("")
 	for _, test := range []struct {
 		agent     string
@@ -87,10 +115,33 @@ ls .local/state/patchbay 2>/dev/null | grep -v agents
 			}
 		})
 	}
+	for _, name := range []string{"linked-up", "linked-to-all", "linked-to-another", "linked-out", "self", "self-by-a-link", "brought"} {
+		t.Run(name, func(t *testing.T) {
+			output, _ := runAgent(t, c, name)
+			for _, not := range []string{"wrote data/agent.toml", "wrote data/config.toml", "wrote data/held", "wrote agent.toml"} {
+				if strings.Contains(output, not) {
+					t.Errorf("%q in\n%s", not, output)
+				}
+			}
+			if name == "linked-out" && strings.Contains(output, "wrote") {
+				t.Errorf("%s", output)
+			}
+		})
+	}
 }
 
-// runOut runs an agent by hand and returns what it printed.
+// runOut runs an agent by hand, which must succeed, and returns what it printed.
 func runOut(t *testing.T, c *Core, agent string) string {
+	t.Helper()
+	text, ended := runAgent(t, c, agent)
+	if ended.Status != job.Succeeded {
+		t.Errorf("%+v", ended)
+	}
+	return text
+}
+
+// runAgent runs an agent by hand, and returns what it printed and what became of it.
+func runAgent(t *testing.T, c *Core, agent string) (string, job.Run) {
 	t.Helper()
 	j := jobs{c.Jobs}
 	started, err := j.Start(t.Context(), agent, "", true)
@@ -109,10 +160,7 @@ func runOut(t *testing.T, c *Core, agent string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ended := run.(job.Run); ended.Status != job.Succeeded {
-		t.Errorf("%+v", ended)
-	}
-	return text.String()
+	return text.String(), run.(job.Run)
 }
 
 // listen is the port of a server that says hello.

@@ -98,6 +98,23 @@ func TestPluginsRunWhereTheWorkIs(t *testing.T) {
 	}
 }
 
+// TestSeedGitContext: the git plugin that the protocol's document prints, as it is printed, in two repositories of one daemon.
+func TestSeedGitContext(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	for _, b := range plugtest.Seed(t, "003").Blocks("python") {
+		if strings.Contains(b.Text, `"name":"git-context"`) {
+			h.script("git-context", b.Text)
+		}
+	}
+	c := h.open("")
+	for _, name := range []string{"first", "second", "first"} {
+		if got := h.enhanced(c, repository(t, name)); !strings.Contains(got, `# Git Context\nBranch: `+name+`\n`) {
+			t.Errorf("in %s: %s", name, got)
+		}
+	}
+}
+
 // TestAProjectsPlugins: what is a plugin's is the same in every project, and what is the project's is not.
 func TestAProjectsPlugins(t *testing.T) {
 	h := newHouse(t)

@@ -112,6 +112,7 @@ type CommandDoc struct {
 	Name        string `json:"name"`
 	Args        string `json:"args"` // as in a line of help, e.g. "[--vault NAME]"
 	Description string `json:"description"`
+	Stdin       string `json:"stdin,omitempty"` // whose stdin it has; "": what its protocol sends
 }
 
 // DefaultToolTimeout bounds a tool or method call where the configuration does
@@ -176,11 +177,12 @@ type Commander interface {
 type Command struct {
 	Name   string
 	Args   []string
+	In     io.Reader // the user's, for commands that want it; nil: there is none
 	Out    io.Writer
 	ErrOut io.Writer
 
 	// Terminal is the user's, where one sits at it. A plugin that is not confined
-	// has it for itself, and Out and ErrOut are not used.
+	// has it for itself, and In, Out and ErrOut are not used.
 	Terminal *Terminal
 	// Failed takes what the plugin says went wrong, in place of ErrOut; may be nil.
 	Failed func(message string)
@@ -188,8 +190,8 @@ type Command struct {
 
 // A Terminal is what a program in the foreground is given of its host.
 type Terminal struct {
-	Out, ErrOut *os.File
-	Signals     <-chan os.Signal // passed on to the program
+	In, Out, ErrOut *os.File
+	Signals         <-chan os.Signal // passed on to the program
 }
 
 // A Connector is a plugin whose hooks can be wired to points beyond their own.

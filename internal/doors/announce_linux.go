@@ -106,6 +106,15 @@ func announced(f func(netip.AddrPort)) error {
 	return lines.Err()
 }
 
+// Here reports whether an address is one of this machine's, and so it does where that cannot be told.
+func Here(addr netip.Addr) bool {
+	here, err := isHere(netip.AddrPortFrom(addr, anyPort))
+	return here || err != nil
+}
+
+// anyPort is one for a question in which the port does not matter.
+const anyPort = 9
+
 // isHere reports whether an address is one of this machine's. It asks the kernel from which address it would send to it: for an
 // address of this machine, that is the address itself. Nothing is sent.
 func isHere(addr netip.AddrPort) (bool, error) {

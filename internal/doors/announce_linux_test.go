@@ -81,6 +81,22 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestHere(t *testing.T) {
+	for _, c := range []struct {
+		addr string
+		want bool
+	}{{"127.0.0.1", true}, {"::1", true}, {"0.0.0.0", true}, {"OWN", true}, {"192.0.2.1", false}, {"2001:db8::1", false}} {
+		t.Run(c.addr, func(t *testing.T) {
+			if c.addr == "OWN" {
+				c.addr = ownAddress(t).String()
+			}
+			if got := Here(netip.MustParseAddr(c.addr)); got != c.want {
+				t.Errorf("%t", got)
+			}
+		})
+	}
+}
+
 // TestConnectionsBeforeTheAnnouncement: between listening and the announcement a broker may have connected, and found no daemon.
 func TestConnectionsBeforeTheAnnouncement(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

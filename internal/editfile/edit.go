@@ -31,11 +31,12 @@ type Result struct {
 	Path    string // of the file
 	Backup  string // where the text from before is; "": there was none, or nothing changed
 	Changed bool
+	Removed bool // the file is not there any more
 }
 
 // Edit replaces a file by what change makes of its text, as a whole or not at all. The file keeps its mode and its owner,
-// and the text from before is kept beside it. A file that is not there yet is an empty one. Edits of one file by several
-// processes of ours wait for each other.
+// and the text from before is kept beside it. A file that is not there yet is an empty one. Where change makes nil of it the
+// file is removed, with what was kept beside it. Edits of one file by several processes of ours wait for each other.
 func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 	e, err := open(p)
 	if err != nil {
@@ -47,7 +48,11 @@ func Edit(p Place, change func(old []byte) ([]byte, error)) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", e.path(), err)
 	}
 	result := Result{Path: e.path()}
-	if bytes.Equal(text, e.old) {
+	switch {
+	case text == nil:
+		result.Changed, result.Removed = e.info != nil, e.info != nil
+		return result, e.remove()
+	case bytes.Equal(text, e.old):
 		return result, nil
 	}
 	if len(text) > maxFile {
@@ -176,6 +181,24 @@ func (e *edit) replace(text []byte) (backup string, err error) {
 		backup = filepath.Join(e.root.Name(), filepath.FromSlash(backup))
 	}
 	return backup, e.write(e.name, text, e.unchanged)
+}
+
+// remove takes the file away, and what was kept of it.
+func (e *edit) remove() error {
+	if e.info == nil {
+		return nil
+	}
+	err := e.unchanged()
+	if err == nil {
+		err = e.root.Remove(e.name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.path(), err)
+	}
+	if err := e.root.Remove(BackupOf(e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(e.path()))
 }
 
 // unchanged looks whether the file is still the one that was read.

@@ -45,6 +45,15 @@ func RemoveJSON(data []byte, path []string) ([]byte, error) {
 	return firstGood(data, []splice{doc.removal(path)}, want, parseJSON)
 }
 
+// ReadJSON reads a file as the functions above do: comments may stand in it. An empty text is an empty object; numbers are as
+// they are written.
+func ReadJSON(data []byte) (map[string]any, error) {
+	if strings.TrimSpace(string(data)) == "" {
+		return map[string]any{}, nil
+	}
+	return parseJSON(data)
+}
+
 func parseJSON(data []byte) (map[string]any, error) {
 	doc, err := scanJSON(data)
 	if err != nil {

@@ -14,6 +14,7 @@ const maxNesting = 200
 type jsonValue struct {
 	from, to int
 	members  []jsonMember // of an object
+	items    []jsonItem   // of a list
 	value    any          // as encoding/json has it, with numbers as they are written
 }
 
@@ -21,6 +22,12 @@ type jsonValue struct {
 type jsonMember struct {
 	name  string
 	from  int // of the name
+	value *jsonValue
+	comma int // behind the comma that follows; 0: none does
+}
+
+// A jsonItem is one of the values of a list.
+type jsonItem struct {
 	value *jsonValue
 	comma int // behind the comma that follows; 0: none does
 }
@@ -162,8 +169,13 @@ func (d *jsonDoc) list(v *jsonValue, depth int) error {
 			return err
 		}
 		values = append(values, item.value)
-		if _, err := d.comma(']'); err != nil {
+		more, err := d.comma(']')
+		if err != nil {
 			return err
+		}
+		v.items = append(v.items, jsonItem{value: item})
+		if more {
+			v.items[len(v.items)-1].comma = d.pos
 		}
 	}
 	d.pos++

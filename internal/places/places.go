@@ -6,35 +6,136 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/editfile"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/project"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // Own lists the places: configuration, agents and plugins, which may be read; secrets, what is kept, and sockets, which may not.
-// plugins are the directories and files in which plugins were looked for or found.
-func Own(dirs config.Dirs, c *config.Config, plugins []string) ([]sandbox.Place, error) {
+// plugins are the directories and files in which plugins were looked for or found, found are the plugins themselves, which may be links.
+func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox.Place, error) {
 	agents, err := dirs.JobDirs(c)
 	if err != nil {
 		return nil, err
 	}
+	secret := hasSecret(c)
 	list := []sandbox.Place{
 		{Path: dirs.Config, Make: true},
-		{Path: dirs.ConfigFile, Hidden: !c.Server.Token.Empty()},
-		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: !c.Server.Token.Empty()},
+		{Path: dirs.ConfigFile, Hidden: secret},
+		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: secret},
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},
 		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
+	list = append(list, named(dirs, c)...)
+	list = append(list, programs()...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: true})
 	}
+	list = append(list, linked(append(agentFiles(agents), found...), dirs.Home)...)
 	// Without a home some of them are nowhere.
 	return slices.DeleteFunc(list, func(p sandbox.Place) bool { return !filepath.IsAbs(p.Path) }), nil
+}
+
+// agentFiles are the entries of the directories of agents, and the manifests in them.
+func agentFiles(agents []string) []string {
+	var files []string
+	for _, dir := range agents {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // there are none
+		}
+		for _, e := range entries {
+			files = append(files, filepath.Join(dir, e.Name()), filepath.Join(dir, e.Name(), "agent.toml"))
+		}
+	}
+	return files
+}
+
+// linked are the places to which links among some files lead. Who may write around a file can put another in its place, so the directory is kept with it;
+// not where the home is in there, which no plugin could then write.
+func linked(files []string, home string) []sandbox.Place {
+	var list []sandbox.Place
+	for _, file := range files {
+		if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			continue // it leads nowhere
+		}
+		info, err := os.Stat(real)
+		rel, relErr := filepath.Rel(filepath.Dir(real), home)
+		apart := relErr != nil || !filepath.IsLocal(rel)
+		list = append(list, sandbox.Place{Path: real, Around: err == nil && !info.IsDir() && apart})
+	}
+	return list
+}
+
+// Projects lists where projects say something to plugins: the one at work, and each that a grant opens as a whole for writing. work is a project's root, or
+// empty. Other projects in a directory that is granted are not known here.
+func Projects(work string, grants []capability.Capability) []sandbox.Place {
+	roots := []string{work}
+	for _, g := range grants {
+		if _, err := os.Stat(filepath.Join(g.Path, ".git")); g.Kind == capability.WriteFS && err == nil {
+			roots = append(roots, project.Root(g.Path))
+		}
+	}
+	var list []sandbox.Place
+	for _, root := range roots {
+		if filepath.IsAbs(root) {
+			list = append(list, sandbox.Place{Path: filepath.Dir(filepath.Join(root, config.ProjectFile)), Make: true, Yields: true})
+		}
+	}
+	return list
+}
+
+// hasSecret reports whether a configuration has something in it that lets its reader in elsewhere: the server's token, or who we are at the engine.
+func hasSecret(c *config.Config) bool {
+	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
+}
+
+// named are the files that a configuration names: by some of them we are known, others say whom we trust, and what is answered. One that is not there
+// cannot be hidden.
+func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
+	var list []sandbox.Place
+	for _, f := range []struct {
+		path   string
+		hidden bool
+	}{{c.Engine.Credentials, true}, {c.Engine.Key, true}, {c.Engine.Cert, false}, {c.Engine.CA, false}, {c.Model.Script, false}} {
+		if f.path == "" {
+			continue
+		}
+		path, err := dirs.Resolve(f.path)
+		if err != nil {
+			continue // whoever reads the file complains
+		}
+		if _, err := os.Lstat(path); err == nil {
+			list = append(list, sandbox.Place{Path: path, Hidden: f.hidden})
+		}
+	}
+	return list
+}
+
+// SystemPrograms are the directories in which every system keeps its own programs. Whoever may write there can replace the programs that everybody runs, so
+// they are not kept from anybody as Patchbay's own.
+var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
+
+// programs is the directory of the program that runs, in which the one that makes its sandboxes may lie, too: whoever could replace one of them would
+// run outside of any sandbox at the next start.
+func programs() []sandbox.Place {
+	path, err := os.Executable()
+	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {
+		return nil
+	}
+	return []sandbox.Place{{Path: filepath.Dir(path)}}
 }
 
 // dotagent keeps secrets as well. They can only be hidden where their directory is there.

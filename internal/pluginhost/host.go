@@ -41,13 +41,13 @@ type Host struct {
 	tallies   *tallies
 	guest     bool // processes and storage are another host's, which ends them
 	bus       hook.Bus
-	ownPoints map[hook.Point]*ownPoint // those of the program; not changed once the host is open
-	plugins   atomic.Pointer[roster]   // nil until the hooks are on the bus
-	found     atomic.Pointer[[]string] // where the plugins are that were found last
-	turning   sync.Mutex               // held while the roster is replaced, by Refresh and Close
-	wireMu    sync.Mutex               // held while its hooks are put on the bus
-	warned    map[string]bool          // what was logged about names; protected by turning
-	retired   chan struct{}            // closed when the plugins of the last roster that was replaced are; protected by turning
+	ownPoints map[hook.Point]*ownPoint    // those of the program; not changed once the host is open
+	plugins   atomic.Pointer[roster]      // nil until the hooks are on the bus
+	found     atomic.Pointer[foundPlaces] // of the last look
+	turning   sync.Mutex                  // held while the roster is replaced, by Refresh and Close
+	wireMu    sync.Mutex                  // held while its hooks are put on the bus
+	warned    map[string]bool             // what was logged about names; protected by turning
+	retired   chan struct{}               // closed when the plugins of the last roster that was replaced are; protected by turning
 
 	retiring sync.WaitGroup // rosters that wait for their last event
 

@@ -117,10 +117,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 		Health: string(e.state), Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
 	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
-	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), []dialect.Notification{}
-	if speaker, ok := e.plugin.(dialect.Notifier); ok {
-		d.Notifications = orEmpty(speaker.Notifications())
-	}
+	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), orEmpty(e.tally.notifications())
 	d.Counters = e.tally.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health

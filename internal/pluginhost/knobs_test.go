@@ -284,7 +284,36 @@ func TestNotificationsReachTheHost(t *testing.T) {
 	if err != nil || detail.Counters.Notifications != 1 || len(detail.Notifications) != 1 || detail.Notifications[0].Method != "notes.spoken" {
 		t.Errorf("%+v, %v", detail, err)
 	}
+	listedElsewhere(t, host)
 	if detail.Author != "Mira Okonkwo" || detail.License != "MIT" || detail.Homepage != "git+ssh://git@example.org/notes.git" {
 		t.Errorf("%q, %q, %q", detail.Author, detail.License, detail.Homepage)
+	}
+}
+
+// listedElsewhere: what a plugin says in another project is listed and counted for it, too, and stays so when that project is closed.
+func listedElsewhere(t *testing.T, host *pluginhost.Host) {
+	t.Helper()
+	other, err := host.In(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.CallMethod(t.Context(), "notes", "notes.speak", nil); err != nil {
+		t.Fatal(err)
+	}
+	both := func() bool {
+		d, err := host.Plugin("notes")
+		return err == nil && d.Counters.Notifications == 2 && len(d.Notifications) == 2 && !d.Notifications[1].Time.Before(d.Notifications[0].Time)
+	}
+	for end := time.Now().Add(time.Minute); !both() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	}
+	if !both() {
+		d, err := host.Plugin("notes")
+		t.Fatalf("listed of both projects: %+v, %v", d.Notifications, err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if !both() {
+		t.Error("what was said in a project that is closed is not listed any more")
 	}
 }

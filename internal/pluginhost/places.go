@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/places"
 )
-
-// systemPrograms are the directories in which every system keeps its own programs.
-var systemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
 // Searched lists every directory in which plugins are looked for in this environment: those of [Places], and those of PATH, in which a plugin of dotagent may
 // lie. Of PATH the system's own directories are left out: whoever may write there can replace the programs that everybody runs.
@@ -23,7 +21,7 @@ func Searched(environ []string) []string {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			dir = env.InHome(rest) // as dotagent reads it
 		}
-		if abs, err := filepath.Abs(dir); dir != "" && err == nil && !slices.Contains(systemPrograms, abs) {
+		if abs, err := filepath.Abs(dir); dir != "" && err == nil && !slices.Contains(places.SystemPrograms, abs) {
 			dirs = append(dirs, abs)
 		}
 	}

@@ -68,7 +68,7 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	e.settings.Grants = e.policy.grants
-	guarded, err := h.guarded()
+	guarded, err := h.guarded(e.policy.grants)
 	if err != nil {
 		return err
 	}
@@ -91,27 +91,39 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	return nil
 }
 
-// guarded are Patchbay's own places, with those of the plugins that were found.
-func (h *Host) guarded() ([]sandbox.Place, error) {
+// guarded are Patchbay's own places, with those of the plugins that were found and of projects that these grants concern.
+func (h *Host) guarded(grants []capability.Capability) ([]sandbox.Place, error) {
 	dirs := append(Searched(h.setup().Environ), h.setup().Dirs...)
+	var plugins []string
 	if found := h.found.Load(); found != nil {
-		dirs = append(dirs, *found...)
+		dirs, plugins = append(dirs, found.dirs...), found.plugins
 	}
-	return places.Own(h.setup().dirs, h.setup().config, dirs)
+	list, err := places.Own(h.setup().dirs, h.setup().config, dirs, plugins)
+	if !h.setup().own() {
+		list = append(list, places.Projects(h.setup().projectRoot, grants)...)
+	}
+	return list, err
 }
 
-// foundIn are the directories in which plugins of a roster were found. Of one that was named by its path, its own files alone.
-func (r *roster) foundIn() []string {
-	var dirs []string
+// foundPlaces are where plugins were found.
+type foundPlaces struct {
+	dirs    []string // of one that was named by its path, its own files alone
+	plugins []string // themselves
+}
+
+// foundIn is where the plugins of a roster were found.
+func (r *roster) foundIn() foundPlaces {
+	var found foundPlaces
 	for _, e := range r.entries {
 		dir := e.found.Path
 		if !e.named {
 			dir = filepath.Dir(dir)
 		}
-		dirs = append(dirs, dir)
+		found.dirs, found.plugins = append(found.dirs, dir), append(found.plugins, e.found.Path)
 	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
+	slices.Sort(found.dirs)
+	found.dirs = slices.Compact(found.dirs)
+	return found
 }
 
 func limitsOf(l config.Limits) dialect.Limits {

@@ -407,6 +407,37 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the program itself, and what makes its sandboxes", func(t *testing.T) {
+		h := confinable(t)
+		h.lookers()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.config("[plugins.scaf]\n" + h.grants("write:fs:"+filepath.Dir(self)))
+		p, err := h.open().Plugin("scaf")
+		if err != nil || p.State != dialect.Broken || !strings.Contains(*p.Error, "which is Patchbay's own") {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	for name, c := range map[string]struct{ config, file string }{
+		"credentials of the engine": {"[engine]\nurl = \"nats://127.0.0.1:1\"\ncredentials = \"../keys/engine.creds\"\n", "HOME/.config/keys/engine.creds"},
+		"the engine's key":          {"[engine]\nurl = \"tls://127.0.0.1:1\"\ncert = \"a.pem\"\nkey = \"../keys/a.key\"\n", "HOME/.config/keys/a.key"},
+		"a password in the address": {"[engine]\nurl = \"nats://ann:word@127.0.0.1:1\"\n", "HOME/.config/patchbay/config.toml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := confinable(t)
+			h.lookers()
+			file := strings.ReplaceAll(c.file, "HOME", h.home)
+			h.write(".config/keys/engine.creds", "word\n", 0o600)
+			h.write(".config/keys/a.key", "word\n", 0o600)
+			h.config(c.config + "[plugins.scaf]\n" + h.grants("read:fs:"+file))
+			p, err := h.open().Plugin("scaf")
+			if err != nil || p.State != dialect.Broken || !strings.Contains(*p.Error, "which is Patchbay's own") {
+				t.Errorf("%+v, %v", p, err)
+			}
+		})
+	}
 	t.Run("a home of mine's is the user's own", func(t *testing.T) {
 		h := confinable(t)
 		h.mine("filesystem = [\"~/notes\", \"~bob/notes\", \"~/.config/patchbay\"]\n")

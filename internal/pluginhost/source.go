@@ -104,6 +104,17 @@ func readSource(path string) (string, error) {
 // it. Code that is none is a [*CodeError]. The code runs in a sandbox in which there is nothing but the interpreter and its packages,
 // and the error says where that may be why it fails. Where there is no sandbox, the code is read and not run.
 func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, error) {
+	path, err := h.sourcePath(name)
+	if err != nil {
+		return Source{}, err
+	}
+	s, err := h.trySource(ctx, name, content)
+	s.Path = path
+	return s, err
+}
+
+// trySource is the check itself, whatever the name is.
+func (h *Host) trySource(ctx context.Context, name, content string) (Source, error) {
 	rt := h.runtime(h.sourceLog(name))
 	try := (*python.Dialect).Validate
 	notRun := h.trialBox(rt)
@@ -116,13 +127,14 @@ func (h *Host) CheckSource(ctx context.Context, name, content string) (Source, e
 	return s, python.Tried(err)
 }
 
-// CheckFile does what [Host.CheckSource] does for the code in a file, wherever that is. A [*CodeError] has the file's path.
+// CheckFile does what [Host.CheckSource] does for the code in a file, wherever that is, and whatever it is called: the file of a plugin may
+// have any name. A [*CodeError] has the file's path.
 func (h *Host) CheckFile(ctx context.Context, path string) (Source, error) {
 	content, err := readSource(path)
 	if err != nil {
 		return Source{}, err
 	}
-	s, err := h.CheckSource(ctx, python.FileName(path), content)
+	s, err := h.trySource(ctx, python.FileName(path), content)
 	s.Path = path
 	if fault, ok := errors.AsType[*CodeError](err); ok {
 		placed := *fault
@@ -141,8 +153,12 @@ func (h *Host) trialBox(rt *dialect.Runtime) error {
 	if err := system.Possible(); err != nil {
 		return err
 	}
+	guarded, err := h.guarded(nil)
+	if err != nil {
+		return err
+	}
 	rt.Box = func(...string) proc.Box {
-		return sandbox.New(sandbox.Options{Environ: h.setup().Environ, System: system, Log: rt.Log})
+		return sandbox.New(sandbox.Options{Environ: h.setup().Environ, Guarded: guarded, System: system, Log: rt.Log})
 	}
 	return nil
 }
@@ -183,9 +199,9 @@ func (h *Host) CreateSource(ctx context.Context, name, content string) (Source, 
 
 // loadDraft runs code as the plugin of that name is run when it is loaded.
 func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, error) {
-	path, err := python.Path(h.setup().env, name)
+	path, err := h.sourcePath(name)
 	if err != nil {
-		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
+		return Source{}, err
 	}
 	draft := &entry{found: dialect.Found{Dialect: SourceDialect, Name: name, Path: path}}
 	draft.names = bearerOf(draft.found)
@@ -200,7 +216,18 @@ func (h *Host) loadDraft(ctx context.Context, name, content string) (Source, err
 	if err := h.confine(draft, rt); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)
 	}
-	return h.tryOut(ctx, rt, python.Draft{Name: name, Content: content, Env: draft.settings.Env}, (*python.Dialect).Validate)
+	s, err := h.tryOut(ctx, rt, python.Draft{Name: name, Content: content, Env: draft.settings.Env}, (*python.Dialect).Validate)
+	s.Path = path
+	return s, err
+}
+
+// sourcePath is where the plugin of a name is saved. A name under which none can be is [ErrBadName].
+func (h *Host) sourcePath(name string) (string, error) {
+	path, err := python.Path(h.setup().env, name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrBadName, err)
+	}
+	return path, nil
 }
 
 func (h *Host) sourceLog(name string) *slog.Logger {
@@ -238,15 +265,11 @@ func (h *Host) refuseLink(name string) error {
 // tryOut lets an interpreter of its own look at code.
 func (h *Host) tryOut(ctx context.Context, rt *dialect.Runtime, draft python.Draft,
 	try func(*python.Dialect, context.Context, *dialect.Runtime, python.Draft) (*python.Validated, error)) (Source, error) {
-	path, err := python.Path(h.setup().env, draft.Name)
-	if err != nil {
-		return Source{}, fmt.Errorf("%w: %w", ErrBadName, err)
-	}
 	v, err := try(python.New(), ctx, rt, draft)
 	if err != nil {
 		return Source{}, err
 	}
-	return Source{Name: v.Name, File: draft.Name, Path: path, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, Warnings: v.Warnings, called: v.Called}, nil
+	return Source{Name: v.Name, File: draft.Name, Hooks: orEmpty(v.Hooks), Metadata: v.Metadata, Warnings: v.Warnings, called: v.Called}, nil
 }
 
 // ReloadSource loads a plugin's file again.

@@ -97,6 +97,26 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	})
 }
 
+// TestCheckedCodeSeesNoPlaceOfOurs: a secret of Patchbay's that lies among the interpreter's own libraries is not there for code that is checked.
+func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := confinable(t)
+	const python = "/usr/bin/python3"
+	if _, err := os.Stat(python); err != nil {
+		t.Skip(err)
+	}
+	h.write("tools/lib/patchbay/secrets.toml", "KEY = \"hidden-word\"\n", 0o600)
+	if err := errors.Join(os.MkdirAll(h.home+"/tools/bin", 0o755), os.Symlink(python, h.home+"/tools/bin/python3")); err != nil {
+		t.Fatal(err)
+	}
+	o := h.options()
+	o.Environ = []string{"HOME=" + h.home, "PATH=" + h.home + "/tools/bin:" + os.Getenv("PATH"), "PATCHBAY_HOME=" + h.home + "/tools/lib/patchbay"}
+	_, err := h.openWith(o).CheckSource(t.Context(), "draft", "raise ValueError(open('"+h.home+"/tools/lib/patchbay/secrets.toml').read())"+handler)
+	if err == nil || strings.Contains(err.Error(), "hidden-word") || !strings.Contains(err.Error(), "No such file") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestSavedCodeIsCheckedAsItIsLoaded: with what the plugin of that name has, and within what it is held to.
 func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	plugtest.NeedTool(t, "python3")

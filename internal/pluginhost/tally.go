@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -14,8 +15,12 @@ type tally struct {
 
 	mu      sync.Mutex // protects the fields below
 	running map[dialect.Plugin]struct{}
-	ended   dialect.Status // the counts of those that were closed
+	ended   dialect.Status         // the counts of those that were closed
+	said    []dialect.Notification // the last ones of these, oldest first
 }
+
+// keptNotifications is how many of a plugin's notifications are listed: as many as one of its processes has kept for it.
+const keptNotifications = 100
 
 // join counts for a plugin that was opened.
 func (t *tally) join(p dialect.Plugin) {
@@ -39,6 +44,29 @@ func (t *tally) leave(p dialect.Plugin) {
 	t.ended.Restarts += status.Restarts
 	t.ended.Notifications += status.Notifications
 	t.ended.NotificationsDropped += status.NotificationsDropped
+	t.said = lastOf(t.said, p)
+}
+
+// notifications are the last ones of a plugin, wherever it runs or ran, oldest first.
+func (t *tally) notifications() []dialect.Notification {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.said
+	for p := range t.running {
+		all = lastOf(all, p)
+	}
+	return slices.Clone(all)
+}
+
+// lastOf adds what a plugin said to what was said before, and keeps the last.
+func lastOf(said []dialect.Notification, p dialect.Plugin) []dialect.Notification {
+	speaker, ok := p.(dialect.Notifier)
+	if !ok {
+		return said
+	}
+	all := slices.Concat(said, speaker.Notifications())
+	slices.SortStableFunc(all, func(a, b dialect.Notification) int { return a.Time.Compare(b.Time) })
+	return all[max(0, len(all)-keptNotifications):]
 }
 
 // count reads the counters.

@@ -30,7 +30,7 @@ func (d *diagnosis) content() (why, fix string) {
 func (d *diagnosis) script(head []byte) (why, fix string) {
 	first, _, _ := bytes.Cut(head, []byte{'\n'})
 	if bytes.HasSuffix(first, []byte{'\r'}) {
-		return "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' ` + quote(d.path)
+		return "its #! line ends in a carriage return: the file has Windows line ends", `sed -i 's/\r$//' ` + Quote(d.path)
 	}
 	line := interpreterLine(head)
 	call, env := line.throughEnv(d.path, nil, d.env)
@@ -40,7 +40,7 @@ func (d *diagnosis) script(head []byte) (why, fix string) {
 	case !exists(line.path):
 		return "its interpreter " + line.path + " does not exist", "install it, or change the #! line"
 	case !executable(line.path):
-		return "its interpreter " + line.path + " is not executable", "chmod +x " + quote(line.path)
+		return "its interpreter " + line.path + " is not executable", "chmod +x " + Quote(line.path)
 	case env && strings.Contains(call.Name, " "):
 		return "its #! line gives env more than a name, which the kernel passes on as one word", "write #!" + line.path + " -S " + call.Name
 	case env && !hasSlash(call.Name) && inPath(call.Name, d.env) == "":
@@ -124,7 +124,7 @@ func (d *diagnosis) foreign(head []byte) (why, fix string) {
 	case runtime.GOOS == "windows":
 		return "", ""
 	case bytes.HasPrefix(head, []byte(bom+"#!")):
-		return "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' ` + quote(d.path)
+		return "a byte order mark stands before its #! line", `sed -i '1s/^\xef\xbb\xbf//' ` + Quote(d.path)
 	}
 	return "is neither a program nor a script: it has no #! line", "begin the file with a line like #!/bin/sh"
 }

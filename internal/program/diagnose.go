@@ -1,6 +1,7 @@
 package program
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -42,12 +43,26 @@ func Diagnose(path string, env []string, err error) *StartError {
 	return &StartError{Path: path, Why: why, Fix: fix, Err: err}
 }
 
+// Uninterpreted says why the interpreter of a script would not start in an environment. It is nil where the file is no script, and where
+// nothing can be seen that is wrong. A script that env runs starts all the same, and only then does env fail: this tells it before.
+func Uninterpreted(path string, env []string) *StartError {
+	head := Head(path)
+	if !bytes.HasPrefix(head, []byte("#!")) {
+		return nil
+	}
+	d := diagnosis{path: path, env: env}
+	if why, fix := d.script(head); why != "" {
+		return &StartError{Path: path, Why: why, Fix: fix, Err: fs.ErrNotExist}
+	}
+	return nil
+}
+
 // Explain is Diagnose for a program that was to be started in a directory. A missing working directory looks to the kernel like a
 // missing program.
 func Explain(path, dir string, env []string, err error) *StartError {
 	if dir != "" {
 		if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
-			return &StartError{Path: path, Why: "its working directory " + dir + " does not exist", Fix: "mkdir -p " + quote(dir), Err: err}
+			return &StartError{Path: path, Why: "its working directory " + dir + " does not exist", Fix: "mkdir -p " + Quote(dir), Err: err}
 		}
 	}
 	return Diagnose(path, env, err)
@@ -85,7 +100,7 @@ func (d *diagnosis) place() (why, fix string) {
 		return d.missing()
 	case errors.Is(err, fs.ErrPermission):
 		dir := closedParent(d.path)
-		return "no permission to enter " + dir, "chmod +x " + quote(dir)
+		return "no permission to enter " + dir, "chmod +x " + Quote(dir)
 	case err != nil:
 		return err.Error(), ""
 	}
@@ -117,9 +132,9 @@ func (d *diagnosis) mode() (why, fix string) {
 		return "", ""
 	}
 	if d.info.Mode().Perm()&0o111 != 0 {
-		return "is not executable for this user", "chmod +x " + quote(d.path)
+		return "is not executable for this user", "chmod +x " + Quote(d.path)
 	}
-	return "is not executable", "chmod +x " + quote(d.path)
+	return "is not executable", "chmod +x " + Quote(d.path)
 }
 
 // fromError is for what the file itself does not show.
@@ -128,7 +143,7 @@ func fromError(err error, path string) (why, fix string) {
 	case err == nil:
 		return "no reason can be seen", ""
 	case Busy(err):
-		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + quote(path)
+		return "is busy: a program has it open for writing", "close or stop the program that writes it: fuser " + Quote(path)
 	case errors.Is(err, syscall.E2BIG):
 		return "its arguments and environment are too long", "pass less of either"
 	case errors.Is(err, syscall.EAGAIN):
@@ -141,8 +156,8 @@ func fromError(err error, path string) (why, fix string) {
 	return err.Error(), ""
 }
 
-// quote makes a path safe to paste into a shell.
-func quote(path string) string {
+// Quote makes a path safe to paste into a shell.
+func Quote(path string) string {
 	safe := func(r rune) bool {
 		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 	}

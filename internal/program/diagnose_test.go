@@ -139,7 +139,7 @@ func TestQuote(t *testing.T) {
 		"/a b/c":             "'/a b/c'",
 		"":                   "''",
 	} {
-		if got := quote(path); got != want {
+		if got := Quote(path); got != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -14,6 +14,7 @@
 //	                    │    ├─► elf                machine, loader
 //	                    │    └─► foreign            a program for another system, or none
 //	                    └─► fromError               what the file does not show
+//	Uninterpreted ─► script                         the same before anything is started
 //
 //	Interpreter, Loader, Head, IsShim, ReadEnv, SearchPath   the same knowledge in pieces, for package sandbox
 //

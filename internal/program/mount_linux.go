@@ -13,7 +13,7 @@ func (d *diagnosis) mount() (why, fix string) {
 		return "", ""
 	}
 	point := mountPoint(d.path)
-	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + quote(point)
+	return "lies on a file system mounted noexec, " + point, "move it elsewhere, or: mount -o remount,exec " + Quote(point)
 }
 
 // mountPoint is the outermost directory on the way that is on the same device as the file.

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -131,4 +132,25 @@ func signStyle(sign byte) Style {
 		return StyleGreen
 	}
 	return StyleDim
+}
+
+// TextDiff writes what became of a text, line by line, with a few lines around each change.
+func TextDiff(w io.Writer, old, new string, o Options) error {
+	for _, l := range lineDiff(splitLines(old), splitLines(new)) {
+		if _, err := fmt.Fprintf(w, "  %s\n", o.diffLine(l, maxDiffWidth)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxDiffWidth bounds a line of a text that is shown.
+const maxDiffWidth = 400
+
+// splitLines is a text's lines without their ends; a text without any has none.
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }

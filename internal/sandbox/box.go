@@ -49,6 +49,8 @@ type Place struct {
 	Path   string
 	Make   bool // a directory that is made where it is missing and a plugin could make it
 	Hidden bool // not to be read either
+	Around bool // a file, with which the directory around it is kept from changes
+	Yields bool // it only tells plugins something: with Landlock alone, which cannot cover it, a grant around it is not refused
 }
 
 // A Tree is a file or directory that a process in a box sees, with all below it.

@@ -167,3 +167,35 @@ func TestOwnPlacesByAnotherMount(t *testing.T) {
 	}
 	expect(t, sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+other+"/home/.config/other"), AnyProgram: true}, "cat "+other+"/home/.config/other/file"), "other")
 }
+
+// TestPlacesThatCoincide: where one directory is several of Patchbay's places, as with XDG variables that all say the same, the strictest rule counts.
+func TestPlacesThatCoincide(t *testing.T) {
+	needNamespaces(t)
+	dir := outsideTmp(t)
+	own, other := dir+"/patchbay", dir+"/linked"
+	write(t, own+"/engine/kept", secretText, 0o600)
+	write(t, own+"/secrets.toml", secretText, 0o600)
+	write(t, dir+"/note", "note", 0o600)
+	link(t, own, other)
+	shown, secrets, kept := Place{Path: own, Make: true}, Place{Path: own + "/secrets.toml", Hidden: true}, Place{Path: own, Make: true, Hidden: true}
+	for name, places := range map[string][]Place{
+		"the hidden one last":      {shown, secrets, kept},
+		"the hidden one first":     {kept, shown, secrets},
+		"without a hidden file":    {shown, kept},
+		"twice, and no file":       {kept, kept, shown},
+		"under the name of a link": {shown, secrets, {Path: other, Make: true, Hidden: true}},
+	} {
+		for _, grant := range []string{"read:fs:D", "write:fs:D"} {
+			t.Run(name+"/"+grant, func(t *testing.T) {
+				if strings.Contains(name, "link") && strings.HasPrefix(grant, "write") {
+					t.Skip("a link that it may change is refused")
+				}
+				o := Options{Guarded: places, Grants: grants(t, strings.ReplaceAll(grant, "D", dir)), AnyProgram: true}
+				expect(t, sh(o, "cat "+dir+"/note; cat "+own+"/engine/kept "+own+"/secrets.toml "+other+"/engine/kept 2>/dev/null; ls "+own+"; echo x 2>/dev/null >"+own+"/new; :"), "note")
+				if _, err := os.Lstat(own + "/new"); err == nil {
+					t.Error("it wrote there")
+				}
+			})
+		}
+	}
+}

@@ -30,8 +30,8 @@ func (p *planner) guard() error {
 		}
 	}
 	for _, place := range p.opts.Guarded {
-		if !place.Hidden && len(p.origins.writable) == 0 {
-			continue // it can be read, and nothing can be changed
+		if !place.Hidden && (len(p.origins.writable) == 0 || p.isHidden(realPath(place.Path))) {
+			continue // it can be read, and nothing can be changed; or the same directory is another of the places, which is hidden
 		}
 		if err := p.cover(place); err != nil {
 			return err
@@ -72,9 +72,16 @@ func (p *planner) guardGrant(g capability.Capability) error {
 // plugin could make it, or somebody else while the plugin runs, and it would then be in sight.
 func (p *planner) cover(place Place) error {
 	w := walk(place.Path)
+	if place.Around {
+		dir := filepath.Dir(w.end)
+		if slices.Contains(p.origins.writable, dir) {
+			return mayReplace(dir, w.end)
+		}
+		w = walk(dir)
+	}
 	root, write := p.containing(w)
 	switch {
-	case root == "", !write && !place.Hidden:
+	case root == "", !write && !place.Hidden, p.plan.Simple && place.Yields:
 		return nil
 	case p.plan.Simple && (write || !p.opts.ReadAll):
 		return &Refusal{Why: fmt.Sprintf("%s contains %s, which is Patchbay's own, and Landlock alone cannot keep a part of a directory back: grant less, or move that", root, place.Path)}
@@ -127,12 +134,17 @@ func (p *planner) coverFile(path string, place Place, exists bool) error {
 		p.add(becauseGuarded, p.readOnly(path))
 		return nil
 	case !p.isGuarded(dir) && withinAny(dir, p.origins.writable):
-		return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, path)}
+		return mayReplace(dir, path)
 	}
 	if !exists && !place.Hidden {
 		return nil // the plugin cannot make it
 	}
 	return p.veil(dir)
+}
+
+// mayReplace refuses a plugin that may write right where a file of Patchbay's lies.
+func mayReplace(dir, file string) error {
+	return &Refusal{Why: fmt.Sprintf("it may change %s, which has %s in it, and that is Patchbay's own: move that, or grant less", dir, file)}
 }
 
 // maxVeiled bounds how much a directory may hold that is shown without its hidden files.
@@ -141,7 +153,7 @@ const maxVeiled = 1000
 // veil shows a directory as it is now, without what is hidden in it: an empty one lies over it, with all the rest mounted. So nothing that comes into the
 // directory later is in sight.
 func (p *planner) veil(dir string) error {
-	if p.has(jail.Firm, dir) {
+	if root, _ := p.containing(walk(dir)); p.has(jail.Firm, dir) || root != "" && p.isHidden(dir) {
 		return nil
 	}
 	isDir := func(place Place) bool { return place.Make && realPath(place.Path) == dir }
@@ -244,6 +256,11 @@ func changeable(path string) bool {
 		}
 	}
 	return false
+}
+
+// isHidden reports whether a directory is one of the places that are not to be read. It may be several of them at once.
+func (p *planner) isHidden(dir string) bool {
+	return slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.Hidden && realPath(place.Path) == dir })
 }
 
 func (p *planner) isGuarded(dir string) bool {

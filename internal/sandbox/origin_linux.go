@@ -103,6 +103,8 @@ func (o *origins) of(w way) (from origin, first string) {
 		first = to
 	}
 	switch {
+	case realPath(first) != w.end: // these are two ways, and only one of them was looked at
+		return unknown, first
 	case withinAny(first, o.own):
 		return fromOwn, first
 	case o.guessed(w, first):
@@ -227,6 +229,7 @@ func (w way) exists() bool { return exists(w.end) }
 type Refusal struct {
 	Why   string // what was asked for, and why it is refused
 	Grant string // the capability that would allow it; empty: none would
+	Mend  string // what else would; may be empty
 }
 
 func (r *Refusal) Error() string {
@@ -236,10 +239,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s. To allow it, add %q to its capabilities", r.Why, r.Grant)
 }
 
-// Fix is what to write into the configuration.
+// Fix is what to write into the configuration, or what else to do.
 func (r *Refusal) Fix() string {
 	if r.Grant == "" {
-		return ""
+		return r.Mend
 	}
 	return fmt.Sprintf("if the plugin may have it, add %q to its capabilities", r.Grant)
 }

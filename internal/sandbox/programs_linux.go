@@ -136,7 +136,8 @@ func (p *planner) search(call program.EnvCall) (path string, err error) {
 		}
 	}
 	if err == nil {
-		err = &Refusal{Why: fmt.Sprintf("%s, which env is to start, is not in the PATH %s", call.Name, strings.Join(program.SearchPath(call.Env), ":"))}
+		err = &Refusal{Why: fmt.Sprintf("%s, which env is to start, is not in the PATH %s", call.Name, strings.Join(program.SearchPath(call.Env), ":")),
+			Mend: "install " + call.Name + ", or extend the PATH given to the plugin"}
 	}
 	return "", err
 }

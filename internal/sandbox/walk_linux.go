@@ -65,9 +65,15 @@ func (w way) through(dirs []string) (hop, bool) {
 // realPath is where a path ends when all its links are followed.
 func realPath(path string) string { return walk(path).end }
 
-// place is where a file itself lies: the links in its directory are followed, the file is not.
+// place is where a file itself lies: the links in its directory are followed, the file is not. Nothing is taken out of the path as it is written: "d/.." is
+// another directory than the one in which d lies, where d is a link.
 func place(path string) string {
-	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+	slash := strings.LastIndexByte(path, '/')
+	name := path[slash+1:]
+	if name == "" || name == "." || name == ".." {
+		return realPath(path)
+	}
+	return filepath.Join(realPath(path[:slash+1]), name)
 }
 
 // next is where a link leads, one step further; ok is false where there is no link at a place.
@@ -77,7 +83,7 @@ func next(at string) (to string, ok bool) {
 		return "", false
 	}
 	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(at), target)
+		target = filepath.Dir(at) + "/" + target
 	}
 	return place(target), true
 }

@@ -210,6 +210,8 @@ func look(name, path string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: name, Place: name, Path: path}
 	if !dialect.Executable(path) {
 		f.State, f.Err = dialect.Broken, &unstartable{program.Diagnose(path, env.Vars, nil)}
+	} else if start := program.Uninterpreted(path, env.Vars); start != nil {
+		f.State, f.Err = dialect.Broken, start
 	}
 	return f
 }

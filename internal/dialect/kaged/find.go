@@ -87,7 +87,7 @@ func look(dir, file string) dialect.Found {
 	if file == "" {
 		there := manifestsIn(dir)
 		if len(there) == 0 {
-			f.broken(fmt.Errorf("no %s in %s", strings.Join(manifestNames, " or "), dir))
+			f.broken(dialect.WithFix(fmt.Errorf("no %s in %s", strings.Join(manifestNames, " or "), dir), dialect.MissingManifest(manifestNames[0])))
 			return f.Found
 		}
 		file = there[0]

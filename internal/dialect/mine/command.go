@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -26,9 +27,12 @@ func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, e
 	if known := p.manifest.commandNames(); !slices.Contains(known, c.Name) {
 		return -1, fmt.Errorf("plugin %s has no command %q; %s", p.manifest.name, c.Name, nearest.Suggest(c.Name, known))
 	}
-	spec := p.spec()
+	spec, own := p.spec(), p.manifest.readsUser(c.Name)
+	if own {
+		spec.Env = append(slices.Clip(spec.Env), invocationVar+"="+string(commandCall(c.Name, c.Args)))
+	}
 	if c.Terminal != nil && !confined(spec) {
-		return p.atTerminal(ctx, c, spec)
+		return p.atTerminal(ctx, c, spec, own)
 	}
 	stderr := &errorStream{out: c.ErrOut, failed: c.Failed}
 	spec.Log = stderr.line
@@ -39,7 +43,7 @@ func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, e
 	defer process.Stop(context.Background(), proc.Ladder{}) // lets go of the pipes
 	unwatch := context.AfterFunc(ctx, func() { process.Stop(context.Background(), proc.Ladder{Term: commandGrace}) })
 	defer unwatch()
-	copied := passOn(process, line(commandCall(c.Name, c.Args)), c.Out)
+	copied := passOn(process, p.stdin(c, own), c.Out)
 	<-process.Done()
 	if err := <-copied; err != nil && ctx.Err() == nil {
 		return process.Exit().ShellCode(), fmt.Errorf("its output: %w", err)
@@ -47,22 +51,35 @@ func (p *plugin) RunCommand(ctx context.Context, c dialect.Command) (code int, e
 	return stderr.end(ctx, process.Exit())
 }
 
-// passOn gives the process its invocation, and its output to whoever wants it.
-// The channel has how that went once both are done with the process's pipes. A
-// plugin whose output nobody takes any more is stopped.
-func passOn(process *proc.Process, invocation []byte, out io.Writer) <-chan error {
+// invocationVar has the invocation of a command whose stdin is the user's.
+const invocationVar = "MINE_INVOCATION"
+
+// stdin is what a command reads: its invocation, or what the user has for it.
+func (p *plugin) stdin(c dialect.Command, own bool) io.Reader {
+	switch {
+	case !own:
+		return bytes.NewReader(line(commandCall(c.Name, c.Args)))
+	case c.In == nil:
+		return strings.NewReader("")
+	}
+	return c.In
+}
+
+// passOn gives the process its stdin, and its output to whoever wants it. The
+// channel has how the output went once that is done with the process's pipes. A
+// plugin whose output nobody takes any more is stopped. Nobody waits for stdin:
+// the user may have more of it than the plugin wants, or be slow to type it.
+func passOn(process *proc.Process, stdin io.Reader, out io.Writer) <-chan error {
 	copied := make(chan error, 1)
-	var fed sync.WaitGroup
-	fed.Go(func() {
-		_, _ = process.Stdin().Write(invocation) // a plugin that does not read it says so by its exit
+	go func() {
+		_, _ = io.Copy(process.Stdin(), stdin) // a plugin that does not read it says so by its exit
 		_ = process.Stdin().Close()
-	})
+	}()
 	go func() {
 		_, err := io.Copy(out, process.Stdout())
 		if err != nil {
 			process.Stop(context.Background(), proc.Ladder{Term: commandGrace})
 		}
-		fed.Wait()
 		copied <- err
 	}()
 	return copied

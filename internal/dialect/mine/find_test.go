@@ -84,6 +84,10 @@ func TestBroken(t *testing.T) {
 			r.must(os.WriteFile(filepath.Join(dir, "run.py"), []byte("#!/bin/sh\n"), 0o644))
 			return dir
 		}, dialect.Broken, []string{"permission", "is not executable", "chmod +x "}, "chmod +x "},
+		{"interpreter missing", func(r *rig) string { return r.interpreted("#!/usr/bin/env no-such-interpreter\n") },
+			dialect.Broken, []string{"mine-plugin-p", "its interpreter no-such-interpreter is not in the PATH"}, "install no-such-interpreter"},
+		{"interpreter missing, by its path", func(r *rig) string { return r.interpreted("#!/no/such/interpreter\n") },
+			dialect.Broken, []string{"its interpreter /no/such/interpreter does not exist"}, "install it, or change the #! line"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r := newRig(t)
@@ -106,6 +110,12 @@ func TestBroken(t *testing.T) {
 			}
 		})
 	}
+}
+
+// interpreted is a plugin p whose program is a script, and where it is.
+func (r *rig) interpreted(text string) (dir string) {
+	r.script("p", "", text)
+	return filepath.Join(r.home, ".local", "share", "mine", "plugins", "p")
 }
 
 func (r *rig) must(err error) {

@@ -176,9 +176,18 @@ func (m *manifest) readCommands(tables []*document.Table) {
 			t.Self.Warn(`add description = "…": a line of help`, "has no description")
 		}
 		c.Args = t.Text("args", "") // a line of help: "Flag parsing is the plugin's responsibility"
+		c.Stdin = document.OneOf(t, "stdin", "", stdinUser)
 		t.EndWarning()
 		m.commands = append(m.commands, c)
 	}
+}
+
+// stdinUser is the stdin of a command that is given the user's in place of its invocation: docs/decisions/0019-stdin-of-commands.md.
+const stdinUser = "user"
+
+// readsUser tells whether a command has the user's stdin.
+func (m *manifest) readsUser(command string) bool {
+	return slices.ContainsFunc(m.commands, func(c dialect.CommandDoc) bool { return c.Name == command && c.Stdin == stdinUser })
 }
 
 // commandNames are the commands' names, in their order.

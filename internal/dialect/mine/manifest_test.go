@@ -170,6 +170,8 @@ func TestManifestChecks(t *testing.T) {
 		{"two commands of a name", manifestOf("p", "[[commands]]\nname=\"a\"\ndescription=\"d\"\n[[commands]]\nname=\"a\"\ndescription=\"d\"\n"),
 			`11:6: commands[1].name: there are two commands "a"`},
 		{"a command nobody could type", manifestOf("p", "[[commands]]\nname=\"a b\"\ndescription=\"d\"\n"), "8:6: commands[0].name"},
+		{"a command's stdin is the invocation or the user's", manifestOf("p", "[[commands]]\nname=\"a\"\ndescription=\"d\"\nstdin=\"user\"\n"), ""},
+		{"… and nobody else's", manifestOf("p", "[[commands]]\nname=\"a\"\ndescription=\"d\"\nstdin=\"keyboard\"\n"), "10:7: commands[0].stdin: must be"},
 		{"an absolute entrypoint", manifestOf("p", "entrypoint = \"/bin/sh\"\n"), "7:14: plugin.entrypoint"},
 		{"env_vars of a wrong type", manifestOf("p", "[permissions]\nenv_vars = \"HOME\"\n"), "8:12: permissions.env_vars: must be an array of strings"},
 		{"env_vars with an empty name", manifestOf("p", "[permissions]\nenv_vars = [\"A\", \"\"]\n"), "8:18: permissions.env_vars[1]: must not be empty"},

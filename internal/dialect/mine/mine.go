@@ -96,6 +96,9 @@ func look(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
 	data, err := dialect.ReadManifest(file, mostManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))
+	}
 	if err != nil {
 		f.State, f.Err = dialect.Broken, err
 		return f
@@ -127,10 +130,13 @@ func look(dir string, env dialect.Env) dialect.Found {
 
 // startable looks at a plugin's program without starting it.
 func startable(path string, env dialect.Env) error {
-	if dialect.Executable(path) {
-		return nil
+	if !dialect.Executable(path) {
+		return explain(program.Diagnose(path, env.Vars, nil))
 	}
-	return explain(program.Diagnose(path, env.Vars, nil))
+	if start := program.Uninterpreted(path, env.Vars); start != nil {
+		return start
+	}
+	return nil
 }
 
 // explain puts a program that does not start into seed 001's words: "Plugin not

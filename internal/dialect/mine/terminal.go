@@ -13,8 +13,11 @@ import (
 // are the user's own, and the program is in the foreground process group, so that
 // it may draw, ask on /dev/tty, and be stopped and interrupted from the keyboard.
 // Stdin has the invocation and ends: that is where the protocol has it, and
-// plugins read it to its end.
-func (p *plugin) atTerminal(ctx context.Context, c dialect.Command, spec proc.Spec) (code int, err error) {
+// plugins read it to its end. It is the terminal for a command of its own mind.
+func (p *plugin) atTerminal(ctx context.Context, c dialect.Command, spec proc.Spec, own bool) (code int, err error) {
+	if own {
+		return p.inForeground(ctx, c.Terminal, spec, c.Terminal.In)
+	}
 	stdin, feed, err := os.Pipe()
 	if err != nil {
 		return -1, err
@@ -25,10 +28,15 @@ func (p *plugin) atTerminal(ctx context.Context, c dialect.Command, spec proc.Sp
 		_, _ = feed.Write(line(commandCall(c.Name, c.Args)))
 		_ = feed.Close()
 	}()
-	t := c.Terminal
-	exit, err := p.rt.Procs.Foreground(ctx, spec, proc.Foreground{Stdin: stdin, Stdout: t.Out, Stderr: t.ErrOut, Signals: t.Signals})
+	code, err = p.inForeground(ctx, c.Terminal, spec, stdin)
 	_ = stdin.Close() // whoever still writes to it is let go
 	<-fed
+	return code, err
+}
+
+// inForeground runs the program in the host's place, on a stdin of its own.
+func (p *plugin) inForeground(ctx context.Context, t *dialect.Terminal, spec proc.Spec, stdin *os.File) (code int, err error) {
+	exit, err := p.rt.Procs.Foreground(ctx, spec, proc.Foreground{Stdin: stdin, Stdout: t.Out, Stderr: t.ErrOut, Signals: t.Signals})
 	if err != nil {
 		return -1, unstarted(err)
 	}

@@ -1,6 +1,8 @@
 // Package modeltest has model providers for tests: servers on loopback that speak
 // the wire formats of Anthropic's Messages and OpenAI's Chat Completions, play
 // replies in order, and record what they were asked. It misbehaves on request.
+// A [Scripted] server also speaks OpenAI's Responses and Google's GenerateContent,
+// and chooses its reply by what it was asked.
 //
 // It knows nothing of package model, so that model's own tests can use it. The
 // product never imports it.

@@ -38,6 +38,7 @@ type Tool struct {
 
 // A Request is what the server was asked.
 type Request struct {
+	Format Format // of a [Scripted] server
 	Path   string
 	Header http.Header
 	Body   []byte
@@ -56,9 +57,9 @@ type Server struct {
 	URL string // the base URL to configure
 
 	t     testing.TB
-	path  string // the only one that is answered
-	voice voice
-	quit  chan struct{} // closed when the test ends: lets hanging replies go
+	voice func(path string) (Format, voice) // nil: nothing is answered there
+	quit  chan struct{}                     // closed when the test ends: lets hanging replies go
+	next  func(Request) Reply               // nil: the next of replies
 
 	mu       sync.Mutex // protects the fields below
 	replies  []Reply    // still to be played
@@ -69,7 +70,7 @@ type Server struct {
 // the next reply; one too many fails the test.
 func Anthropic(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, path: "/v1/messages", voice: anthropicVoice{}, replies: replies}
+	s := &Server{t: t, voice: only(Messages), replies: replies}
 	s.start("")
 	return s
 }
@@ -78,7 +79,7 @@ func Anthropic(t testing.TB, replies ...Reply) *Server {
 // the next reply; one too many fails the test.
 func OpenAI(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
-	s := &Server{t: t, path: "/v1/chat/completions", voice: openaiVoice{}, replies: replies}
+	s := &Server{t: t, voice: only(ChatCompletions), replies: replies}
 	s.start("/v1")
 	return s
 }
@@ -120,29 +121,34 @@ func (s *Server) Add(replies ...Reply) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	reply, ok := s.record(r)
+	format, voice := s.voice(r.URL.Path)
+	reply, ok := s.record(r, format)
 	switch {
-	case r.Method != http.MethodPost || r.URL.Path != s.path:
+	case r.Method != http.MethodPost || voice == nil:
 		http.Error(w, "modeltest: "+r.Method+" "+r.URL.Path+" is not served", http.StatusNotFound)
 	case !ok:
 		s.t.Errorf("modeltest: one request too many: %s", r.URL.Path)
 		http.Error(w, "modeltest: no reply left", http.StatusBadRequest)
 	case reply.Status != 0:
-		s.refuse(w, reply)
+		s.refuse(w, voice, reply)
 	default:
-		s.play(w, r, reply)
+		s.play(w, r, voice, reply)
 	}
 }
 
 // record notes the request and takes its reply.
-func (s *Server) record(r *http.Request) (Reply, bool) {
+func (s *Server) record(r *http.Request, format Format) (Reply, bool) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		s.t.Logf("modeltest: request body: %v", err) // the client went away
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body})
+	request := Request{Format: format, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	s.requests = append(s.requests, request)
+	if s.next != nil {
+		return s.next(request), true
+	}
 	if len(s.replies) == 0 {
 		return Reply{}, false
 	}
@@ -151,13 +157,13 @@ func (s *Server) record(r *http.Request) (Reply, bool) {
 	return reply, true
 }
 
-func (s *Server) refuse(w http.ResponseWriter, reply Reply) {
+func (s *Server) refuse(w http.ResponseWriter, voice voice, reply Reply) {
 	w.Header().Set("Content-Type", "application/json")
 	setHeader(w, reply)
 	w.WriteHeader(reply.Status)
 	body := reply.Body
 	if body == "" {
-		body = s.voice.refusal(reply.Error)
+		body = voice.refusal(reply.Error)
 	}
 	_, _ = io.WriteString(w, body) // a client that went away has what it wanted
 }

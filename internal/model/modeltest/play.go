@@ -19,35 +19,35 @@ type voice interface {
 }
 
 // play streams the reply, each part as soon as it is written.
-func (s *Server) play(w http.ResponseWriter, r *http.Request, reply Reply) {
+func (s *Server) play(w http.ResponseWriter, r *http.Request, voice voice, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	setHeader(w, reply)
 	out := func(events string) {
 		_, _ = io.WriteString(w, events) // a client that went away has what it wanted
 		_ = http.NewResponseController(w).Flush()
 	}
-	out(s.voice.begin(reply))
+	out(voice.begin(reply))
 	index := 0
 	if reply.Text != "" {
-		out(s.voice.text(index, strings.SplitAfter(reply.Text, " ")))
+		out(voice.text(index, strings.SplitAfter(reply.Text, " ")))
 		index++
 	}
 	for _, t := range reply.Tools {
-		out(s.voice.tool(index, t))
+		out(voice.tool(index, t))
 		index++
 	}
-	if !s.misbehave(r, reply, out) {
-		out(s.voice.end(reply))
+	if !s.misbehave(r, voice, reply, out) {
+		out(voice.end(reply))
 	}
 }
 
 // misbehave does what the reply wants in place of a proper end, if anything.
-func (s *Server) misbehave(r *http.Request, reply Reply, out func(string)) bool {
+func (s *Server) misbehave(r *http.Request, voice voice, reply Reply, out func(string)) bool {
 	switch {
 	case reply.Raw != "":
 		out(reply.Raw)
 	case reply.Error != "":
-		out(s.voice.problem(reply.Error))
+		out(voice.problem(reply.Error))
 	case reply.Cut:
 		panic(http.ErrAbortHandler) // net/http's way to close a connection
 	case reply.Hang:

@@ -56,6 +56,9 @@ type Options struct {
 	// connection to it was made, before a byte is passed on; nil: every address may be reached.
 	Refused func(addr netip.AddrPort) string
 
+	// Here reports whether an address is one of this machine's own, which no firewall stands before; nil: none is.
+	Here func(addr netip.Addr) bool
+
 	// OnDenied is told of denials, one after another and at most 20 a second, before the plugin learns of them. It is
 	// called from a goroutine of its own: a connection waits for it no longer than a moment, but Close does. It must not
 	// call Close. May be nil.
@@ -99,6 +102,7 @@ func New(o Options) *Broker {
 		resolve: o.Resolve, dial: o.Dial, refused: o.Refused, original: originalDestination,
 		policy: newPolicy(o.Grants), log: o.Log, sockets: map[io.Closer]struct{}{},
 	}
+	b.policy.here = o.Here
 	if b.resolve == nil {
 		b.resolve = systemResolve
 	}

@@ -78,9 +78,14 @@ func TestWhoIsNotReached(t *testing.T) {
 			"connection to api.example:80, which resolves to the loopback address 127.0.0.1", "net:127.0.0.1:80"},
 		{"a private address inside a public one", fake + ":80", named(80), []string{"64:ff9b::a00:7"},
 			"connection to api.example:80, which resolves to the private address 64:ff9b::a00:7", "net:[64:ff9b::a00:7]:80"},
+		{"a public address behind a name, which is this machine's", fake + ":80", named(80), []string{"192.0.2.99"},
+			"connection to api.example:80, which resolves to the machine's own address 192.0.2.99", "net:192.0.2.99:80"},
+		{"the same, written as IPv6", fake + ":80", named(80), []string{"::ffff:192.0.2.99"},
+			"connection to api.example:80, which resolves to the machine's own address 192.0.2.99", "net:192.0.2.99:80"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			k := newKit(t, Options{Grants: c.grants, Resolve: resolveTo(c.resolved...)}, c.dst, "127.0.0.1:1")
+			here := func(a netip.Addr) bool { return a == ip("192.0.2.99") }
+			k := newKit(t, Options{Grants: c.grants, Resolve: resolveTo(c.resolved...), Here: here}, c.dst, "127.0.0.1:1")
 			k.wantRefused()
 			k.wantDenial(c.what, c.capability)
 			k.wantDialed()

@@ -26,6 +26,8 @@ type policy struct {
 	addrs map[netip.Addr]ports  // localhost is in here, as both its addresses
 	fakes map[string]netip.Addr // of each name in names
 	back  map[netip.Addr]string // the same the other way round
+
+	here func(netip.Addr) bool // whether an address is this machine's own; nil: none is
 }
 
 func newPolicy(grants []Grant) *policy {
@@ -130,13 +132,13 @@ func (p *policy) target(dst netip.AddrPort) (target, error) {
 // allows. The error is a Denial of the first that may not.
 //
 // The other addresses are refused because who owns a public name decides what it resolves to, and could thereby reach
-// any service that trusts the host's own network.
+// any service that trusts the host's own network, or that only a firewall keeps from others.
 func (p *policy) usable(t target, addrs []netip.Addr) ([]netip.AddrPort, error) {
 	var usable []netip.AddrPort
 	var denied error
 	for _, a := range addrs {
 		dst := netip.AddrPortFrom(a.Unmap(), t.port)
-		kind := special(a)
+		kind := p.kind(a)
 		switch {
 		case kind == "" || p.addrs[dst.Addr()].has(t.port):
 			usable = append(usable, dst)
@@ -148,6 +150,15 @@ func (p *policy) usable(t target, addrs []netip.Addr) ([]netip.AddrPort, error) 
 		}
 	}
 	return usable, denied
+}
+
+// kind is special, and tells of this machine's own addresses as well.
+func (p *policy) kind(a netip.Addr) string {
+	kind := special(a)
+	if kind == "" && p.here != nil && p.here(a.Unmap()) {
+		return "machine's own"
+	}
+	return kind
 }
 
 // printName is a name that a plugin sent, fit for a message, and the capability for it; that is empty where no grant

@@ -28,7 +28,7 @@ from .invocation import threads
 from .loader import LoadedPlugin, PluginError, discard, load_plugin_from_source
 from .output import Output, current_plugin, take_over
 from .registry import plugin_registry
-from .storage import plugin_path
+from .storage import default_dir
 from .threads import MOST_THREADS
 from .wire import WireError
 
@@ -248,11 +248,11 @@ class Runner:
 
 
 def _path(params: dict[str, Any]) -> Path:
-    """Where a plugin that is not there yet would be."""
-    try:
-        return plugin_path(params["name"])
-    except ValueError as error:
-        raise WireError(wire.LOAD_FAILED, str(error)) from error
+    """Where a plugin that is not there yet would be. Its file may have any name, as one that is there may; a path it may not have."""
+    name = params["name"]
+    if not isinstance(name, str) or Path(name).name != name:
+        raise WireError(wire.LOAD_FAILED, f"Invalid plugin name: {name!r}")
+    return default_dir() / f"{name}.py"
 
 
 def main() -> None:

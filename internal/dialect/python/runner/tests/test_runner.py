@@ -60,6 +60,11 @@ class RunnerTest(HostCase):
         self.assertEqual(described["metadata"], {"api": "1.0", "name": "test_plugin"})
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_validate_takes_the_name_of_any_file(self):
+        for method in ("validate", "inspect"):
+            described = self.host.ask(method, name="my.plugin v2", content="@on_begin\nasync def init(ctx): pass")
+            self.assertEqual(described["name"], "my.plugin v2")
+
     def test_validate_refuses_bad_names_and_bad_code(self):
         self.assertIn("Invalid plugin name", self.host.ask("validate", name="../x", content="")["message"])
         error = self.host.ask("validate", name="x", content="1/0")

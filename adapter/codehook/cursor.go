@@ -1,0 +1,68 @@
+package codehook
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// cursorAnswer puts a wish into the words of Cursor. It takes nothing at all for a failure, and what is not JSON for a denial:
+// there is always an object.
+func (m *Moment) cursorAnswer(w *wish) Answer {
+	switch {
+	case w.deny != "" && m.event.kind == before:
+		return document(object("permission", "deny", "user_message", w.deny, "agent_message", w.deny))
+	case w.deny != "":
+		return document(object("continue", false, "user_message", w.deny))
+	case w.input != nil:
+		return document(object("updated_input", w.input))
+	case w.result != nil:
+		return document(object("updated_mcp_tool_output", *w.result))
+	case w.context != "":
+		return document(object("additional_context", w.context))
+	default:
+		return document(nil)
+	}
+}
+
+// cursorMCP is how the names of tools of MCP servers begin.
+const cursorMCP = "MCP:"
+
+// cursorFields are the fields of a tool's input that Cursor takes from a new one. It passes over all others, and tools that are not here take none.
+var cursorFields = map[string][]string{
+	"Shell": {"command", "cwd", "timeout"}, "Read": {"file_path"}, "Write": {"file_path"}, "Delete": {"file_path"}, "ReadLints": {"file_path"},
+	"LS": {"file_path"}, "Grep": {"pattern", "file_path"}, "Fetch": {"url"}, "WebFetch": {"url"},
+}
+
+// cursorRuns tells whether Cursor takes every difference between two inputs.
+func cursorRuns(tool string, was, now raw) bool {
+	old, changed := fieldsOf(was), fieldsOf(now)
+	if len(changed) < len(old) {
+		return false // what is left out stays as it was
+	}
+	return !slices.ContainsFunc(changed, func(f hook.Field) bool {
+		before := old.Get(f.Name)
+		same := before != nil && rawjson.Equal(before, f.Value)
+		return !same && !strings.HasPrefix(tool, cursorMCP) && !slices.Contains(cursorFields[tool], f.Name)
+	})
+}
+
+// cursorOutcome is a result, which comes as JSON in a string.
+func (m *Moment) cursorOutcome() outcome {
+	text := plain(m.data, "tool_output")
+	fields := fieldsOf(raw(text))
+	if parts, ok := partsText(fields.Get("content")); ok {
+		return outcome{text: parts, success: string(fields.Get("isError")) != "true"}
+	}
+	output, ok := fields.String("output")
+	if !ok {
+		return outcome{text: text, success: true}
+	}
+	exit := string(fields.Get("exitCode"))
+	if exit == "" || exit == "0" || exit == "null" {
+		return outcome{text: output, success: true}
+	}
+	return outcome{text: output, fault: "exit status " + exit}
+}

@@ -1,0 +1,71 @@
+package codehook
+
+import (
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// geminiAnswer puts a wish into the words of Gemini CLI. A new input replaces the old one whole; a denial of a result is how a
+// result is replaced, and a denial of the answer is how the agent is told to try again.
+func (m *Moment) geminiAnswer(w *wish) Answer {
+	switch {
+	case w.deny != "":
+		return document(object("decision", "deny", "reason", w.deny))
+	case w.result != nil:
+		return document(object("decision", "deny", "reason", nonEmpty(*w.result)))
+	case w.input != nil:
+		return document(object("hookSpecificOutput", object("tool_input", w.input)))
+	case w.reply != nil:
+		return document(object("hookSpecificOutput", object("llm_response", m.geminiReply(*w.reply))))
+	case w.context != "":
+		return document(object("hookSpecificOutput", object("additionalContext", w.context)))
+	default:
+		return Answer{}
+	}
+}
+
+// geminiParts are the texts of a piece of a reply.
+func (m *Moment) geminiParts() []raw {
+	candidates := elements(fieldsOf(m.data.Get("llm_response")).Get("candidates"))
+	if len(candidates) == 0 {
+		return nil
+	}
+	return elements(fieldsOf(fieldsOf(candidates[0]).Get("content")).Get("parts"))
+}
+
+func (m *Moment) geminiText() string {
+	var text strings.Builder
+	for _, part := range m.geminiParts() {
+		s, _ := rawjson.Unquote(part)
+		text.WriteString(s)
+	}
+	return text.String()
+}
+
+// geminiReply is the piece of the reply with another text. There is a candidate: it had the text.
+func (m *Moment) geminiReply(text string) raw {
+	response := fieldsOf(m.data.Get("llm_response"))
+	candidates := elements(response.Get("candidates"))
+	candidates[0] = set(candidates[0], []string{"content", "parts"}, joined([]raw{rawjson.String(text)}))
+	changed := hook.Object{{Name: "candidates", Value: joined(candidates)}}
+	if response.Get("text") != nil {
+		changed = append(changed, object("text", text)...)
+	}
+	return response.With(changed...).JSON()
+}
+
+// llmOutcome is a result as Gemini CLI and Qwen Code have it.
+func llmOutcome(response raw) outcome {
+	fields := fieldsOf(response)
+	text := plain(fields, "llmContent")
+	if parts, ok := partsText(fields.Get("llmContent")); ok {
+		text = parts
+	}
+	fault := fields.Get("error")
+	if missing(fault) {
+		return outcome{text: text, success: true}
+	}
+	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), plainly(fault))}
+}

@@ -1,0 +1,90 @@
+//go:build linux
+
+package hosttest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// whereVar names the directory where npm installed the agents.
+	whereVar = "PATCHBAY_HOSTS"
+	// insideVar is set in the process that has a network namespace of its own.
+	insideVar = "PATCHBAY_HOSTS_INSIDE"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(whereVar) == "":
+		os.Exit(m.Run()) // each test says why it is skipped
+	case os.Getenv(insideVar) == "":
+		os.Exit(inside())
+	}
+	if err := loopbackUp(); err != nil {
+		fmt.Fprintln(os.Stderr, "hosttest:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// inside runs the tests again in a network namespace of their own, so that no agent can reach anything but the scripted model.
+// Who is not root becomes it in a user namespace first, which is what it takes to make the other one.
+func inside() int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hosttest:", err)
+		return 1
+	}
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), insideVar+"=1")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "hosttest: in a network namespace:", err)
+		return 1
+	}
+	return 0
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request := struct {
+		name  [unix.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{name: [unix.IFNAMSIZ]byte{'l', 'o'}, flags: unix.IFF_UP | unix.IFF_RUNNING}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); errno != 0 {
+		return fmt.Errorf("loopback device: %w", errno)
+	}
+	return nil
+}
+
+// installed is the directory where npm installed the agents. Without it the test is skipped.
+func installed(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv(whereVar)
+	if dir == "" {
+		t.Skipf("%s is not set: it names the directory where npm installed the coding agents. make test-hosts installs them and runs this test", whereVar)
+	}
+	if !filepath.IsAbs(dir) {
+		t.Fatalf("%s: %q must be absolute, since each package is tested in its own folder", whereVar, dir)
+	}
+	return filepath.Join(dir, "node_modules")
+}

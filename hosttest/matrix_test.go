@@ -1,0 +1,174 @@
+//go:build linux
+
+package hosttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// matrixVar asks for the matrix: an hour of runs, where the smoke takes minutes.
+const matrixVar = "HOSTS_MATRIX"
+
+// rows are what goes wrong. Each is played in every agent.
+var rows = []struct {
+	name string
+	play func(*stage)
+}{
+	{"a plugin crashes: the call goes on", fault("crash", false, "")},
+	{"a plugin crashes, on_failure = deny: the call is denied", fault("crash", true, "")},
+	{"a plugin is slow: the call goes on", fault("slow", false, "1s")},
+	{"a plugin is slow, on_failure = deny: the call is denied", fault("slow", true, "1s")},
+	{"a plugin is slower than the agent waits, on_failure = deny: the call is denied", fault("slow", true, "10m")},
+	{"a plugin garbles: the call goes on", fault("garble", false, "1s")},
+	{"a plugin garbles, on_failure = deny: the call is denied", fault("garble", true, "1s")},
+	{"the daemon is killed between two calls: the plugins are asked again", killed},
+	{"nobody can be asked: the call goes on", missing(false)},
+	{"nobody can be asked, on_failure = deny: the call is denied", missing(true)},
+	{"nobody can be asked, on_failure = deny, PATCHBAY_HOOK=off: the call goes on", off},
+	{"the hook's program is gone: what the agent makes of it", gone},
+	{"two calls in one answer: one is rewritten, one blocked", together},
+}
+
+func TestMatrix(t *testing.T) {
+	installed(t)
+	if os.Getenv(matrixVar) == "" {
+		t.Skipf("%s is not set: make test-hosts %s=1 runs it, which takes an hour", matrixVar, matrixVar)
+	}
+	var table strings.Builder
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			for _, p := range products {
+				var s *stage
+				ok := t.Run(p.name, func(t *testing.T) {
+					s = newStage(t, p)
+					r.play(s)
+				})
+				fmt.Fprintf(&table, "%-6v %-10s %s\n", map[bool]string{true: "ok", false: "FAILED"}[ok], p.name, r.name)
+			}
+		})
+	}
+	t.Logf("the matrix:\n%s", &table)
+}
+
+// fault plays a plugin that misbehaves at one call and is asked about the next one again.
+func fault(how string, closed bool, timeout string) func(*stage) {
+	return func(s *stage) {
+		s.plugin("faulty", "FAULT", how)
+		s.faulty(closed, timeout)
+		s.withPatchbay()
+		s.run("please begin", []string{"echo trouble >ran; cat ran"}, []string{"echo fine >later; cat later"})
+		s.denied(0, closed)
+		if how == "slow" && timeout != "1s" {
+			return // the plugin is still busy with the first call
+		}
+		s.wantFile("later", "fine\n")
+		s.wantResult(1, "fine")
+	}
+}
+
+// faulty configures the plugin of that name.
+func (s *stage) faulty(closed bool, timeout string) {
+	s.Helper()
+	config := "[plugins.faulty]"
+	if closed {
+		config += "\non_failure = \"deny\""
+	}
+	if timeout != "" {
+		config += "\ntimeout = \"" + timeout + "\""
+	}
+	s.configure(config)
+}
+
+// denied holds the call that writes the file ran: denied with the plugin's name, or let through.
+func (s *stage) denied(n int, closed bool) {
+	s.Helper()
+	if closed {
+		s.wantFile("ran", "")
+		s.wantResult(n, "faulty")
+		return
+	}
+	s.wantFile("ran", "trouble\n")
+	s.wantResult(n, "trouble")
+}
+
+// killed plays a daemon that is killed while the model thinks.
+func killed(s *stage) {
+	s.plugin("warden")
+	s.withPatchbay()
+	s.write(filepath.Join(s.project, "build", "precious"), "kept\n")
+	s.asked = func(results int) {
+		if results == 1 {
+			s.killDaemon()
+		}
+	}
+	s.run("please begin", []string{"echo one"}, []string{"rm -rf build"}, []string{"echo three"})
+	s.blocked(1)
+	s.wantResult(2, "three")
+}
+
+// missing plays a hook that finds neither a daemon nor the program that could be one.
+func missing(closed bool) func(*stage) {
+	return func(s *stage) {
+		s.nobody(closed)
+		s.run("please begin", []string{"echo trouble >ran; cat ran"})
+		s.denied(0, closed)
+		if closed {
+			s.wantResult(0, "PATCHBAY_HOOK=off", "hook install "+s.product.name+" --uninstall")
+		}
+	}
+}
+
+// off plays the way out that the denial of missing names.
+func off(s *stage) {
+	s.nobody(true)
+	s.environ = append(s.environ, "PATCHBAY_HOOK=off")
+	s.run("please begin", []string{"echo trouble >ran; cat ran"})
+	s.denied(0, false)
+}
+
+// nobody makes a stage where a plugin was asked once and now nobody can be.
+func (s *stage) nobody(closed bool) {
+	s.Helper()
+	s.plugin("faulty", "FAULT", "nothing")
+	s.faulty(closed, "")
+	s.withPatchbay()
+	s.run("please begin", []string{"echo fine"})
+	s.killDaemon()
+	s.remove("patchbay")
+}
+
+func (s *stage) remove(program string) {
+	s.Helper()
+	if err := os.Remove(s.program(program)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// gone plays programs that were removed without the hooks. Nothing of ours runs then: this shows what docs/hosts/README.md warns of.
+func gone(s *stage) {
+	s.withPatchbay()
+	s.remove("patchbay")
+	s.remove("patchbay-hook")
+	err := s.try("please begin", []string{"echo trouble >ran; cat ran"})
+	_, ran := s.read(filepath.Join(s.project, "ran"))
+	s.Logf("the call ran: %v; the agent ended with %v", ran, err)
+	if ran == s.product.strict {
+		s.Errorf("the call ran: %v, want %v", ran, !s.product.strict)
+	}
+}
+
+// together plays two calls in one answer of the model.
+func together(s *stage) {
+	s.plugin("warden")
+	s.plugin("keeper.py")
+	s.withPatchbay()
+	s.write(filepath.Join(s.project, "build", "precious"), "kept\n")
+	s.run("please begin", []string{"echo raw >dish; cat dish", "rm -rf build"}, []string{"echo three"})
+	s.rewritten(0)
+	s.blocked(1)
+	s.wantResult(2, "three")
+}

@@ -1,0 +1,275 @@
+//go:build linux
+
+package hosttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
+)
+
+// runMax is how long one run of an agent may take. They need one to five seconds on a free machine.
+const runMax = 3 * time.Minute
+
+// A stage is what one run of an agent needs: a home directory, a repository to work in, and a model with a script.
+type stage struct {
+	*testing.T
+
+	product *product
+	modules string   // where npm installed the agents
+	home    string   // empty but for what the recipe writes
+	project string   // a repository, the working directory
+	environ []string // of the agent, beside the recipe's
+
+	model  *modeltest.Server
+	cursor *cursorBackend    // in place of the model, for Cursor
+	script [][]string        // the shell commands that the model asks for, answer by answer; then it says done
+	asked  func(results int) // called when the model is asked, with how many results it has; nil: nothing
+	output string            // what the agent printed
+}
+
+// newStage makes the places of a run. The directories lie outside of each other: nothing in one is found by looking upwards from another.
+func newStage(t *testing.T, p *product) *stage {
+	t.Helper()
+	s := &stage{T: t, product: p, modules: installed(t)}
+	dir := shortDir(t)
+	s.home, s.project = filepath.Join(dir, "home"), filepath.Join(dir, "work", "project")
+	s.mkdir(s.home)
+	s.mkdir(s.project)
+	s.model = modeltest.Scripted(t, s.next)
+	s.cursor = newCursorBackend(t, s.next)
+	s.git("init", "-q", "-b", "trunk")
+	s.write(filepath.Join(s.project, "README.md"), "A project.\n")
+	s.git("add", ".")
+	s.git("-c", "user.name=dev", "-c", "user.email=dev@localhost", "commit", "-q", "-m", "begin")
+	p.prepare(s)
+	t.Cleanup(s.show)
+	return s
+}
+
+// shortDir is a directory for one test with a short name: the path of a socket in it must not exceed what the kernel allows.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// next is the model. Which answer is due follows from how many calls have their results; so it matters not how often the agent asks.
+func (s *stage) next(r modeltest.Request) modeltest.Reply {
+	if !r.OffersTools() {
+		return modeltest.Reply{Text: "A title"}
+	}
+	results, n := len(r.Results()), 0
+	if s.asked != nil {
+		s.asked(results)
+	}
+	for _, commands := range s.script {
+		if n >= results {
+			return s.calls(n, commands)
+		}
+		n += len(commands)
+	}
+	return modeltest.Reply{Text: done, Input: 10, Output: 1}
+}
+
+// done is what the model says in the end.
+const done = "All is done."
+
+func (s *stage) calls(n int, commands []string) modeltest.Reply {
+	reply := modeltest.Reply{Input: 10, Output: 1}
+	for i, command := range commands {
+		reply.Tools = append(reply.Tools, modeltest.Tool{ID: callID(n + i), Name: s.product.shell, Arguments: s.product.shellArguments(command)})
+	}
+	return reply
+}
+
+// callID is the id of the nth call of a run, from 0.
+func callID(n int) string { return fmt.Sprintf("call_%d", n) }
+
+// run runs one turn: the model is asked with text and answers as the script says.
+func (s *stage) run(text string, script ...[]string) {
+	s.Helper()
+	if err := s.try(text, script...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// try is run where the agent may fail.
+func (s *stage) try(text string, script ...[]string) error {
+	s.Helper()
+	s.script = script
+	ctx, cancel := context.WithTimeout(s.Context(), runMax)
+	defer cancel()
+	argv := s.product.argv(s, text)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = s.project
+	cmd.Env = s.environment()
+	// A file, since a daemon that a hook started may keep a pipe open.
+	out, err := os.Create(filepath.Join(s.TempDir(), "output"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err = cmd.Run()
+	text, _ = s.read(out.Name())
+	s.output += text
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.product.name, err)
+	}
+	return nil
+}
+
+// environment is what the agent sees of ours, and what its recipe adds.
+func (s *stage) environment() []string {
+	env := []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "NO_COLOR=1", "LANG=C.UTF-8"}
+	return append(append(env, s.product.environ(s)...), s.environ...)
+}
+
+// requests are what the model was sent.
+func (s *stage) requests() []modeltest.Request {
+	return append(s.model.Requests(), s.cursor.Requests()...)
+}
+
+// last is the last request of the conversation: it has all results.
+func (s *stage) last() modeltest.Request {
+	s.Helper()
+	requests := s.requests()
+	for i := len(requests) - 1; i >= 0; i-- {
+		if requests[i].OffersTools() {
+			return requests[i]
+		}
+	}
+	s.Fatal("the model was asked nothing")
+	return modeltest.Request{}
+}
+
+// result is what the model was told of the nth call, from 0.
+func (s *stage) result(n int) string {
+	s.Helper()
+	results := s.last().Results()
+	for _, r := range results {
+		if r.ID == callID(n) {
+			return r.Text
+		}
+	}
+	if n < len(results) && results[n].ID == "" {
+		return results[n].Text
+	}
+	s.Fatalf("call %d has no result: %+v", n, results)
+	return ""
+}
+
+// wantResult holds what the model was told of the nth call against what must be in it, and what must not (after a "!").
+func (s *stage) wantResult(n int, parts ...string) {
+	s.Helper()
+	s.contains(fmt.Sprintf("the result of call %d", n), s.result(n), parts...)
+}
+
+func (s *stage) contains(what, text string, parts ...string) {
+	s.Helper()
+	for _, part := range parts {
+		unwanted, not := strings.CutPrefix(part, "!")
+		if not && strings.Contains(text, unwanted) {
+			s.Errorf("%s contains %q: %s", what, unwanted, text)
+		} else if !not && !strings.Contains(text, part) {
+			s.Errorf("%s lacks %q: %s", what, part, text)
+		}
+	}
+}
+
+// wantFile checks what a file in the project says; "" means that there is none.
+func (s *stage) wantFile(name, want string) {
+	s.Helper()
+	got, ok := s.read(filepath.Join(s.project, name))
+	switch {
+	case want == "" && ok:
+		s.Errorf("%s is there: %q", name, got)
+	case want != "" && got != want:
+		s.Errorf("%s: %q, want %q (there: %v)", name, got, want, ok)
+	}
+}
+
+// show prints what helps to understand a failure.
+func (s *stage) show() {
+	if !s.Failed() && os.Getenv("HOSTS_SHOW") == "" {
+		return
+	}
+	s.Logf("the agent printed:\n%s", s.output)
+	for i, r := range s.requests() {
+		var text bytes.Buffer
+		if json.Indent(&text, r.Body, "", " ") != nil {
+			text.Write(r.Body)
+		}
+		if os.Getenv("HOSTS_SHOW") == "" && text.Len() > 0 {
+			s.Logf("request %d: %s, %d bytes, results %+v", i, r.Path, text.Len(), r.Results())
+			continue
+		}
+		s.Logf("request %d: %s\n%s", i, r.Path, text.String())
+	}
+}
+
+func (s *stage) mkdir(path string) {
+	s.Helper()
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// write writes a file, with its directory.
+func (s *stage) write(path, text string) {
+	s.Helper()
+	s.mkdir(filepath.Dir(path))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// writeJSON writes a value as a file.
+func (s *stage) writeJSON(path string, v any) {
+	s.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.write(path, string(text)+"\n")
+}
+
+func (s *stage) read(path string) (text string, there bool) {
+	s.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	return string(data), err == nil
+}
+
+func (s *stage) git(args ...string) {
+	s.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = s.project
+	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.Fatalf("git %s: %v: %s", args, err, out)
+	}
+}

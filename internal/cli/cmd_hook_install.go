@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"cmp"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/hookinstall"
+	"github.com/patchbay-dev/patchbay/internal/project"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type hookInstallOptions struct {
+	project   bool
+	uninstall bool
+	dryRun    bool
+	trust     bool
+}
+
+func newHookInstallCommand(a *app) *cobra.Command {
+	var o hookInstallOptions
+	cmd := &cobra.Command{
+		Use:   "install HOST",
+		Short: "Have another agent ask your plugins",
+		Long: `Write Patchbay into the configuration file of another agent, so that it asks your
+plugins before and after tool calls, about prompts, and when sessions begin and end.
+HOST is one of ` + strings.Join(agentNames(), ", ") + `.
+
+Every other byte of the file stays as it is, and the text from before is kept beside
+it. Installing again changes nothing, or brings the entries up to date.
+
+Codex runs no hook that you have not approved. Approve it with /hooks in Codex, or
+install with --trust, which writes the approval for you.`,
+		Example: `  patchbay hook install claude
+  patchbay hook install claude --dry-run
+  patchbay hook install codex --trust
+  patchbay hook install gemini --project
+  patchbay hook install claude --uninstall`,
+		Annotations: exits(exit{exitOK, "it is installed, or taken out"}, exit{exitFailed, "the file cannot be read or written"}),
+		Args:        arguments("HOST"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return agentNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			agent, err := hookAgent(args[0])
+			if err != nil {
+				return err
+			}
+			return a.runHookInstall(agent, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.project, "project", false, "write the project's file instead of your own")
+	cmd.Flags().BoolVar(&o.uninstall, "uninstall", false, "take Patchbay out of the file again")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
+	cmd.Flags().BoolVar(&o.trust, "trust", false, "approve the hook for Codex, in its config.toml")
+	return cmd
+}
+
+// hookAgent is an agent by its name.
+func hookAgent(name string) (codehook.Agent, error) {
+	for _, agent := range codehook.Agents() {
+		if string(agent) == name {
+			return agent, nil
+		}
+	}
+	return "", usage(meant(name, agentNames(), "it is one of "+strings.Join(agentNames(), ", ")), "no host is called %q", name)
+}
+
+// hookPlace is the file of an agent: the user's, or that of the project at hand.
+func (a *app) hookPlace(agent codehook.Agent, ofProject bool) (hookinstall.Place, error) {
+	home, err := a.home()
+	if err != nil {
+		return hookinstall.Place{}, err
+	}
+	root := ""
+	if ofProject {
+		dir, err := filepath.Abs(a.dir())
+		if err != nil {
+			return hookinstall.Place{}, err
+		}
+		root = project.Root(dir)
+	}
+	return hookinstall.Find(agent, home, root, a.getenv)
+}
+
+func (a *app) home() (string, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	return dirs.Home, err
+}
+
+func (a *app) runHookInstall(agent codehook.Agent, o hookInstallOptions) error {
+	if o.trust && (agent != codehook.Codex || o.uninstall) {
+		return usage("leave it out", "--trust is for installing into codex")
+	}
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
+	place, err := a.hookPlace(agent, o.project)
+	if err != nil {
+		return err
+	}
+	if o.uninstall {
+		change, err := hookinstall.Uninstall(place, o.dryRun)
+		if err != nil {
+			return err
+		}
+		return a.printHookChange(hookChange{Host: agent, Project: o.project, Change: change, DryRun: o.dryRun, Uninstalled: true})
+	}
+	program, err := a.hookProgram()
+	if err != nil {
+		return err
+	}
+	change, err := hookinstall.Install(place, program, o.dryRun)
+	if err != nil {
+		return err
+	}
+	shown := hookChange{Host: agent, Project: o.project, Change: change, DryRun: o.dryRun, Program: append([]string{program.Path}, program.Args...)}
+	for _, e := range codehook.Events(agent) {
+		shown.Events = append(shown.Events, e.Name)
+	}
+	if agent == codehook.Codex {
+		if err := a.approve(place, &shown, o.trust && !o.dryRun); err != nil {
+			return err
+		}
+	}
+	return a.printHookChange(shown)
+}
+
+// approve finds out what Codex wants to have approved, and writes it where a person asked for that.
+func (a *app) approve(place hookinstall.Place, shown *hookChange, trust bool) error {
+	text := []byte(shown.Change.New)
+	var err error
+	if shown.Approvals, err = hookinstall.Approvals(place, text); err != nil || !trust {
+		return err
+	}
+	user, err := a.hookPlace(codehook.Codex, false)
+	if err != nil {
+		return err
+	}
+	result, err := hookinstall.Trust(user, shown.Approvals)
+	shown.Trusted = result.Path
+	return err
+}
+
+// hookChange is what became of a file.
+type hookChange struct {
+	Host        codehook.Agent
+	Project     bool
+	Change      hookinstall.Change
+	DryRun      bool
+	Uninstalled bool
+	Program     []string
+	Events      []string
+	Approvals   []hookinstall.Approval
+	Trusted     string // where approvals were written; "": nowhere
+}
+
+func (a *app) printHookChange(c hookChange) error {
+	if a.flags.json {
+		return a.printJSON(map[string]any{"host": c.Host, "file": c.Change.Path, "changed": c.Change.Changed, "removed": c.Change.Removed,
+			"backup": c.Change.Backup, "dry_run": c.DryRun, "installed": !c.Uninstalled, "command": c.Program, "events": c.Events,
+			"approvals": c.Approvals, "trusted_in": c.Trusted})
+	}
+	o := a.screen()
+	a.printf("%s: %s\n", o.Paint(render.StyleBold, string(c.Host)), c.summary())
+	if c.DryRun {
+		return render.TextDiff(a.out, c.Change.Old, c.Change.New, o)
+	}
+	if c.Change.Backup != "" {
+		a.printf("  the text from before is in %s\n", c.Change.Backup)
+	}
+	if c.Uninstalled {
+		return nil
+	}
+	a.printf("  it starts %s\n", strings.Join(c.Program, " "))
+	a.printf("  for %s\n", strings.Join(c.Events, ", "))
+	a.printApprovals(c)
+	a.printf("`patchbay hook status` shows whether it fires; `patchbay hook install %s%s --uninstall` takes it out again.\n", c.Host, c.scope())
+	return nil
+}
+
+// summary says in one line what happened to the file.
+func (c hookChange) summary() string {
+	will := func(did, would string) string {
+		if c.DryRun {
+			return would
+		}
+		return did
+	}
+	switch {
+	case !c.Change.Changed && c.Uninstalled:
+		return "Patchbay is not in " + c.Change.Path
+	case !c.Change.Changed:
+		return c.Change.Path + " is as it should be"
+	case c.Change.Removed:
+		return will("removed ", "would remove ") + c.Change.Path + ", which had nothing else in it"
+	case c.Uninstalled:
+		return will("taken out of ", "would be taken out of ") + c.Change.Path
+	}
+	return will("installed in ", "would be installed in ") + c.Change.Path
+}
+
+// scope is the flag that goes with the file.
+func (c hookChange) scope() string {
+	if c.Project {
+		return " --project"
+	}
+	return ""
+}
+
+// printApprovals tells what Codex must be told before it runs anything.
+func (a *app) printApprovals(c hookChange) {
+	if len(c.Approvals) == 0 {
+		return
+	}
+	if c.Trusted != "" {
+		a.printf("  approved in %s\n", c.Trusted)
+		return
+	}
+	a.printf("  Codex runs none of it before you approve it: type /hooks in Codex, or install with --trust. The hashes are\n")
+	for _, p := range c.Approvals {
+		a.printf("    %s %s\n", cmp.Or(p.Event, p.Key), p.Hash)
+	}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/hookinstall"
+	"github.com/patchbay-dev/patchbay/internal/project"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newHookStatusCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Which agents ask your plugins, and whether that works",
+		Long: `List the agents whose configuration has Patchbay in it, for you and for the project at
+hand. Each is tried: the command that stands there is started with a sample event, a
+tool call that prints one word, as the agent would do it, and the answer is held
+against what the agent understands. Codex is asked which hooks it would run.`,
+		Example:     "  patchbay hook status\n  patchbay hook status --json",
+		Annotations: exits(exit{exitOK, "what is installed works, or nothing is"}, exit{exitFailed, "something that is installed does not work"}),
+		Args:        arguments(),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runHookStatus(cmd.Context()) },
+	}
+}
+
+// hookState is one installation.
+type hookState struct {
+	in     hookinstall.Installed
+	proof  hookinstall.Proof
+	faults []hookinstall.Fault
+}
+
+// hookStates looks at every file that may have Patchbay in it, and tries what is there.
+func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hookinstall.Fault, err error) {
+	dir, err := filepath.Abs(a.dir())
+	if err != nil {
+		return nil, nil, err
+	}
+	prober := hookinstall.Prober{Environ: a.Environ, Dir: dir, Logger: a.logger()}
+	home, err := a.home()
+	if err != nil {
+		return nil, nil, err
+	}
+	all, errs := hookinstall.All(home, project.Root(dir), a.getenv)
+	for _, err := range errs {
+		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "mend the file: the agent cannot read it either"})
+	}
+	for _, in := range all {
+		s := hookState{in: in, faults: in.Faults}
+		if len(in.Faults) == 0 {
+			s.proof = prober.Probe(ctx, in)
+			if s.proof.Fault != nil {
+				s.faults = append(s.faults, *s.proof.Fault)
+			}
+		}
+		if in.Place.Agent == codehook.Codex {
+			s.faults = append(s.faults, unapproved(ctx, prober, in)...)
+		}
+		states = append(states, s)
+	}
+	return states, append(faults, hookinstall.Doubles(all)...), ctx.Err()
+}
+
+// unapproved asks Codex which of our hooks it would pass over.
+func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) []hookinstall.Fault {
+	hooks, err := prober.AskCodex(ctx)
+	if err != nil {
+		return []hookinstall.Fault{{Problem: fmt.Sprintf("Codex could not be asked whether the hooks are approved: %v", err),
+			Fix: "put codex on your PATH, or look at /hooks in Codex"}}
+	}
+	var missing []string
+	for _, h := range hooks {
+		if strings.HasPrefix(h.Key, in.Place.Path()+":") && h.Trust != "trusted" {
+			missing = append(missing, h.Event)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []hookinstall.Fault{{Problem: "Codex passes over " + strings.Join(missing, ", ") + ": nobody has approved them",
+		Fix: "type /hooks in Codex, or `patchbay hook install codex --trust`"}}
+}
+
+func (a *app) runHookStatus(ctx context.Context) error {
+	states, faults, err := a.hookStates(ctx)
+	if err != nil {
+		return err
+	}
+	bad := len(faults)
+	for _, s := range states {
+		bad += len(s.faults)
+	}
+	if a.flags.json {
+		err = a.printJSON(map[string]any{"ok": bad == 0, "hosts": hostsJSON(states), "problems": faultsJSON(faults)})
+	} else {
+		err = a.printHookStates(states, faults)
+	}
+	if err != nil || bad == 0 {
+		return err
+	}
+	return told(kindFailed, "each problem says what fixes it", "%s found", render.Count(bad, "problem"))
+}
+
+func hostsJSON(states []hookState) []map[string]any {
+	out := []map[string]any{}
+	for _, s := range states {
+		var events []string
+		for _, e := range s.in.Entries {
+			events = append(events, e.Event)
+		}
+		out = append(out, map[string]any{"host": s.in.Place.Agent, "project": s.in.Place.Project, "file": s.in.Place.Path(),
+			"command": s.in.Entries[0].Started, "events": events, "fires": s.proof.Event != "" && s.proof.Fault == nil,
+			"took_ms": s.proof.Took.Milliseconds(), "problems": faultsJSON(s.faults)})
+	}
+	return out
+}
+
+func faultsJSON(faults []hookinstall.Fault) []map[string]string {
+	out := []map[string]string{}
+	for _, f := range faults {
+		out = append(out, map[string]string{"problem": f.Problem, "fix": f.Fix})
+	}
+	return out
+}
+
+func (a *app) printHookStates(states []hookState, faults []hookinstall.Fault) error {
+	o := a.screen()
+	if len(states) == 0 {
+		a.printf("No agent asks your plugins yet: `patchbay hook install HOST`, for one of %s.\n", strings.Join(agentNames(), ", "))
+	}
+	for _, s := range states {
+		verdict := o.Paint(render.StyleGreen, "fires") + fmt.Sprintf(", answered in %s", s.proof.Took.Round(time.Millisecond))
+		if len(s.faults) > 0 {
+			verdict = o.Paint(render.StyleRed, "does not work")
+		}
+		scope := ""
+		if s.in.Place.Project {
+			scope = " (project)"
+		}
+		a.printf("%s%s  %s\n  %s, %s\n", o.Paint(render.StyleBold, string(s.in.Place.Agent)), scope, verdict, s.in.Place.Path(),
+			render.Count(len(s.in.Entries), "event"))
+		a.printFaults(s.faults)
+	}
+	a.printFaults(faults)
+	return nil
+}
+
+func (a *app) printFaults(faults []hookinstall.Fault) {
+	o := a.screen()
+	for _, f := range faults {
+		a.printf("  %s\n", indentRest(render.Block(f.Problem), "  "))
+		if f.Fix != "" {
+			a.printf("  %s %s\n", o.Paint(render.StyleGreen, "fix:"), indentRest(render.Block(f.Fix), "       "))
+		}
+	}
+}

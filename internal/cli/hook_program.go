@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/hookinstall"
+	"github.com/patchbay-dev/patchbay/internal/program"
+)
+
+// hookProgram is what other agents are told to start: the small program where it lies beside this one, else this one.
+func (a *app) hookProgram() (hookinstall.Program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return hookinstall.Program{}, fmt.Errorf("which program is this: %w", err)
+	}
+	if strings.Contains(filepath.ToSlash(self), "/go-build") {
+		return hookinstall.Program{}, withFix(fmt.Errorf("%s is a program that `go run` made, and will be gone", self),
+			"install patchbay first: `go install ./cmd/...`, or `make build` and bin/patchbay")
+	}
+	self = a.asFound(self)
+	thin := filepath.Join(filepath.Dir(self), "patchbay-hook")
+	if runtime.GOOS == "windows" {
+		thin += ".exe"
+	}
+	if info, err := os.Stat(thin); err == nil && !info.IsDir() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0) {
+		return hookinstall.Program{Path: thin}, nil
+	}
+	return hookinstall.Program{Path: self, Args: []string{"hook"}}, nil
+}
+
+// asFound is this program as the PATH finds it, where that is the same file: such a path outlives the next version's.
+func (a *app) asFound(self string) string {
+	own, err := os.Stat(self)
+	if err != nil {
+		return self
+	}
+	for _, dir := range program.SearchPath(a.Environ) {
+		found := filepath.Join(dir, filepath.Base(self))
+		if other, err := os.Stat(found); err == nil && filepath.IsAbs(found) {
+			if os.SameFile(own, other) {
+				return found
+			}
+			return self
+		}
+	}
+	return self
+}

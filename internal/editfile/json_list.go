@@ -1,0 +1,206 @@
+package editfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PutItem is data with an item in the list at a path of names: in the place of the first one that ours accepts, or behind the
+// last one. Others that ours accepts are taken out. Where the item is there already, and alone, data stays as it is. A list
+// that is not there is added, with the objects around it.
+func PutItem(data []byte, path []string, ours func(item any) bool, item json.RawMessage) ([]byte, error) {
+	typed, err := decode(item)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the item is not JSON: %w", err)
+	case len(path) == 0:
+		return nil, errors.New("no path is given")
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		data = []byte("{\n}\n")
+	}
+	doc, err := scanJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	if !at(doc.values(), path) {
+		return doc.addList(path, item)
+	}
+	list, err := doc.listAt(path)
+	if err != nil {
+		return nil, err
+	}
+	first := slices.IndexFunc(list.items, func(i jsonItem) bool { return ours(i.value.value) })
+	if first < 0 {
+		return doc.changeList(path, append(slices.Clone(list.value.([]any)), typed), doc.behind(list, doc.laidOut(item, len(path)+1)))
+	}
+	if old := list.items[first].value; !same(old.value, typed) {
+		values := slices.Clone(list.value.([]any))
+		values[first] = typed
+		data, err = doc.changeList(path, values, splice{old.from, old.to, doc.laidOut(item, len(path)+1)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	seen := 0
+	return DropItems(data, path, func(item any) bool {
+		if !ours(item) && !same(item, typed) {
+			return false
+		}
+		seen++
+		return seen > 1
+	})
+}
+
+// DropItems is data without the items of the list at a path of names that ours accepts. A list that becomes empty by that goes,
+// and so do the objects around it that become empty. Where there is no such item, data stays as it is.
+func DropItems(data []byte, path []string, ours func(item any) bool) ([]byte, error) {
+	doc, err := scanJSON(data)
+	if err != nil || !at(doc.values(), path) {
+		return data, err
+	}
+	list, err := doc.listAt(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for i, item := range list.items {
+		if ours(item.value.value) {
+			out = append(out, i)
+		}
+	}
+	switch len(out) {
+	case 0:
+		return data, nil
+	case len(list.items):
+		return dropEmpty(data, path)
+	}
+	for _, i := range slices.Backward(out) { // from behind: what stands before stays where it is
+		values := slices.Delete(slices.Clone(list.value.([]any)), i, i+1)
+		if data, err = doc.changeList(path, values, doc.without(list, i)); err != nil {
+			return nil, err
+		}
+		if doc, err = scanJSON(data); err != nil {
+			return nil, err
+		}
+		if list, err = doc.listAt(path); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// dropEmpty takes out a member, and the objects around it that have nothing else in them.
+func dropEmpty(data []byte, path []string) ([]byte, error) {
+	for n := len(path); n > 0; n-- {
+		var err error
+		if data, err = RemoveJSON(data, path[:n]); err != nil {
+			return nil, err
+		}
+		doc, err := scanJSON(data)
+		if err != nil {
+			return nil, err
+		}
+		if n > 1 && len(doc.find(path[:n-1]).members) > 0 {
+			break
+		}
+	}
+	return data, nil
+}
+
+// find is the value at a path that is known to be there.
+func (d *jsonDoc) find(path []string) *jsonValue {
+	v := &d.root
+	for _, name := range path {
+		v = v.member(name).value
+	}
+	return v
+}
+
+func (d *jsonDoc) listAt(path []string) (*jsonValue, error) {
+	v := d.find(path)
+	if _, ok := v.value.([]any); !ok {
+		return nil, fmt.Errorf("%s is not a list: %w", strings.Join(path, "."), ErrPath)
+	}
+	return v, nil
+}
+
+// addList writes a list of one item, and the objects around it that are not there, in the layout of the text.
+func (d *jsonDoc) addList(path []string, item json.RawMessage) ([]byte, error) {
+	data := d.data
+	for n := 1; n < len(path); n++ {
+		if at(d.values(), path[:n]) {
+			continue
+		}
+		empty := "{}"
+		if d.lines() {
+			empty = "{" + newline(data) + strings.Repeat(d.step(), n) + "}"
+		}
+		var err error
+		if data, err = SetJSON(data, path[:n], json.RawMessage(empty)); err != nil {
+			return nil, err
+		}
+		if d, err = scanJSON(data); err != nil {
+			return nil, err
+		}
+	}
+	return SetJSON(data, path, json.RawMessage(d.laidOut(json.RawMessage("["+string(item)+"]"), len(path))))
+}
+
+// changeList is the text after a splice that must make the list at path these values, and change nothing else.
+func (d *jsonDoc) changeList(path []string, values []any, s splice) ([]byte, error) {
+	want, err := with(d.values(), path, values)
+	if err != nil {
+		return nil, err
+	}
+	return firstGood(d.data, []splice{s}, want, parseJSON)
+}
+
+// behind writes an item behind the last one of a list.
+func (d *jsonDoc) behind(list *jsonValue, item string) splice {
+	if len(list.items) == 0 {
+		return splice{list.from, list.to, "[" + item + "]"}
+	}
+	last := list.items[len(list.items)-1]
+	between := " "
+	if strings.Contains(string(d.data[list.from:list.items[0].value.from]), "\n") {
+		between = newline(d.data) + d.indent(list.items[0].value.from)
+	}
+	if last.comma > 0 {
+		return splice{last.comma, last.comma, between + item + ","}
+	}
+	return splice{last.value.to, last.value.to, "," + between + item}
+}
+
+// without takes an item out of a list that has others, with one of the commas beside it. A comment beside it stays.
+func (d *jsonDoc) without(list *jsonValue, i int) splice {
+	item := list.items[i].value
+	if i+1 < len(list.items) {
+		next := list.items[i+1].value.from
+		if keep := d.comments(list.items[i].comma, next); keep > 0 {
+			return splice{item.from, list.items[i].comma, ""}
+		}
+		return splice{item.from, next, ""}
+	}
+	before := list.items[i-1]
+	keep := d.comments(before.comma, item.from)
+	return splice{before.comma - 1, max(item.to, list.items[i].comma), string(d.data[before.comma:item.from][:keep])}
+}
+
+// laidOut is a value as the text would have it, so many levels deep: on lines of its own where the text has lines.
+func (d *jsonDoc) laidOut(value json.RawMessage, depth int) string {
+	var b bytes.Buffer
+	if !d.lines() || json.Indent(&b, value, strings.Repeat(d.step(), depth), d.step()) != nil {
+		return string(value)
+	}
+	return strings.ReplaceAll(b.String(), "\n", newline(d.data))
+}
+
+// lines tells whether the members of the text have lines of their own.
+func (d *jsonDoc) lines() bool {
+	return strings.Contains(string(d.data[d.root.from:d.root.to]), "\n")
+}

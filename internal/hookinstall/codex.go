@@ -1,0 +1,102 @@
+package hookinstall
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+)
+
+// An Approval is what Codex wants to have on record before it runs a hook: without it the hook is passed over in silence.
+type Approval struct {
+	Event string `json:"event"`
+	Key   string `json:"key"`  // where the hook stands
+	Hash  string `json:"hash"` // what it says
+}
+
+// Approvals are those of our entries in a Codex file.
+func Approvals(p Place, text []byte) ([]Approval, error) {
+	values, err := editfile.ReadJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Path(), err)
+	}
+	events, _ := values["hooks"].(map[string]any)
+	var all []Approval
+	for _, spec := range codehook.Events(codehook.Codex) {
+		list, _ := events[spec.Name].([]any)
+		for i, item := range list {
+			if own, _ := whose(codehook.Codex, item); own == 0 {
+				continue
+			}
+			hash, err := codexHash(spec.Name, item)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, Approval{Event: spec.Name, Key: fmt.Sprintf("%s:%s:%d:0", p.Path(), snake(spec.Name), i), Hash: hash})
+		}
+	}
+	return all, nil
+}
+
+// codexHash is the hash of an entry with one handler: of its compact JSON with sorted names, defaults filled in.
+func codexHash(event string, item any) (string, error) {
+	fields, _ := item.(map[string]any)
+	handlers, _ := fields["hooks"].([]any)
+	if len(handlers) != 1 {
+		return "", fmt.Errorf("hooks.%s: an entry of Patchbay's has %d programs in it", event, len(handlers))
+	}
+	handler, _ := handlers[0].(map[string]any)
+	hashed := map[string]any{"event_name": snake(event), "hooks": []any{map[string]any{"async": false, "command": handler["command"],
+		"timeout": handler["timeout"], "type": "command"}}}
+	if matcher, ok := fields["matcher"]; ok {
+		hashed["matcher"] = matcher
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text) // it sorts names
+	e.SetEscapeHTML(false)
+	if err := e.Encode(hashed); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// snake is an event's name as Codex writes it in keys: PreToolUse is pre_tool_use.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// codexConfig is the file in which Codex keeps approvals, beside that of the user's hooks.
+func codexConfig(user Place) editfile.Place {
+	return editfile.Place{Dir: filepath.Dir(user.Path()), Name: "config.toml", Mode: 0o600}
+}
+
+// Trust writes approvals into the user's Codex configuration. It is for a person to ask for.
+func Trust(user Place, approvals []Approval) (editfile.Result, error) {
+	return editfile.Edit(codexConfig(user), func(text []byte) ([]byte, error) {
+		for _, a := range approvals {
+			hash, err := json.Marshal(a.Hash)
+			if err != nil {
+				return nil, err
+			}
+			if text, err = editfile.SetTOML(text, []string{"hooks", "state", a.Key, "trusted_hash"}, hash); err != nil {
+				return nil, err
+			}
+		}
+		return text, nil
+	})
+}

@@ -1,0 +1,216 @@
+package hookinstall
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// maxFile bounds what is read of a file of another agent's.
+const maxFile = 4 << 20
+
+// An Entry is one event for which a file names Patchbay.
+type Entry struct {
+	Event   string   `json:"event"`
+	Started []string `json:"command"` // the program and its arguments
+}
+
+// Installed is what a file says of Patchbay.
+type Installed struct {
+	Place   Place
+	Entries []Entry
+	Faults  []Fault // what keeps it from working
+}
+
+// A Fault is something wrong with an installation.
+type Fault struct {
+	Problem string
+	Fix     string
+}
+
+// There tells whether Patchbay is in the file at all.
+func (i Installed) There() bool { return len(i.Entries) > 0 }
+
+// Inspect reads what a file says of Patchbay. A file that is not there says nothing.
+func Inspect(p Place) (Installed, error) {
+	in := Installed{Place: p}
+	text, err := plainfile.Read(p.Path(), maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return in, nil
+	case err != nil:
+		return in, err
+	case p.Agent == codehook.OpenCode:
+		in.Entries = shimEntries(text)
+	default:
+		if in.Entries, err = fileEntries(p, text); err != nil {
+			return in, err
+		}
+	}
+	if in.There() {
+		in.Faults = append(faultsOfPrograms(in), faultsOfEvents(in)...)
+	}
+	return in, nil
+}
+
+func fileEntries(p Place, text []byte) ([]Entry, error) {
+	values, err := editfile.ReadJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Path(), err)
+	}
+	var all []Entry
+	events, _ := values["hooks"].(map[string]any)
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		list, _ := events[event].([]any)
+		for _, item := range list {
+			for _, h := range group(item) {
+				if started := h.started(); ours(p.Agent, started) {
+					all = append(all, Entry{Event: event, Started: started})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// shimEntries reads the program out of a plugin that we wrote.
+func shimEntries(text []byte) []Entry {
+	if checkShim(text) != nil {
+		return nil
+	}
+	var all []Entry
+	var started []string
+	waits := make(map[string]int64)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "const start = "); ok {
+			_ = json.NewDecoder(strings.NewReader(rest)).Decode(&started) // without it there is no entry
+		}
+		if rest, ok := strings.CutPrefix(line, "const waits = "); ok {
+			_ = json.NewDecoder(strings.NewReader(rest)).Decode(&waits)
+		}
+	}
+	if len(started) == 0 {
+		return nil
+	}
+	for _, event := range slices.Sorted(maps.Keys(waits)) {
+		all = append(all, Entry{Event: event, Started: started})
+	}
+	return all
+}
+
+// again is the command that mends an installation.
+func again(p Place) string {
+	command := "patchbay hook install " + string(p.Agent)
+	if p.Project {
+		command += " --project"
+	}
+	return command
+}
+
+// faultsOfPrograms finds programs that are gone: some agents then refuse every tool.
+func faultsOfPrograms(in Installed) []Fault {
+	var faults []Fault
+	seen := make(map[string]bool)
+	for _, e := range in.Entries {
+		program := e.Started[0]
+		if seen[program] {
+			continue
+		}
+		seen[program] = true
+		info, err := os.Stat(program)
+		switch {
+		case !filepath.IsAbs(program):
+			continue // the agent's PATH finds it, or not
+		case err != nil:
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is not there", in.Place.Path(), program), "`" + again(in.Place) + "` writes the program that is there now; with `--uninstall` it takes the entries out"})
+		case info.IsDir() || info.Mode().Perm()&0o111 == 0:
+			faults = append(faults, Fault{fmt.Sprintf("%s starts %s, which is no program", in.Place.Path(), program), "`chmod +x " + program + "`, or `" + again(in.Place) + "`"})
+		}
+	}
+	return faults
+}
+
+// faultsOfEvents finds events that nobody is asked about, and events with more than one entry.
+func faultsOfEvents(in Installed) []Fault {
+	count := make(map[string]int)
+	for _, e := range in.Entries {
+		count[e.Event]++
+	}
+	var missing, double []string
+	for _, spec := range codehook.Events(in.Place.Agent) {
+		switch n := count[spec.Name]; {
+		case n == 0:
+			missing = append(missing, spec.Name)
+		case n > 1:
+			double = append(double, spec.Name)
+		}
+	}
+	var faults []Fault
+	if len(missing) > 0 {
+		faults = append(faults, Fault{fmt.Sprintf("%s has no entry for %s", in.Place.Path(), strings.Join(missing, ", ")), "`" + again(in.Place) + "`"})
+	}
+	if len(double) > 0 {
+		faults = append(faults, Fault{fmt.Sprintf("%s has more than one entry for %s: plugins are asked twice", in.Place.Path(), strings.Join(double, ", ")), "`" + again(in.Place) + "` leaves one"})
+	}
+	return faults
+}
+
+// Doubles finds installations that have plugins asked twice about the same moment.
+func Doubles(all []Installed) []Fault {
+	there := func(agent codehook.Agent, project bool) *Installed {
+		for i := range all {
+			if all[i].Place.Agent == agent && all[i].Place.Project == project && all[i].There() {
+				return &all[i]
+			}
+		}
+		return nil
+	}
+	var faults []Fault
+	for _, agent := range codehook.Agents() {
+		user, project := there(agent, false), there(agent, true)
+		if user != nil && project != nil && !merges(agent, user, project) {
+			faults = append(faults, Fault{fmt.Sprintf("%s is installed for you (%s) and for this project (%s): plugins are asked twice", agent, user.Place.Path(), project.Place.Path()),
+				"`" + again(project.Place) + " --uninstall`, or the same without --project"})
+		}
+	}
+	return faults
+}
+
+// merges tells whether an agent runs a program once that both files name: Claude Code does, if the lines are the same.
+func merges(agent codehook.Agent, a, b *Installed) bool {
+	return agent == codehook.Claude && slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool {
+		return x.Event == y.Event && slices.Equal(x.Started, y.Started)
+	})
+}
+
+// All are the installations of every agent, for the user and for a project. A file that cannot be read is no installation, and an error.
+func All(home, project string, getenv func(string) string) ([]Installed, []error) {
+	var all []Installed
+	var errs []error
+	for _, agent := range codehook.Agents() {
+		for _, root := range []string{"", project} {
+			place, err := Find(agent, home, root, getenv)
+			if err != nil || root == "" && home == "" {
+				continue // without a home nothing is installed in it
+			}
+			in, err := Inspect(place)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if in.There() {
+				all = append(all, in)
+			}
+		}
+	}
+	return all, errs
+}

@@ -1,0 +1,186 @@
+package hookinstall
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+)
+
+// A Change is what is done to a file, or would be.
+type Change struct {
+	Path    string
+	Changed bool
+	Removed bool   // the file goes
+	Backup  string // where the text from before is; "": nowhere
+	Old     string // the text from before
+	New     string
+}
+
+// Install writes an entry for each of the agent's events, in the place of what an earlier one wrote. With dry nothing is
+// written.
+func Install(p Place, program Program, dry bool) (Change, error) {
+	return apply(p, dry, func(old []byte) ([]byte, error) {
+		if p.Agent == codehook.OpenCode {
+			return shim(old, program)
+		}
+		return entries(p.Agent, program, old)
+	})
+}
+
+// Uninstall takes out what Install wrote. A file with nothing left in it goes.
+func Uninstall(p Place, dry bool) (Change, error) {
+	return apply(p, dry, func(old []byte) ([]byte, error) {
+		if p.Agent == codehook.OpenCode {
+			return nil, checkShim(old)
+		}
+		return none(p.Agent, old)
+	})
+}
+
+// apply edits the file, or says what would become of it.
+func apply(p Place, dry bool, change func([]byte) ([]byte, error)) (Change, error) {
+	c := Change{Path: p.Path()}
+	noted := func(old []byte) ([]byte, error) {
+		text, err := change(old)
+		c.Old, c.New = string(old), string(text)
+		return text, err
+	}
+	if !dry {
+		mode := os.FileMode(0o600)
+		if p.Project {
+			mode = 0o644
+		}
+		r, err := editfile.Edit(editfile.Place{Dir: p.Dir, Name: p.Name, Mode: mode}, noted)
+		c.Changed, c.Removed, c.Backup = r.Changed, r.Removed, r.Backup
+		return c, err
+	}
+	old, err := os.ReadFile(c.Path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return c, err
+	}
+	text, err := noted(old)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	c.Changed, c.Removed = !bytes.Equal(old, text), text == nil && len(old) > 0
+	return c, nil
+}
+
+// entries is a file with our entries in it, and none that we do not want any more.
+func entries(agent codehook.Agent, program Program, data []byte) ([]byte, error) {
+	r := recipes[agent]
+	var err error
+	if r.version != 0 {
+		if data, err = versioned(data, r.version); err != nil {
+			return nil, err
+		}
+	}
+	wanted := make(map[string]bool)
+	for _, spec := range codehook.Events(agent) {
+		wanted[spec.Name] = true
+		item, err := r.item(program, agent, spec)
+		if err != nil {
+			return nil, err
+		}
+		if data, err = put(agent, data, spec.Name, item); err != nil {
+			return nil, err
+		}
+	}
+	return drop(agent, data, func(event string) bool { return !wanted[event] })
+}
+
+// none is a file without our entries; nil: there is nothing left in it.
+func none(agent codehook.Agent, data []byte) ([]byte, error) {
+	left, err := drop(agent, data, func(string) bool { return true })
+	if err != nil || bytes.Equal(left, data) {
+		return left, err
+	}
+	var values map[string]json.RawMessage
+	if json.Unmarshal(left, &values) != nil {
+		return left, nil // with comments in it: somebody's
+	}
+	if r := recipes[agent]; r.version != 0 && string(values["version"]) == strconv.Itoa(r.version) {
+		delete(values, "version")
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	return left, nil
+}
+
+// versioned is a file with its format version, where it says none.
+func versioned(data []byte, version int) ([]byte, error) {
+	values, err := editfile.ReadJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	switch v := values["version"].(type) {
+	case nil:
+		return editfile.SetJSON(data, []string{"version"}, json.RawMessage(strconv.Itoa(version)))
+	case json.Number:
+		if v.String() == strconv.Itoa(version) {
+			return data, nil
+		}
+	}
+	return nil, fmt.Errorf("the file has version %v, and only version %d is known: install by hand", values["version"], version)
+}
+
+// put writes the entry of one event.
+func put(agent codehook.Agent, data []byte, event string, item json.RawMessage) ([]byte, error) {
+	if err := unmixed(agent, data, event); err != nil {
+		return nil, err
+	}
+	return editfile.PutItem(data, []string{"hooks", event}, func(item any) bool { own, _ := whose(agent, item); return own > 0 }, item)
+}
+
+// drop takes our entries out of the lists of events.
+func drop(agent codehook.Agent, data []byte, from func(event string) bool) ([]byte, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return data, nil
+	}
+	values, err := editfile.ReadJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	events, _ := values["hooks"].(map[string]any)
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		if _, list := events[event].([]any); !list || !from(event) {
+			continue
+		}
+		if err := unmixed(agent, data, event); err != nil {
+			return nil, err
+		}
+		data, err = editfile.DropItems(data, []string{"hooks", event}, func(item any) bool { own, _ := whose(agent, item); return own > 0 })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// unmixed refuses a file in which somebody put a program of their own into our entry: it would go with ours.
+func unmixed(agent codehook.Agent, data []byte, event string) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	values, err := editfile.ReadJSON(data)
+	if err != nil {
+		return err
+	}
+	events, _ := values["hooks"].(map[string]any)
+	list, _ := events[event].([]any)
+	for _, item := range list {
+		if own, all := whose(agent, item); own > 0 && own < all {
+			return fmt.Errorf("hooks.%s: an entry has Patchbay's program beside another one: give that one an entry of its own", event)
+		}
+	}
+	return nil
+}

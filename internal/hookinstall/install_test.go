@@ -1,0 +1,283 @@
+package hookinstall
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+)
+
+// noVariables is an environment without any.
+func noVariables(string) string { return "" }
+
+// place is the file of an agent in an empty home, or of a project.
+func place(t *testing.T, agent codehook.Agent, project bool) Place {
+	t.Helper()
+	dir := t.TempDir()
+	root := ""
+	if project {
+		root = dir
+	}
+	p, err := Find(agent, dir, root, noVariables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// self is a program that is there.
+func self(t *testing.T) Program {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "with a blank", "patchbay-hook")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Program{Path: path}
+}
+
+func eachPlace(t *testing.T, test func(t *testing.T, p Place)) {
+	for _, agent := range codehook.Agents() {
+		for _, project := range []bool{false, true} {
+			name := string(agent)
+			if project {
+				name += " in a project"
+			}
+			t.Run(name, func(t *testing.T) { test(t, place(t, agent, project)) })
+		}
+	}
+}
+
+// TestInstallAndUninstall: every event is there, once, whatever is done again; and nothing is left in the end.
+func TestInstallAndUninstall(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p Place) {
+		program := self(t)
+		dry, err := Install(p, program, true)
+		if err != nil || !dry.Changed {
+			t.Fatalf("a dry run: %+v, %v", dry, err)
+		}
+		if _, err := os.Stat(p.Path()); err == nil {
+			t.Fatal("a dry run wrote the file")
+		}
+		if c, err := Install(p, program, false); err != nil || !c.Changed || c.New != dry.New {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if c, err := Install(p, program, false); err != nil || c.Changed {
+			t.Errorf("the second time: %+v, %v", c, err)
+		}
+		in, err := Inspect(p)
+		if err != nil || len(in.Faults) > 0 {
+			t.Fatalf("%+v, %v", in.Faults, err)
+		}
+		var events []string
+		for _, e := range in.Entries {
+			events = append(events, e.Event)
+			if e.Started[0] != program.Path || !slices.Contains(e.Started, string(p.Agent)) {
+				t.Errorf("%s starts %q", e.Event, e.Started)
+			}
+		}
+		var want []string
+		for _, s := range codehook.Events(p.Agent) {
+			want = append(want, s.Name)
+		}
+		slices.Sort(want)
+		if !slices.Equal(events, want) {
+			t.Errorf("entries for %q, wanted %q", events, want)
+		}
+		if c, err := Uninstall(p, false); err != nil || !c.Removed {
+			t.Errorf("taking it out: %+v, %v", c, err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(p.Path())); err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".lock") }) {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		if c, err := Uninstall(p, false); err != nil || c.Changed {
+			t.Errorf("taking it out again: %+v, %v", c, err)
+		}
+	})
+}
+
+// TestOthersStay: a file that somebody wrote, with hooks of their own, comments and odd spaces, is the same byte for byte after
+// installing and taking out, and has everything in it between.
+func TestOthersStay(t *testing.T) {
+	for agent := range recipes {
+		if agent == codehook.Copilot {
+			continue // its file is our own
+		}
+		event := codehook.Events(agent)[0].Name
+		text := "{\n\t// mine\n\t\"theme\":   \"dark\",\n\t\"version\": 1,\n\t\"hooks\": {\n\t\t\"" + event + "\": [\n\t\t\t{ \"hooks\": [ {\"type\":\"command\", \"command\":\"./own.sh\"} ] }\n\t\t]\n\t},\n\t\"last\": [1,2]\n}\n"
+		p := place(t, agent, true)
+		if err := os.MkdirAll(filepath.Dir(p.Path()), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p.Path(), []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Install(p, self(t), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := os.ReadFile(c.Backup); err != nil || string(kept) != text {
+			t.Errorf("%s: the backup has %q, %v", agent, kept, err)
+		}
+		for _, piece := range []string{"// mine", "\"theme\":   \"dark\"", "{ \"hooks\": [ {\"type\":\"command\", \"command\":\"./own.sh\"} ] }", "\"last\": [1,2]"} {
+			if !strings.Contains(c.New, piece) {
+				t.Errorf("%s: %q is gone:\n%s", agent, piece, c.New)
+			}
+		}
+		if _, err := Uninstall(p, false); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(p.Path())
+		if err != nil || string(got) != text {
+			t.Errorf("%s: taken out, the file is\n%s\nnot\n%s (%v)", agent, got, text, err)
+		}
+	}
+}
+
+// TestOlderEntries: another program, an event that is not wanted any more and a second entry make way.
+func TestOlderEntries(t *testing.T) {
+	p := place(t, codehook.Claude, false)
+	write(t, p, `{"hooks": {
+  "PreToolUse": [
+    {"hooks": [{"type": "command", "command": "/gone/patchbay hook claude --event PreToolUse", "timeout": 5}]},
+    {"hooks": [{"type": "command", "command": "/gone/patchbay-hook claude"}]}
+  ],
+  "SomethingOld": [{"hooks": [{"type": "command", "command": "/gone/patchbay-hook claude --event SomethingOld"}]}]
+}}`)
+	in, err := Inspect(p)
+	if err != nil || len(in.Faults) < 2 {
+		t.Errorf("before: %+v, %v", in.Faults, err)
+	}
+	if _, err := Install(p, self(t), false); err != nil {
+		t.Fatal(err)
+	}
+	if in, err = Inspect(p); err != nil || len(in.Faults) > 0 || slices.ContainsFunc(in.Entries, func(e Entry) bool { return e.Event == "SomethingOld" || strings.HasPrefix(e.Started[0], "/gone") }) {
+		t.Errorf("after: %+v, %v", in, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, tc := range []struct {
+		agent      codehook.Agent
+		text, want string
+	}{
+		{codehook.Claude, `{"hooks": {"PreToolUse": [{"hooks": [{"command": "x"}, {"command": "/a/patchbay-hook claude --event PreToolUse"}]}]}}`, "beside another one"},
+		{codehook.Claude, `{"hooks": {"PreToolUse": {}}}`, "is not a list"},
+		{codehook.Claude, `{"hooks": `, "line 1"},
+		{codehook.Claude, `[]`, "not a JSON object"},
+		{codehook.Cursor, `{"version": 2}`, "version 2"},
+		{codehook.OpenCode, `export const Mine = 1`, "not written by Patchbay"},
+	} {
+		p := place(t, tc.agent, false)
+		write(t, p, tc.text)
+		if _, err := Install(p, self(t), false); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, wanted %q", tc.text, err, tc.want)
+		}
+		if got, err := os.ReadFile(p.Path()); err != nil || string(got) != tc.text {
+			t.Errorf("the file was changed to %q, %v", got, err)
+		}
+	}
+}
+
+func write(t *testing.T, p Place, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(p.Path()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.Path(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	p, err := Find(codehook.Codex, "/home/x", "", func(name string) string { return map[string]string{"CODEX_HOME": "/elsewhere"}[name] })
+	if err != nil || p.Path() != "/elsewhere/hooks.json" {
+		t.Errorf("%s, %v", p.Path(), err)
+	}
+	if _, err := Find("nobody", "/home/x", "", noVariables); err == nil {
+		t.Error("an agent that there is not")
+	}
+	if _, err := Find(codehook.Claude, "", "", noVariables); err == nil {
+		t.Error("without a home")
+	}
+	// People link such files to where they keep them.
+	home, kept := t.TempDir(), filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(kept, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(kept, filepath.Join(home, ".claude", "settings.json")); err != nil {
+		t.Skip("no links here:", err)
+	}
+	if p, err = Find(codehook.Claude, home, "", noVariables); err != nil || p.Path() != kept {
+		t.Errorf("%s, %v", p.Path(), err)
+	}
+}
+
+// TestApprovals: the hash is the one that Codex itself comes to for this entry.
+func TestApprovals(t *testing.T) {
+	p := Place{Agent: codehook.Codex, Dir: "/x", Name: "hooks.json"}
+	got, err := Approvals(p, []byte(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"own"}]},
+		{"hooks":[{"type":"command","command":"/usr/bin/patchbay-hook codex --event PreToolUse","timeout":60}]}]}}`))
+	want := Approval{"PreToolUse", "/x/hooks.json:pre_tool_use:1:0", "sha256:81ff10d6505ea223243679969869c742022249d2deb84d3d3ac8ca7352e6c34b"}
+	if err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestTrust(t *testing.T) {
+	p := place(t, codehook.Codex, false)
+	write(t, Place{Dir: p.Dir, Name: ".codex/config.toml"}, "model = \"x\" # mine\n")
+	r, err := Trust(p, []Approval{{"PreToolUse", "/a b/hooks.json:pre_tool_use:0:0", "sha256:1"}, {"Stop", "/a b/hooks.json:stop:0:0", "sha256:2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(r.Path)
+	if err != nil || !strings.Contains(string(text), "model = \"x\" # mine\n") || !strings.Contains(string(text), `"/a b/hooks.json:stop:0:0"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestDoubles: the same moment would be told twice.
+func TestDoubles(t *testing.T) {
+	dir := t.TempDir()
+	program := self(t)
+	var all []Installed
+	for _, root := range []string{"", filepath.Join(dir, "project")} {
+		for _, agent := range []codehook.Agent{codehook.Claude, codehook.Gemini} {
+			p, err := Find(agent, dir, root, noVariables)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Install(p, program, false); err != nil {
+				t.Fatal(err)
+			}
+			in, err := Inspect(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, in)
+		}
+	}
+	faults := Doubles(all)
+	if len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "gemini") {
+		t.Errorf("%+v", faults) // Claude Code runs the same line once
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, path := range []string{"/a/b", "/a b/c", "/it's/x", "/ä/$HOME", `/a\b`} {
+		p := Program{Path: path, Args: []string{"hook"}}
+		got := words(p.line(codehook.Claude, "Stop"))
+		if want := append([]string{path}, p.args(codehook.Claude, "Stop")...); !slices.Equal(got, want) {
+			t.Errorf("%q became %q", want, got)
+		}
+	}
+}

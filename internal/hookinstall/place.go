@@ -1,0 +1,71 @@
+package hookinstall
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+)
+
+// A Place is the file in which an agent reads of hooks.
+type Place struct {
+	Agent   codehook.Agent
+	Project bool   // of a project, in place of the user's own
+	Dir     string // the user's home, or the project, or a directory that the agent's own variable names
+	Name    string // below Dir, with slashes
+}
+
+// Path is the file's path.
+func (p Place) Path() string { return filepath.Join(p.Dir, filepath.FromSlash(p.Name)) }
+
+// ErrAgent is wrapped by the error of a name that is no agent's.
+var ErrAgent = errors.New("no such agent")
+
+// A layout is where an agent keeps its hooks.
+type layout struct {
+	user     string // below the home directory
+	project  string // below a project's root
+	variable string // an environment variable of the agent's that stands for the first directory of user
+	base     string // that directory
+}
+
+var layouts = map[codehook.Agent]layout{
+	codehook.Claude:   {user: ".claude/settings.json", project: ".claude/settings.json", variable: "CLAUDE_CONFIG_DIR", base: ".claude"},
+	codehook.Codex:    {user: ".codex/hooks.json", project: ".codex/hooks.json", variable: "CODEX_HOME", base: ".codex"},
+	codehook.Gemini:   {user: ".gemini/settings.json", project: ".gemini/settings.json"},
+	codehook.Copilot:  {user: ".copilot/hooks/patchbay.json", project: ".github/hooks/patchbay.json", variable: "COPILOT_HOME", base: ".copilot"},
+	codehook.Qwen:     {user: ".qwen/settings.json", project: ".qwen/settings.json"},
+	codehook.Cursor:   {user: ".cursor/hooks.json", project: ".cursor/hooks.json"},
+	codehook.OpenCode: {user: ".config/opencode/plugins/patchbay.js", project: ".opencode/plugins/patchbay.js", variable: "XDG_CONFIG_HOME", base: ".config"},
+}
+
+// Find is where an agent reads of hooks. With a project, that is the project's own file.
+func Find(agent codehook.Agent, home, project string, getenv func(string) string) (Place, error) {
+	l, ok := layouts[agent]
+	if !ok {
+		return Place{}, fmt.Errorf("%w: %.64q", ErrAgent, string(agent))
+	}
+	if project != "" {
+		return Place{Agent: agent, Project: true, Dir: project, Name: l.project}, nil
+	}
+	if l.variable != "" {
+		if dir := getenv(l.variable); filepath.IsAbs(dir) {
+			rest, err := filepath.Rel(l.base, filepath.FromSlash(l.user))
+			return followed(Place{Agent: agent, Dir: dir, Name: filepath.ToSlash(rest)}), err
+		}
+	}
+	if home == "" {
+		return Place{}, errors.New("there is no home directory: set HOME, or install into a project with --project")
+	}
+	return followed(Place{Agent: agent, Dir: home, Name: l.user}), nil
+}
+
+// followed is the place that a link leads to: people keep such files elsewhere, and link to them. A project's file is not
+// followed: it came with the project.
+func followed(p Place) Place {
+	if real, err := filepath.EvalSymlinks(p.Path()); err == nil && real != p.Path() {
+		p.Dir, p.Name = filepath.Dir(real), filepath.Base(real)
+	}
+	return p
+}

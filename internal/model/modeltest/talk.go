@@ -1,0 +1,109 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Result is what a model is told about one of its tool calls.
+type Result struct {
+	ID   string // of the call
+	Text string // everything that is said of it, one line a text
+}
+
+// places says where a format keeps the results of tool calls: the object that is one has these fields.
+var places = map[Format]struct {
+	kind, is string // the field that tells a result from other objects, and its value; is "": the field's value is the result
+	id       string
+	text     string
+}{
+	Messages:        {"type", "tool_result", "tool_use_id", "content"},
+	ChatCompletions: {"role", "tool", "tool_call_id", "content"},
+	Responses:       {"type", "function_call_output", "call_id", "output"},
+	GenerateContent: {"functionResponse", "", "id", "response"},
+}
+
+// Results are the results of tool calls in the request, in order.
+func (r Request) Results() []Result {
+	place := places[r.Format]
+	var results []Result
+	r.walk(func(o map[string]any) {
+		if place.is == "" {
+			o, _ = o[place.kind].(map[string]any)
+		} else if o[place.kind] != place.is {
+			o = nil
+		}
+		if o == nil {
+			return
+		}
+		id, _ := o[place.id].(string) // not every client sends it back
+		results = append(results, Result{ID: id, Text: strings.Join(texts(o[place.text]), "\n")})
+	})
+	return results
+}
+
+// OffersTools reports whether the model may call tools. Agents ask for titles and summaries beside the conversation, without any.
+func (r Request) OffersTools() bool {
+	var body struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	return json.Unmarshal(r.Body, &body) == nil && len(body.Tools) > 0
+}
+
+// Says reports whether some string anywhere in the request contains text.
+func (r Request) Says(text string) bool {
+	var body any
+	if json.Unmarshal(r.Body, &body) != nil {
+		return false
+	}
+	for _, s := range texts(body) {
+		if strings.Contains(s, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// walk calls f with every object in the request: the outer ones first, lists in order.
+func (r Request) walk(f func(map[string]any)) {
+	var body any
+	if json.Unmarshal(r.Body, &body) == nil {
+		walk(body, f)
+	}
+}
+
+func walk(v any, f func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		f(v)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			walk(v[name], f)
+		}
+	case []any:
+		for _, item := range v {
+			walk(item, f)
+		}
+	}
+}
+
+// texts are the strings in a value, lists in order, without those that name its type.
+func texts(v any) []string {
+	var all []string
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if name != "type" { // names the kind of a piece, and is no part of what is said
+				all = append(all, texts(v[name])...)
+			}
+		}
+	}
+	return all
+}
