@@ -67,6 +67,7 @@ type Core struct {
 	running  running
 	closed   closedFile
 
+	version     string    // of this program; tests set another
 	forHooks    bool      // a hook of another agent has started this daemon
 	hosts       hostState // other agents, whose hooks are answered
 	hostRecords hostRecords
@@ -75,7 +76,7 @@ type Core struct {
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now()}
+	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
