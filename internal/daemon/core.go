@@ -61,7 +61,7 @@ type Core struct {
 	procs *proc.Group // of the tools
 	tools []chat.Tool // the built-in ones
 	began time.Time
-	count *metrics
+	count *counts
 
 	projects *projects // nil until the host is open
 	running  running
@@ -114,8 +114,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openJobs(o.Host.Environ, secrets); err != nil {
 		return err
 	}
-	c.count, err = newMetrics(c)
-	return err
+	c.count = newCounts(c)
+	return nil
 }
 
 // storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
@@ -255,9 +255,6 @@ func (c *Core) closeEngine() error {
 	var errs []error
 	if c.Journal != nil {
 		errs = append(errs, c.Journal.Close())
-	}
-	if c.count != nil {
-		errs = append(errs, c.count.close())
 	}
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())

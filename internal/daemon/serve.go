@@ -81,7 +81,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 		return errors.Join(err, tcp.Close())
 	}
 	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
-		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
+		Metrics: &c.count.all, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		local.leave()
 		return errors.Join(err, tcp.Close(), local.Close())
