@@ -24,6 +24,9 @@ type request struct {
 // client in the answer's own stream.
 func caller(ctx context.Context, r request) *mcpcall.Caller {
 	c := &mcpcall.Caller{Modern: isModern(r.session), State: r.state}
+	if !c.Modern {
+		c.Session = fmt.Sprintf("%p", r.session)
+	}
 	c.Meta = encoded(r.meta)
 	c.Capabilities = encoded(r.capabilities)
 	if given, ok := r.meta[mcpcall.MetaCapabilities]; ok {

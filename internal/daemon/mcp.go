@@ -135,4 +135,3 @@ var changeKinds = map[dialect.ChangeKind]mcp.Kind{dialect.ToolsChanged: mcp.Tool
 func (h *mcpHost) Watch(f func(kind mcp.Kind, uri string)) (stop func()) {
 	return h.Host.Watch(func(c pluginhost.Change) { f(changeKinds[c.Kind], c.URI) })
 }
-

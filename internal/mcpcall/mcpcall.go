@@ -29,6 +29,7 @@ const (
 
 // A Caller is the MCP client behind a call. Its functions may be called from any goroutine while the call runs.
 type Caller struct {
+	Session      string          // tells clients apart; "": it has none, and is nobody else
 	Modern       bool            // it speaks the revision without sessions
 	Meta         json.RawMessage // the _meta of its request, an object; nil: none
 	Capabilities json.RawMessage // what it can be asked for, an object; nil: nothing

@@ -37,6 +37,9 @@ func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) 
 	if err != nil {
 		return nil, err
 	}
+	if crosses(l, mcpcall.From(ctx), method) {
+		return p.across(ctx, l, method, params)
+	}
 	result, err := l.call(ctx, method, params)
 	if errors.Is(err, errLost) { // the server has forgotten the session: it is opened anew, once
 		if l, err = p.linkFor(ctx); err == nil {

@@ -62,6 +62,9 @@ func (l *link) discover(ctx context.Context) error {
 	defer cancel()
 	l.era, l.version = modern, mcpcall.Modern
 	result, err := l.call(ctx, "server/discover", rawjson.Object{})
+	if rpc, ok := errors.AsType[*wire.RPCError](err); ok && rpc.Code == codeVersion && names(rpc.Data, mcpcall.Modern) {
+		result, err = l.call(ctx, "server/discover", rawjson.Object{}) // it says that it speaks what it was spoken to in
+	}
 	if err != nil {
 		return err
 	}
@@ -74,8 +77,23 @@ func (l *link) discover(ctx context.Context) error {
 		return fmt.Errorf("it does not speak %s", mcpcall.Modern)
 	}
 	meta, _ := rawjson.Parse(o.Get("_meta"))
-	l.welcome = readWelcome(o, meta.Get(mcpcall.MetaServer))
+	who := meta.Get(mcpcall.MetaServer)
+	if len(who) == 0 {
+		who = o.Get("serverInfo")
+	}
+	l.welcome = readWelcome(o, who)
 	return nil
+}
+
+// codeVersion is the error of a server that does not speak the version it was spoken to in.
+const codeVersion = -32022
+
+// names tells whether such an error's data has a version among those that are supported.
+func names(data json.RawMessage, version string) bool {
+	var d struct {
+		Supported []string `json:"supported"`
+	}
+	return json.Unmarshal(data, &d) == nil && slices.Contains(d.Supported, version)
 }
 
 // initialize opens the kind with a handshake.

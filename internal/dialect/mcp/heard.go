@@ -16,8 +16,9 @@ import (
 
 // Codes of JSON-RPC 2.0.
 const (
-	codeNoMethod = -32601
-	codeInternal = -32603
+	codeNoMethod  = -32601
+	codeBadParams = -32602
+	codeInternal  = -32603
 )
 
 // heard takes what a server says unasked. c is the call it belongs to, where the carrier knows that.
@@ -111,7 +112,7 @@ func (l *link) whom(own *pending) (*mcpcall.Caller, error) {
 		if c.caller == nil {
 			continue
 		}
-		if found != nil && found != c.caller {
+		if found != nil && (found.Session == "" || found.Session != c.caller.Session) {
 			return nil, &wire.RPCError{Code: codeInternal, Message: "several clients wait for answers, and it cannot be told whose question this is"}
 		}
 		found = c.caller

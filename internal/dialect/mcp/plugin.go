@@ -45,6 +45,7 @@ type plugin struct {
 	notified atomic.Int64
 	dropped  atomic.Int64
 	health   atomic.Pointer[string]
+	waiting  suspensions
 
 	ctx      context.Context // ends with the plugin
 	end      context.CancelFunc
