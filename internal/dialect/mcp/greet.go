@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	probeTimeout = 5 * time.Second  // for server/discover; a server that does not know it may say nothing at all
+	probeTimeout = 5 * time.Second  // for server/discover over pipes; a program that does not know it may say nothing at all
+	probeHTTP    = 30 * time.Second // for the same over HTTP, where every request has an answer
 	greetTimeout = 60 * time.Second // for the whole: a server may be fetched by its package manager first
 	shown        = 200              // bytes of foreign text in errors
 )
@@ -58,7 +59,11 @@ func whose(ctx context.Context, err error) error {
 
 // discover opens the modern kind. It fails where the server does not speak it.
 func (l *link) discover(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	patience := probeTimeout
+	if l.owner.server.URL != "" {
+		patience = probeHTTP
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	l.era, l.version = modern, mcpcall.Modern
 	result, err := l.call(ctx, "server/discover", rawjson.Object{})
