@@ -34,6 +34,7 @@ The daemon serves the same over HTTP, at /mcp.`,
 			return a.runMCP(cmd.Context(), opts)
 		},
 	}
+	cmd.AddCommand(newMCPInstallCommand(a))
 	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "offer the built-in tools too; [chat] approve says what those that change things may do")
 	cmd.Flags().BoolVar(&opts.Methods, "methods", false, "offer the methods of kaged plugins as tools")
 	return cmd
