@@ -153,10 +153,23 @@ type pipe struct {
 func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, _ *pending) (json.RawMessage, error) {
 	result, err := c.peer.Call(ctx, method, params)
 	c.peer.Settle(ctx) // what it said before its answer is passed on before its answer
-	if err != nil {
-		return nil, c.failure(err)
+	if err == nil {
+		return result, nil
 	}
-	return result, nil
+	failure := c.failure(err)
+	if errors.Is(err, wire.ErrClosed) && !c.ended() { // it lives on without its stdout: nothing can come of it any more
+		c.process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
+	}
+	return nil, failure
+}
+
+func (c *pipe) ended() bool {
+	select {
+	case <-c.process.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 func (c *pipe) notify(ctx context.Context, method string, params json.RawMessage) error {
