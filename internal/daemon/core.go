@@ -269,13 +269,13 @@ func (c *Core) Tools() []chat.Tool { return c.toolsOf(c.Host) }
 func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	tools := append([]chat.Tool(nil), c.tools...)
 	for _, t := range host.Tools() {
-		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
+		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin, Definition: t.Definition,
 			Run: func(ctx context.Context, call chat.Call) (chat.ToolResult, error) {
 				r, err := host.CallTool(ctx, t.Name, call.Arguments)
 				if err != nil {
 					return chat.ToolResult{}, err
 				}
-				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error}, nil
+				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error, Raw: r.Raw, Pending: r.Pending}, nil
 			}})
 	}
 	return tools

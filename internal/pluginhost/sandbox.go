@@ -138,6 +138,9 @@ func (r *roster) foundIn() foundPlaces {
 	var found foundPlaces
 	for _, e := range r.entries {
 		dir := e.found.Path
+		if !filepath.IsAbs(dir) {
+			continue // it lies in no directory: an MCP server, a plugin made of functions
+		}
 		if !e.named {
 			dir = filepath.Dir(dir)
 		}

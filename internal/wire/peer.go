@@ -25,6 +25,9 @@ type PeerOptions struct {
 	// OnRequest answers a request of the plugin, several at the same time; its context ends with the connection. An
 	// [*RPCError] goes out as such. nil: -32601.
 	OnRequest func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// OnGivenUp is told of a call that was given up because its context ended, for protocols with a word for that. It is
+	// called on the caller's goroutine. nil: nobody is told.
+	OnGivenUp func(id uint64, method string)
 }
 
 // Peer is a connection with many calls in flight, to a plugin that may send notifications and requests of its own. One
@@ -118,6 +121,14 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	return p.out.notification(method, params)
 }
 
+// Settle waits until the notifications that came before the last reply have been handed to OnNotify, or ctx ends. A caller for whom
+// the order of both matters calls it when [Peer.Call] has returned. OnNotify itself must not.
+func (p *Peer) Settle(ctx context.Context) {
+	if p.notes != nil {
+		p.notes.settle(ctx)
+	}
+}
+
 // register enters a new call. crowd says that it is not the only one.
 func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error) {
 	s = p.slots.Get().(*slot)
@@ -185,6 +196,9 @@ func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (js
 		case <-ctx.Done():
 			if p.giveUp(id) {
 				p.slots.Put(s)
+				if p.opts.OnGivenUp != nil {
+					p.opts.OnGivenUp(id, method)
+				}
 				return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
 			}
 			filled = <-s.filled // the reply has come in the same moment
