@@ -24,11 +24,7 @@ func (m *Moment) copilotAnswer(w *wish) Answer {
 	if len(answer) == 0 {
 		return Answer{}
 	}
-	out := document(answer)
-	if m.event.kind == failure {
-		out.ExitCode = 2 // only then it is read
-	}
-	return out
+	return document(answer)
 }
 
 // copilotContext is how many bytes of context Copilot CLI takes.

@@ -36,10 +36,14 @@ var cursorFields = map[string][]string{
 	"LS": {"file_path"}, "Grep": {"pattern", "file_path"}, "Fetch": {"url"}, "WebFetch": {"url"},
 }
 
+// cursorTimeout is the one field that a plugin may leave out of a new input. Cursor sends it with each command, and plugins that make a
+// new command of their own do not know it; that it stays as it was changes nothing about the command.
+const cursorTimeout = "timeout"
+
 // cursorRuns tells whether Cursor takes every difference between two inputs.
 func cursorRuns(tool string, was, now raw) bool {
 	old, changed := fieldsOf(was), fieldsOf(now)
-	if len(changed) < len(old) {
+	if slices.ContainsFunc(old, func(f hook.Field) bool { return f.Name != cursorTimeout && changed.Get(f.Name) == nil }) {
 		return false // what is left out stays as it was
 	}
 	return !slices.ContainsFunc(changed, func(f hook.Field) bool {

@@ -114,24 +114,34 @@ func (f *firing) about(payload hook.Object) hook.Object {
 // failed: something broke at a point. What is gated there stays shut, unless it is only that time ran out and no plugin has to be asked.
 func (f *firing) failed(point hook.Point, err error) {
 	f.wish.note("%v", err)
-	if f.ctx.Err() != nil && f.open(point) {
-		return
+	reason := "not allowed, because plugins could not be asked: " + err.Error()
+	if names, known := f.closed(point); known && f.ctx.Err() != nil {
+		if len(names) == 0 {
+			return
+		}
+		reason = "not allowed, because plugins had no answer in time, and " + strings.Join(names, ", ") + " has to agree"
 	}
 	if f.Gates() || f.event.kind == failure {
-		f.deny(&f.wish, "not allowed, because plugins could not be asked: "+err.Error())
+		f.deny(&f.wish, reason)
 	}
 }
 
-// open tells whether no plugin has to be asked at a point, or at one that comes after it in this event.
-func (f *firing) open(point hook.Point) bool {
-	host, knows := f.host.(interface {
+// closed are the plugins that have to be asked at a point, or at one that comes after it in this event; known where the host can tell.
+func (f *firing) closed(point hook.Point) (names []string, known bool) {
+	host, known := f.host.(interface {
 		Closed(point hook.Point) []string
 	})
-	if !knows {
-		return false
+	if !known {
+		return nil, false
 	}
-	rest := f.event.points[max(0, slices.Index(f.event.points, point)):]
-	return !slices.ContainsFunc(rest, func(p hook.Point) bool { return len(host.Closed(p)) > 0 })
+	for _, p := range f.event.points[max(0, slices.Index(f.event.points, point)):] {
+		for _, name := range host.Closed(p) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, true
 }
 
 // refused: a plugin said no, or dropped the event. That the end of a turn is refused counts only where a plugin says it: one

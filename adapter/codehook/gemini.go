@@ -69,3 +69,13 @@ func llmOutcome(response raw) outcome {
 	}
 	return outcome{text: text, fault: or(plain(fieldsOf(fault), "message"), plainly(fault))}
 }
+
+// withoutContext is a message without what hooks have added to the session, which Gemini CLI puts before its first one.
+func withoutContext(prompt string) string {
+	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
+		if _, said, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {
+			return said
+		}
+	}
+	return prompt
+}

@@ -107,7 +107,7 @@ func (m *Moment) foreign(environ map[string]string) bool {
 	}
 	cursor := m.has("cursor_version") || m.has("workspace_roots") ||
 		environ["CURSOR_VERSION"] != "" && m.text("transcript_path") == ""
-	copilot := m.has("timestamp") // Claude Code sends none, Copilot CLI always
+	copilot := m.has("timestamp") && !m.has("transcript_path") // Claude Code always says where the transcript is
 	return cursor || copilot
 }
 
@@ -135,10 +135,14 @@ func (m *Moment) value(names ...string) raw {
 
 // message is what the user said.
 func (m *Moment) message() string {
-	if m.Agent == OpenCode {
+	switch m.Agent {
+	case OpenCode:
 		return m.openCodeMessage()
+	case Gemini:
+		return withoutContext(m.text("prompt"))
+	default:
+		return m.text("prompt")
 	}
-	return m.text("prompt")
 }
 
 // answer is what the agent said last in a turn that ends.

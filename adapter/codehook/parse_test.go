@@ -2,6 +2,7 @@ package codehook_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,8 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", request: "p", call: "c", dir: "/w", root: "/root-of-claude"}},
 		{codehook.Codex, "", `{"hook_event_name":"UserPromptSubmit","session_id":"s","turn_id":"t","cwd":"/w","prompt":"hi"}`,
 			read{session: "s", request: "t", dir: "/w", root: "/w", prompt: "hi", begins: true}},
+		{codehook.Gemini, "", `{"hook_event_name":"BeforeAgent","session_id":"s","cwd":"/w","prompt":"<hook_context>added</hook_context>\n\nhi"}`,
+			read{session: "s", dir: "/w", root: "/root-of-gemini", prompt: "hi", begins: true}},
 		{codehook.Gemini, "", `{"hook_event_name":"AfterAgent","session_id":"s","cwd":"/w","prompt":"hi","prompt_response":"ho"}`,
 			read{session: "s", dir: "/w", root: "/root-of-gemini", ends: true}},
 		{codehook.Copilot, "sessionEnd", `{"sessionId":"s","cwd":"/w"}`, read{session: "s", dir: "/w", root: "/w", last: true}},
@@ -36,6 +39,8 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", dir: "/dir", root: "/root-of-cursor", ends: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"tool.execute.before","input":{"tool":"bash","sessionID":"s","callID":"c"},"output":{"args":{}}}`,
 			read{session: "s", call: "c", dir: "/dir", root: "/dir"}},
+		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","input":{"sessionID":"s","directory":"/w"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
+			read{session: "s", dir: "/w", root: "/w", prompt: "hi", begins: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","directory":"/w"}}}}}`,
 			read{session: "s", dir: "/w", root: "/w"}},
 	} {
@@ -95,7 +100,8 @@ func TestSilence(t *testing.T) {
 		{"of Cursor, by the payload", codehook.Claude, "", call(`,"cursor_version":"1"`), "", true},
 		{"of Cursor, by the environment", codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, "1.0", true},
 		{"in a terminal of Cursor's", codehook.Claude, "", call(""), "1.0", false},
-		{"of Copilot CLI", codehook.Claude, "", call(`,"timestamp":"2026"`), "", true},
+		{"of Copilot CLI", codehook.Claude, "", `{"hook_event_name":"PreToolUse","timestamp":"2026","tool_name":"Bash","tool_input":{"command":"ls"}}`, "", true},
+		{"of a Claude Code that says when", codehook.Claude, "", call(`,"timestamp":"2026"`), "", false},
 		{"our own tool", codehook.Claude, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
 		{"another server's tool of our name", codehook.Claude, "", strings.Replace(call(`,"mcp_server":{"name":"other"}`), "Bash", "mcp__patchbay__words", 1), "", false},
 		{"our own tool in Codex", codehook.Codex, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
@@ -174,6 +180,7 @@ func TestRewrittenInput(t *testing.T) {
 		{"written anew", `{"command":"ls","description":"d","timeout":5000,"run_in_background":true}`, `{"cmd":"pwd"}`, `{"command":"pwd","description":"d","run_in_background":true}`},
 		{"seconds become milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":1.25}`, `{"command":"ls","timeout":1250}`},
 		{"a number that stays keeps its spelling", `{"command":"ls","timeout":5.0e3}`, `{"cmd":"pwd","timeout":5}`, `{"command":"pwd","timeout":5.0e3}`},
+		{"whole milliseconds", `{"command":"ls","timeout":5000}`, `{"cmd":"ls","timeout":0.0016}`, `{"command":"ls","timeout":2}`},
 		{"an argument of ours is added", `{"command":"ls"}`, `{"cmd":"ls","timeout":2}`, `{"command":"ls","timeout":2000}`},
 		{"an unknown one is added", `{"command":"ls"}`, `{"cmd":"ls","other":[1]}`, `{"command":"ls","other":[1]}`},
 		{"the agent's own field is changed", `{"command":"ls","description":"d"}`, `{"cmd":"ls","description":"e"}`, `{"command":"ls","description":"e"}`},
@@ -188,6 +195,32 @@ func TestRewrittenInput(t *testing.T) {
 	}
 }
 
+// TestArgumentsThatAreNone: a call whose arguments a plugin garbled is not made.
+func TestArgumentsThatAreNone(t *testing.T) {
+	for _, s := range samples(t, filepath.Join("testdata", "events")) {
+		for _, args := range []string{`"text"`, `null`, `[1]`, `7`} {
+			if s.what != "call" {
+				continue
+			}
+			r := s.parse(t).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.ToolBefore: set("arguments", args)}))
+			if v := s.judge(t, r.Answer); !isDenied("guard")(v) {
+				t.Errorf("%s, %s: %+v", s.name, args, r.Answer)
+			}
+		}
+	}
+}
+
+// TestCopilotTakesSoMuch: context is cut where Copilot CLI would cut it, at the end of a character, and says so.
+func TestCopilotTakesSoMuch(t *testing.T) {
+	data := `{"hook_event_name":"SessionStart"}`
+	r := parse(t, codehook.Copilot, "", data).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.SessionStart: set("inject", `"`+strings.Repeat("ä", 9000)+`"`)}))
+	o, err := one(r.Answer.Stdout)
+	got, _ := o["additionalContext"].(string)
+	if err != nil || len(got) > 10_000 || len(got) < 9_900 || !strings.HasSuffix(got, "ä\n… (cut)") {
+		t.Errorf("%d bytes, ending in %q (%v)", len(got), got[max(0, len(got)-20):], err)
+	}
+}
+
 // TestCursorTakesSomeFields: what Cursor would pass over is denied.
 func TestCursorTakesSomeFields(t *testing.T) {
 	for _, c := range []struct {
@@ -195,7 +228,7 @@ func TestCursorTakesSomeFields(t *testing.T) {
 		runs              bool
 	}{
 		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd","timeout":1}`, true},
-		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd"}`, false}, // the old timeout would stay
+		{"Shell", `{"command":"ls","cwd":"/w","timeout":1000}`, `{"cmd":"pwd"}`, true}, // the old timeout stays
 		{"Write", `{"file_path":"a","content":"x"}`, `{"path":"b","content":"x"}`, true},
 		{"Write", `{"file_path":"a","content":"x"}`, `{"path":"a","content":"y"}`, false},
 		{"Sesame", `{"a":1}`, `{"a":2}`, false},

@@ -350,6 +350,9 @@ func TestOutOfTime(t *testing.T) {
 			if v.denied != c.shut || len(r.Notes) == 0 || !c.shut && !s.quiet(r.Answer) {
 				t.Errorf("%s, %T: %+v, notes %q", s.name, c.host, r.Answer, r.Notes)
 			}
+			if l, knows := c.host.(late); knows && c.shut && !strings.Contains(r.Answer.Stdout+r.Answer.Stderr, l.closed[0]+" has to agree") {
+				t.Errorf("%s: who has to agree is not said: %+v", s.name, r.Answer)
+			}
 		}
 	}
 }

@@ -123,15 +123,10 @@ func (j judge) check() (verdict, error) {
 	return j.read(o), nil
 }
 
-// document: one JSON object and nothing else, or nothing where that is no opinion; exit code 0, but for Copilot's failed calls.
+// document: one JSON object and nothing else, or nothing where that is no opinion; exit code 0.
 func (j judge) document() (map[string]any, error) {
-	code := 0
-	failure := j.agent == codehook.Copilot && strings.EqualFold(j.event, "postToolUseFailure")
-	if failure && j.answer.Stdout != "" {
-		code = 2
-	}
 	switch {
-	case j.answer.ExitCode != code:
+	case j.answer.ExitCode != 0:
 		return nil, fmt.Errorf("exit code %d", j.answer.ExitCode)
 	case j.answer.Stderr != "":
 		return nil, fmt.Errorf("stderr: %q", j.answer.Stderr)
