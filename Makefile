@@ -54,7 +54,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts release clean
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -163,6 +163,10 @@ fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what 
 bench: ## Patchbay against its peers, one run
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
+
+# Not part of CI: it needs npm, and takes some minutes. mcptest/run says what it does.
+test-mcp: ## MCP both ways against the protocol's conformance suite and Inspector, which are fetched from npm
+	mcptest/run
 
 # Not part of CI. SOAK_FLAGS='-pause 100ms' makes room for other work; bin/patchbay-soak -help lists them all.
 soak: ## one daemon under load for SOAK, then crash after crash

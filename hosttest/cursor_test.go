@@ -22,7 +22,7 @@ import (
 // cursor is Cursor's agent as its SDK runs it on this machine. Its model is out of reach behind Cursor's own backend, so that
 // the backend is played: it asks the agent to run commands, and is sent the results.
 var cursor = &product{
-	name: "cursor", shell: "shell", arguments: plainCommand,
+	name: "cursor", shell: "shell", arguments: plainCommand, noResult: true, noContext: true,
 	prepare: func(s *stage) {
 		s.write(filepath.Join(s.home, "driver.mjs"), cursorDriver)
 	},

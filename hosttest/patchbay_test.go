@@ -4,7 +4,10 @@ package hosttest
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +63,12 @@ func (s *stage) copyProgram(from, to string) {
 // installHooks has Patchbay asked at the agent's events.
 func (s *stage) installHooks() {
 	s.Helper()
-	s.patchbay("hook", "install", s.product.name)
+	args := []string{"hook", "install", s.product.name}
+	if s.product == codex {
+		args = append(args, "--trust")
+	}
+	s.patchbay(args...)
+	s.installed = true
 }
 
 // patchbay runs the command as the person whose home directory it is, and returns what it printed.
@@ -75,6 +83,26 @@ func (s *stage) patchbay(args ...string) string {
 		s.Fatalf("patchbay %s: %v: %s%s", strings.Join(args, " "), err, &stdout, &stderr)
 	}
 	return stdout.String()
+}
+
+// daemon asks the daemon, over its socket, and returns the answer.
+func (s *stage) daemon(path string) string {
+	s.Helper()
+	socket := filepath.Join(s.home, ".local", "state", "patchbay", "patchbay.sock")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}}}
+	resp, err := client.Get("http://localhost" + path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.Fatalf("%s: %s: %v: %s", path, resp.Status, err, body)
+	}
+	return string(body)
 }
 
 // configure appends to Patchbay's config.

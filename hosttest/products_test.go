@@ -22,6 +22,8 @@ type product struct {
 	argv      func(s *stage, text string) []string // the program, headless, with a message from the user
 	hooks     func(s *stage, command string)       // has the command run at each of its events, whose name is $EVENT
 	noRewrite bool                                 // it cannot run another command than the model asked for
+	noResult  bool                                 // it cannot show the model another result than the tool's
+	noContext bool                                 // it cannot show the model more than the user's message
 	strict    bool                                 // it refuses where the program of a hook is gone
 }
 
@@ -105,7 +107,11 @@ enabled = false
 	environ: func(*stage) []string { return []string{"FAKE_KEY=k"} },
 	argv: func(s *stage, text string) []string {
 		program := filepath.Join(s.modules, "@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex")
-		return []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", text}
+		argv := []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
+		if !s.installed { // patchbay hook install --trust approves what it writes
+			argv = append(argv, "--dangerously-bypass-hook-trust")
+		}
+		return append(argv, text)
 	},
 	hooks: func(s *stage, command string) {
 		s.writeJSON(filepath.Join(s.home, ".codex", "hooks.json"), object{"hooks": claudeHooks(claudeEvents, command, 60)})

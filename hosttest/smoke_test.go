@@ -3,7 +3,9 @@
 package hosttest
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,15 +29,79 @@ func TestSmoke(t *testing.T) {
 			[]string{"sudo rm secret"},
 		)
 
+		s.tell()
 		s.blocked(0)
 		s.rewritten(1)
-		s.wantResult(2, "the password is [kept back]", "!hunter2")
+		s.edited(2)
 		s.shellBlocked(3)
 		s.wantFile("secret", "the password is hunter2\n")
-		s.contextAdded("trunk", "README.md")
+		s.contextAdded("trunk")
 		s.audited("rm -rf build", "echo raw >dish; cat dish", "cat secret", "sudo rm secret")
 		s.contains("the output", s.output, done)
+		s.sessions(s.project)
+
+		s.elsewhere()
 	})
+}
+
+// tell logs what the model was told of each call, for whoever reads along.
+func (s *stage) tell() {
+	s.Helper()
+	n := 0
+	for _, commands := range s.script {
+		for _, command := range commands {
+			s.Logf("%s -> %q", command, s.result(n))
+			n++
+		}
+	}
+}
+
+// elsewhere runs a turn in another repository, with the same daemon.
+func (s *stage) elsewhere() {
+	s.Helper()
+	before, one := s.daemons(), s.project
+	s.project = filepath.Join(filepath.Dir(one), "other")
+	s.repository("branch-of-the-other")
+	s.write(filepath.Join(s.project, "README.md"), "Another project that changed.\n")
+	s.run("please begin", []string{"pwd"})
+	s.contextAdded("branch-of-the-other")
+	s.wantResult(0, s.project)
+	s.sessions(one, s.project)
+	if after := s.daemons(); len(before) != 1 || !slices.Equal(before, after) {
+		s.Errorf("the daemons were %v and are %v, want one that stays", before, after)
+	}
+}
+
+// sessions holds what the daemon knows: one session of the agent in each of those directories.
+func (s *stage) sessions(dirs ...string) {
+	s.Helper()
+	var all []struct {
+		Host string `json:"host"`
+		Dir  string `json:"working_dir"`
+	}
+	if err := json.Unmarshal([]byte(s.daemon("/v1/sessions")), &all); err != nil {
+		s.Fatal(err)
+	}
+	for _, dir := range dirs {
+		n := 0
+		for _, one := range all {
+			if one.Host == s.product.name && one.Dir == dir {
+				n++
+			}
+		}
+		if n != 1 || len(all) != len(dirs) {
+			s.Errorf("%d sessions in %s: %+v", n, dir, all)
+		}
+	}
+}
+
+// edited holds the result that the keeper edits. Where an agent cannot show another one, the model has both.
+func (s *stage) edited(n int) {
+	s.Helper()
+	s.wantResult(n, "the password is [kept back]")
+	if !s.product.noResult {
+		s.wantResult(n, "!hunter2")
+	}
 }
 
 // blocked holds the call that the warden refuses: it did not run, and the model has the reason.
@@ -63,14 +129,30 @@ func (s *stage) shellBlocked(n int) {
 	s.wantResult(n, "Blocked by security policy")
 }
 
-// contextAdded holds what plugins add to the prompt: the warden's rule, and the state of the right repository.
-func (s *stage) contextAdded(branch, changed string) {
+// contextAdded holds what plugins add to the prompt: the warden's rule, and the state of the right repository. Where the agent drops it,
+// the trace shows that they added it.
+func (s *stage) contextAdded(branch string) {
 	s.Helper()
-	for _, text := range []string{"House rule: feed the cat.", "# Git Context", "Branch: " + branch, changed} {
-		if !s.last().Says(text) {
-			s.Errorf("the model was not sent %q", text)
+	says, who := s.last().Says, "the model was not sent"
+	if s.product.noContext {
+		says, who = s.traced, "the trace does not have"
+	}
+	for _, text := range []string{"House rule: feed the cat.", "# Git Context\nBranch: " + branch + "\nChanges:\nREADME.md"} {
+		if !says(text) {
+			s.Errorf("%s %q", who, text)
 		}
 	}
+}
+
+// traced waits until a text is in the traces, which are written after the agent has its answer.
+func (s *stage) traced(text string) bool {
+	s.Helper()
+	quoted := strings.Trim(quoteJSON(text), `"`)
+	s.await("the trace of "+text, func() bool {
+		traces := s.daemon("/v1/traces")
+		return strings.Contains(traces, quoted) || strings.Contains(traces, strings.Trim(quoteJSON(quoted), `"`)) // JSON in a string of JSON
+	})
+	return !s.Failed()
 }
 
 // audited holds the log of the documents' audit logger: each call once, in the words of the built-in tools.

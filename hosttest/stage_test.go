@@ -31,6 +31,8 @@ type stage struct {
 	project string   // a repository, the working directory
 	environ []string // of the agent, beside the recipe's
 
+	installed bool // Patchbay's hooks are in the agent's config
+
 	model  *modeltest.Server
 	cursor *cursorBackend    // in place of the model, for Cursor
 	script [][]string        // the shell commands that the model asks for, answer by answer; then it says done
@@ -45,16 +47,21 @@ func newStage(t *testing.T, p *product) *stage {
 	dir := shortDir(t)
 	s.home, s.project = filepath.Join(dir, "home"), filepath.Join(dir, "work", "project")
 	s.mkdir(s.home)
-	s.mkdir(s.project)
 	s.model = modeltest.Scripted(t, s.next)
 	s.cursor = newCursorBackend(t, s.next)
-	s.git("init", "-q", "-b", "trunk")
-	s.write(filepath.Join(s.project, "README.md"), "A project.\n")
-	s.git("add", ".")
-	s.git("-c", "user.name=dev", "-c", "user.email=dev@localhost", "commit", "-q", "-m", "begin")
+	s.repository("trunk")
 	p.prepare(s)
 	t.Cleanup(s.show)
 	return s
+}
+
+// repository makes the working directory a repository with one commit on a branch of that name.
+func (s *stage) repository(branch string) {
+	s.Helper()
+	s.write(filepath.Join(s.project, "README.md"), "A project.\n")
+	s.git("init", "-q", "-b", branch)
+	s.git("add", ".")
+	s.git("-c", "user.name=dev", "-c", "user.email=dev@localhost", "commit", "-q", "-m", "begin")
 }
 
 // shortDir is a directory for one test with a short name: the path of a socket in it must not exceed what the kernel allows.

@@ -222,6 +222,31 @@ func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestSandboxesBuiltAhead: plugins that are started with each call find their sandboxes built, from the third call on, and are held to the same.
+func TestSandboxesBuiltAhead(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := confinable(t)
+	h.lookers()
+	h.config(wiring + "[plugins.dot]\n" + h.grants() + "[plugins.miner]\n" + h.grants())
+	host := h.open()
+	for round := range 5 {
+		for _, name := range []string{"dotagent", "mine"} {
+			_ = os.Remove(filepath.Join(h.home, "out", name))
+		}
+		fireAll(t, host)
+		for _, name := range []string{"dotagent", "mine"} {
+			if got := h.seen(name); got != confined {
+				t.Errorf("round %d: %s saw %q", round, name, got)
+			}
+		}
+		for end := time.Now().Add(time.Minute); round > 0 && host.Spares() < 2; time.Sleep(2 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("round %d: %d sandboxes stand ready", round, host.Spares())
+			}
+		}
+	}
+}
+
 func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for _, c := range []struct {
