@@ -60,7 +60,7 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/patchbay, and bin/patchbay-jail for quicker sandboxes
+build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
 
 # The race detector is the one thing here that needs cgo, and a C compiler with it.
@@ -203,7 +203,7 @@ release: ## dist/: an archive for each system people run it on, and SHA256SUMS
 	for platform in $(RELEASES); do \
 		os="$${platform%/*}" arch="$${platform#*/}" name="patchbay-$(RELEASE)-$${platform/\//-}"; \
 		echo "$$name"; \
-		GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay; \
+		GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay ./cmd/patchbay-hook; \
 		if [[ "$$os" == linux ]]; then GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay-jail; fi; \
 		cp LICENSE README.md CHANGELOG.md "dist/$$name/"; \
 		if [[ "$$os" == windows ]]; then (cd dist && python3 -m zipfile -c "$$name.zip" "$$name/"); \

@@ -45,6 +45,8 @@ func bars() []Bar {
 		{What: "what a sandbox built ahead adds, ordinary user, no helper, of what bwrap adds", Section: sectionBwrap, Of: nameOrdinaryBoxed, Over: nameBwrap, Less: nameOrdinary, Limit: 1.8},
 		{What: "patchbay version, of a hello-world", Section: sectionCommand, Of: nameVersion, Over: nameHello, Limit: 7},
 		{What: "patchbay plugin list without plugins, of a hello-world", Section: sectionCommand, Of: nameList, Over: nameHello, Limit: 9},
+		{What: "a hook, warm daemon, no plugin, ms over a hello-world", Section: sectionHooks, Of: nameHookNone, Less: nameHookHello, Limit: 8},
+		{What: "start of patchbay-hook, of a hello-world", Section: sectionHooks, Of: nameHookOff, Over: nameHookHello, Limit: 2},
 		{What: "a program that embeds the library, MB", Section: sectionSize, Of: nameEmbed, Limit: 13},
 		{What: "packages of others in it", Section: sectionPackages, Of: nameEmbed, Limit: 60},
 		{What: "patchbay, stripped, MB", Section: sectionSize, Of: nameStripped, Limit: 48},

@@ -46,7 +46,7 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 		return httpapi.HookAnswer{}, httpapi.ErrNoAgent
 	case r.Protocol != hookroad.Protocol:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherProtocol
-	case h.only && r.Version != h.version:
+	case h.only && r.Version != "" && r.Version != h.version:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherVersion
 	}
 	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookroad.Request(r))
