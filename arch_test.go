@@ -433,7 +433,7 @@ var heavy = map[string]string{
 	"github.com/charmbracelet/": "a terminal is the command's affair, not the library's",
 	"github.com/spf13/":         "a command line is the program's own",
 
-	"github.com/modelcontextprotocol/": "servers are spoken to with the library's own wire: see docs/decisions/0019-mcp.md",
+	"github.com/modelcontextprotocol/": "servers are spoken to with the library's own wire: see docs/decisions/0021-mcp.md",
 }
 
 // banned are modules that not even the command may have, by itself or through others.
