@@ -54,13 +54,13 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts release clean
+.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/patchbay, and bin/patchbay-jail for quicker sandboxes
+build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-jail for quicker sandboxes
 	go build -trimpath -o bin/ ./cmd/...
 
 # The race detector is the one thing here that needs cgo, and a C compiler with it.
@@ -164,6 +164,10 @@ bench: ## Patchbay against its peers, one run
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
 
+# Not part of CI: it needs npm, and takes some minutes. mcptest/run says what it does.
+test-mcp: ## MCP both ways against the protocol's conformance suite and Inspector, which are fetched from npm
+	mcptest/run
+
 # Not part of CI. SOAK_FLAGS='-pause 100ms' makes room for other work; bin/patchbay-soak -help lists them all.
 soak: ## one daemon under load for SOAK, then crash after crash
 	go build -trimpath -o bin/ ./cmd/...
@@ -199,7 +203,7 @@ release: ## dist/: an archive for each system people run it on, and SHA256SUMS
 	for platform in $(RELEASES); do \
 		os="$${platform%/*}" arch="$${platform#*/}" name="patchbay-$(RELEASE)-$${platform/\//-}"; \
 		echo "$$name"; \
-		GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay; \
+		GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay ./cmd/patchbay-hook; \
 		if [[ "$$os" == linux ]]; then GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay-jail; fi; \
 		cp LICENSE README.md CHANGELOG.md "dist/$$name/"; \
 		if [[ "$$os" == windows ]]; then (cd dist && python3 -m zipfile -c "$$name.zip" "$$name/"); \

@@ -437,6 +437,7 @@ var banned = map[string]string{
 	"github.com/openai/":     "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
 	"github.com/anthropics/": "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
 	"google.golang.org/grpc": "nothing here speaks gRPC, and it weighs 10 MB",
+	"github.com/prometheus/": "a tenth of the program, and a millisecond at each start, for ten numbers: see docs/decisions/0020-metrics.md",
 }
 
 // testsOnly are packages of others that tests may use, and nothing that is linked.

@@ -67,7 +67,7 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 	if err != nil {
 		return nil, err
 	}
-	return (*ToolResult)(result), nil
+	return &ToolResult{Tool: result.Tool, Success: result.Success, Result: result.Result, Error: result.Error}, nil
 }
 
 // CallMethod calls one of a plugin's own JSON-RPC methods.
@@ -91,7 +91,7 @@ func (h *Host) Tools() []Tool {
 	found := h.host.Tools()
 	list := make([]Tool, len(found))
 	for i, t := range found {
-		list[i] = Tool(t)
+		list[i] = Tool{Name: t.Name, Plugin: t.Plugin, Dialect: t.Dialect, Description: t.Description, Parameters: t.Parameters}
 	}
 	return list
 }

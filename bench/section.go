@@ -25,6 +25,7 @@ const (
 	sectionConnect  = "sandbox-connect"
 	sectionBwrap    = "sandbox-bwrap"
 	sectionCommand  = "command"
+	sectionHooks    = "hooks"
 	sectionSize     = "size"
 	sectionPackages = "packages"
 	sectionCold     = "cold-build"
@@ -92,6 +93,7 @@ func sections() []section {
 		{sectionConnect, "One TCP connection and a line, from a sandbox and without", "ms", 0, nameConnect, measureSandboxConnect},
 		{sectionBwrap, "One process per call, /bin/cat, 300 bytes, in a sandbox and in bubblewrap, as an ordinary user", "ms", 0, nameOrdinary, measureBwrap},
 		{sectionCommand, "The command, from its start to its end", "ms", 0, nameHello, measureCommand},
+		{sectionHooks, "A hook of another agent, from the start of its process to the end, 500 bytes", "ms", 0, nameHookHello, measureHooks},
 		{sectionSize, "Size of programs", "MB", 0, "", measureSize},
 		{sectionPackages, "Packages of others in a program that embeds the library", "packages", 0, "", measurePackages},
 		{sectionCold, "A build with an empty cache", "s", 0, "", measureCold},

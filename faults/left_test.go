@@ -74,11 +74,10 @@ func descriptors(t testing.TB) []string {
 func wantDescriptors(t *testing.T, before []string) {
 	t.Helper()
 	var now []string
-	for range 50 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // between polls
 		if now = descriptors(t); len(now) <= len(before) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // between polls
 	}
 	t.Errorf("%d descriptors were open, and now %d:\n%s", len(before), len(now), strings.Join(now, "\n"))
 }

@@ -6,6 +6,6 @@ import "time"
 
 // Under the race detector the plugins, which are this binary too, need many times as long to start. See pace_test.go.
 const (
-	atOnce = 4
-	brief  = 4 * time.Second
+	atOnce = 8
+	brief  = 3 * time.Second
 )

@@ -463,3 +463,24 @@ func TestQueuesAreToldInOrder(t *testing.T) {
 		t.Errorf("told in the order %s", got)
 	}
 }
+
+// TestClosed: who has to be asked is known before anybody is.
+func TestClosed(t *testing.T) {
+	deny := broken("deny", ToolBefore, errors.New("x"))
+	deny.OnFailure = ActionDeny
+	named := deny
+	named.Plugin, named.ByName = "named", true
+	lenient := broken("lenient", TurnBegin, errors.New("x"))
+	lenient.OnFailure = ActionSkip
+	told := broken("told", TurnDone, errors.New("x"))
+	told.OnFailure = ActionDeny
+	var b Bus
+	if err := b.Set([]Hook{answer("open", ToolBefore, Reply{}), deny, deny, named, answer("gate", TurnBegin, Reply{}), lenient, told}); err != nil {
+		t.Fatal(err)
+	}
+	for point, want := range map[Point][]string{ToolBefore: {"deny"}, TurnBegin: {"gate"}, TurnDone: nil, ToolAfter: nil, "no.such": nil} {
+		if got := b.Closed(point); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", point, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -34,32 +35,12 @@ type Log interface {
 	Compact(ctx context.Context, c session.Compaction) error
 }
 
-// A Tool is something the model can have done.
-type Tool struct {
-	Name        string
-	Description string
-	Parameters  json.RawMessage // JSON Schema of an object
-	Changes     bool            // it may change things: [Agent.Approve] is asked first
-	Plugin      string          // whose it is; "": built in
-
-	// Run does it. A tool that ran and failed is a result; the error is for those that could not run.
-	Run func(ctx context.Context, call Call) (ToolResult, error)
-}
-
-// A Call is one call of a tool.
-type Call struct {
-	ID        string
-	Session   session.Session
-	Arguments json.RawMessage   // an object
-	Progress  func(text string) // output as it comes; never nil; safe from any goroutine
-}
-
-// A ToolResult is what a tool call came to.
-type ToolResult struct {
-	Output  string
-	Success bool
-	Error   string // why not, where Success is false
-}
+// What a tool is, and a call of one, is the same for every host.
+type (
+	Tool       = adapter.Tool
+	Call       = adapter.Call
+	ToolResult = adapter.ToolResult
+)
 
 // An Agent runs turns: messages in, plugins around, model and tools inside. Its
 // fields are not changed once it is in use; it is safe for concurrent use by

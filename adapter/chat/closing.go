@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -34,7 +35,7 @@ func (r *run) final(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		text = plain(fields, "text")
+		text = adapter.Plain(fields, "text")
 	}
 	return r.keepReply(ctx, text, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
@@ -231,8 +232,8 @@ func (r *run) delegated(ctx context.Context, s *shortening, all []model.Message)
 // in place of those that go. Nil means that it answered with what was there.
 func (s *shortening) answer(all []model.Message, fields hook.Object) (*shortened, error) {
 	var first []model.Message
-	if summary := strings.TrimSpace(plain(fields, "summary")); summary != "" {
-		first = []model.Message{summaryMessage(cutMiddle(summary, maxSummary))}
+	if summary := strings.TrimSpace(adapter.Plain(fields, "summary")); summary != "" {
+		first = []model.Message{summaryMessage(adapter.CutMiddle(summary, maxSummary))}
 	}
 	answered := changedList(all, fields.Get("messages"))
 	if answered == nil && first == nil {
@@ -269,7 +270,7 @@ func (r *run) retained(ctx context.Context, s *shortening, done *shortened) erro
 		r.logger.Warn("retained messages are passed over", "point", hook.CompactAfter, "err", err)
 	}
 	add = less(add, done.stands)
-	if inject := plain(fields, "inject"); strings.TrimSpace(inject) != "" {
+	if inject := adapter.Plain(fields, "inject"); strings.TrimSpace(inject) != "" {
 		add = append(add, model.Message{Role: model.System, Content: inject})
 	}
 	done.stands = slices.Insert(done.stands, opening(done.stands), add...)

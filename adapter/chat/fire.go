@@ -5,18 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// about is what every event of a turn says of its request, beside the fields
-// of its point: a python plugin's context is made of it, whichever of its hooks
-// is asked first, and a kaged plugin's _context has the session's id.
-type about struct {
-	SessionID  string `json:"session_id"`
-	WorkingDir string `json:"working_dir"`
-	UserText   string `json:"user_text"`
-}
+// about is embedded in the payloads of a turn.
+type about = adapter.About
 
 // A refusal is a plugin's no to the turn. It travels up the stages as an error
 // and ends there: to the caller it is a result.
@@ -78,18 +73,3 @@ func (r *run) pass(ctx context.Context, point hook.Point, payload any) (hook.Obj
 	}
 	return fields, out, nil
 }
-
-// plain is a payload field as text: what is not a string is serialised, and
-// nothing at all is "".
-func plain(fields hook.Object, name string) string {
-	v := fields.Get(name)
-	if text, ok := rawjson.Unquote(v); ok {
-		return text
-	}
-	if missing(v) {
-		return ""
-	}
-	return string(v)
-}
-
-func missing(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
@@ -15,7 +16,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		c := withArguments(model.ToolCall{ID: "1"}, raw)
+		c := adapter.WithArguments(model.ToolCall{ID: "1"}, raw)
 		var o map[string]any
 		if err := json.Unmarshal(c.Arguments, &o); err != nil || o == nil {
 			t.Errorf("%q became %q: %v", raw, c.Arguments, err)
@@ -98,7 +99,7 @@ func FuzzCutMiddle(f *testing.F) {
 			return
 		}
 		const note = 64
-		got := cutMiddle(text, most)
+		got := adapter.CutMiddle(text, most)
 		if len(got) > most+note || utf8.ValidString(text) && !utf8.ValidString(got) {
 			t.Errorf("cut %q to %d: %q", text, most, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -99,7 +100,7 @@ func TestInterrupt(t *testing.T) {
 			return Approval{}, ctx.Err()
 		}
 		result, err := b.try(ctx, "hi")
-		if err == nil || result.Tools[0].Result != interruptedTool || result.Tools[1].Result != interruptedTool {
+		if err == nil || result.Tools[0].Result != adapter.InterruptedTool || result.Tools[1].Result != adapter.InterruptedTool {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/project"
@@ -24,7 +25,7 @@ func (r *run) startSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inject := plain(fields, "inject")
+	inject := adapter.Plain(fields, "inject")
 	if strings.TrimSpace(inject) == "" {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (r *run) input(ctx context.Context) (message string, err error) {
 	if err != nil {
 		return "", err
 	}
-	message = plain(fields, "message")
+	message = adapter.Plain(fields, "message")
 	switch {
 	case out.Verdict == hook.Skip:
 		return "", &refusal{point: out.Point, by: out.By, why: or(out.Reason, "plugin "+out.By+" dropped the message"), suggest: out.Suggest}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 )
 
@@ -62,7 +63,7 @@ func (r *run) buildPrompt(ctx context.Context, message string) error {
 	if err != nil {
 		return err
 	}
-	r.prompt = prompt{base: r.basePrompt(), context: plain(fields, "dynamic_context")}
+	r.prompt = prompt{base: r.basePrompt(), context: adapter.Plain(fields, "dynamic_context")}
 	return nil
 }
 
@@ -79,5 +80,5 @@ func (r *run) sendPrompt(ctx context.Context) (prompt, error) {
 	if err != nil {
 		return prompt{}, err
 	}
-	return prompt{base: plain(fields, "base_prompt"), context: plain(fields, "dynamic_context")}, nil
+	return prompt{base: adapter.Plain(fields, "base_prompt"), context: adapter.Plain(fields, "dynamic_context")}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -120,7 +121,7 @@ func TestProviders(t *testing.T) {
 		if result, err := b.try(ctx, "wait"); err == nil || result.Status != session.Interrupted {
 			t.Errorf("%+v, %v", result, err)
 		}
-		if result := b.run("go on"); result.Text != "gone on" || !strings.Contains(last(srv), interruptedTool) {
+		if result := b.run("go on"); result.Text != "gone on" || !strings.Contains(last(srv), adapter.InterruptedTool) {
 			t.Errorf("%+v, asked %s", result, last(srv))
 		}
 	})

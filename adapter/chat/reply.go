@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
@@ -36,7 +37,7 @@ func (r *run) reply(ctx context.Context, last bool) (text string, calls []model.
 	if calls, err = readCalls(fields.Get("tool_calls")); err != nil {
 		return "", nil, err
 	}
-	text = plain(fields, "text")
+	text = adapter.Plain(fields, "text")
 	r.say(text)
 	return text, calls, nil
 }
@@ -178,7 +179,7 @@ func (r *run) count(u model.Usage, messages int) {
 // list of calls ends the turn: a plugin that garbled the calls may have meant to
 // take one of them away.
 func readCalls(raw json.RawMessage) ([]model.ToolCall, error) {
-	if missing(raw) {
+	if adapter.Missing(raw) {
 		return nil, nil
 	}
 	var calls []model.ToolCall

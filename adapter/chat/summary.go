@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
@@ -101,7 +102,7 @@ func (r *run) sumUp(ctx context.Context, order string, gone []model.Message) (st
 	}
 	material := transcriptText(gone)
 	if info.Window > 0 {
-		material = cutMiddle(material, info.Window/2*bytesPerTok)
+		material = adapter.CutMiddle(material, info.Window/2*bytesPerTok)
 	}
 	response, err := r.agent.Model.Reply(ctx, &model.Request{
 		System:   order,
@@ -116,7 +117,7 @@ func (r *run) sumUp(ctx context.Context, order string, gone []model.Message) (st
 	if text == "" {
 		return "", errors.New("the model's summary is empty")
 	}
-	return cutMiddle(text, maxSummary), nil
+	return adapter.CutMiddle(text, maxSummary), nil
 }
 
 // transcriptText is messages as one text.
@@ -129,10 +130,10 @@ func transcriptText(messages []model.Message) string {
 		}
 		fmt.Fprintf(&b, "[%s]\n", who)
 		if m.Content != "" {
-			b.WriteString(cutMiddle(m.Content, maxQuoted) + "\n")
+			b.WriteString(adapter.CutMiddle(m.Content, maxQuoted) + "\n")
 		}
 		for _, c := range m.ToolCalls {
-			fmt.Fprintf(&b, "calls %s %s\n", c.Name, cutMiddle(string(c.Arguments), maxQuoted))
+			fmt.Fprintf(&b, "calls %s %s\n", c.Name, adapter.CutMiddle(string(c.Arguments), maxQuoted))
 		}
 		b.WriteByte('\n')
 	}

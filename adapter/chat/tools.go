@@ -2,9 +2,11 @@ package chat
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
+	"strings"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
@@ -30,7 +32,7 @@ func (r *run) runTools(ctx context.Context, calls []model.ToolCall) error {
 	for _, c := range pending {
 		<-c.done
 		r.result.Tools = append(r.result.Tools, c.use)
-		if err := r.append(ctx, toolMessage(c.asked, c.use.Result, c.use.Success)); err != nil {
+		if err := r.append(ctx, toolMessage(c.Asked, c.use.Result, c.use.Success)); err != nil {
 			abort(err)
 			return err
 		}
@@ -68,25 +70,17 @@ func toolMessage(c model.ToolCall, text string, success bool) model.Message {
 	return model.Message{Role: model.ToolRole, ToolCallID: c.ID, Name: c.Name, Content: text, Failed: !success}
 }
 
-// maxOutput is how much of a tool's output is kept: 256 KiB is some 64,000
-// tokens, more than any model makes use of at once.
-const maxOutput = 256 << 10
-
-// cutMiddle keeps the beginning and the end of a text that is too long, and
-// says how much is missing. No character is cut in two.
-func cutMiddle(text string, most int) string {
-	if len(text) <= most {
-		return text
+// wellFormed gives every call an id of its own and an object for arguments. The
+// list is never nil: in a payload it is [].
+func wellFormed(calls []model.ToolCall) []model.ToolCall {
+	out := make([]model.ToolCall, len(calls))
+	taken := make(map[string]bool, len(calls))
+	for i, c := range calls {
+		if c.ID == "" || taken[c.ID] {
+			c.ID = "call_" + strings.ToLower(rand.Text())
+		}
+		taken[c.ID] = true
+		out[i] = adapter.WithArguments(c, c.Arguments)
 	}
-	head, tail := most/2, len(text)-most/2
-	for head > 0 && !startsRune(text[head]) {
-		head--
-	}
-	for tail < len(text) && !startsRune(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n\n[… %d bytes left out …]\n\n%s", text[:head], tail-head, text[tail:])
+	return out
 }
-
-// startsRune: every byte but a continuation byte of UTF-8 starts a character.
-func startsRune(b byte) bool { return b&0xC0 != 0x80 }

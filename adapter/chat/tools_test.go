@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
@@ -262,9 +263,9 @@ func TestExecute(t *testing.T) {
 	})
 	t.Run("output that is too long is cut in the middle", func(t *testing.T) {
 		b := newToolBed(t, call("1", "ls", `{}`))
-		b.says("ls", "begin"+strings.Repeat("é", maxOutput)+"end")
+		b.says("ls", "begin"+strings.Repeat("é", adapter.MaxOutput)+"end")
 		use := b.one()
-		if len(use.Result) > maxOutput+100 || !strings.HasPrefix(use.Result, "begin") || !strings.HasSuffix(use.Result, "end") ||
+		if len(use.Result) > adapter.MaxOutput+100 || !strings.HasPrefix(use.Result, "begin") || !strings.HasSuffix(use.Result, "end") ||
 			!strings.Contains(use.Result, "bytes left out") || !utf8.ValidString(use.Result) {
 			t.Errorf("%d bytes: %.50q", len(use.Result), use.Result)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/patchbay-dev/patchbay/adapter"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -142,7 +143,7 @@ func (f *foreignMessage) message() (model.Message, error) {
 	m := model.Message{Role: f.Role, ToolCallID: f.ToolCallID, Name: f.Name, Failed: f.Failed}
 	if text, ok := rawjson.Unquote(f.Content); ok {
 		m.Content = text
-	} else if !missing(f.Content) {
+	} else if !adapter.Missing(f.Content) {
 		m.Content = string(f.Content)
 	}
 	if len(f.ToolCalls) > 0 {
@@ -170,7 +171,7 @@ func readMessages(raw json.RawMessage) ([]model.Message, error) {
 // readRetained reads the messages that plugins retain. They stand alone, so a
 // tool's result is told by the system, and calls are left out.
 func readRetained(raw json.RawMessage) ([]model.Message, error) {
-	if missing(raw) {
+	if adapter.Missing(raw) {
 		return nil, nil
 	}
 	messages, err := readMessages(raw)
@@ -192,7 +193,7 @@ func readRetained(raw json.RawMessage) ([]model.Message, error) {
 
 // changedList is a list of messages in a payload, nil where it is still the one that was sent.
 func changedList(sent []model.Message, raw json.RawMessage) json.RawMessage {
-	if missing(raw) {
+	if adapter.Missing(raw) {
 		return nil
 	}
 	if messages, err := readMessages(raw); err == nil && slices.EqualFunc(messages, sent, same) {

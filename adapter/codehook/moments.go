@@ -175,10 +175,13 @@ func (f *firing) compaction() {
 	}
 }
 
-// fault is why a turn failed.
+// fault is why a turn failed; nil where it did not.
 func (f *firing) fault() any {
-	if why := f.text("error_details", "error"); why != "" && f.event.kind == stop {
+	if why := f.text("error_details", "error"); why != "" {
 		return why
+	}
+	if status := f.text("status"); status != "" && status != "completed" {
+		return status
 	}
 	return nil
 }

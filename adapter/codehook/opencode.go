@@ -10,7 +10,7 @@ import (
 
 // OpenCode has no hooks that are programs: a plugin of its own, in JavaScript, asks a process that stays. An event is a line
 //
-//	{"id":1,"event":"tool.execute.before","directory":"/home/ann/shop","input":{…},"output":{…}}
+//	{"id":1,"event":"tool.execute.before","input":{…,"directory":"/home/ann/shop"},"output":{…}}
 //
 // and so is the answer: what is to become of the output's fields, each whole; or why the event is denied; or nothing of both:
 //
@@ -41,7 +41,7 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	case w.result != nil && m.listed():
 		return object("content", putParts(m.data.Get("content"), *w.result))
 	case w.result != nil:
-		return object("output", *w.result)
+		return m.openCodeResult(*w.result)
 	case w.reply != nil:
 		return object("text", *w.reply)
 	case w.system != nil:
@@ -55,6 +55,16 @@ func (m *Moment) openCodeOutput(w *wish) hook.Object {
 	default:
 		return nil
 	}
+}
+
+// openCodeResult is another text of a result. Of a command OpenCode keeps it a second time, for the screen.
+func (m *Moment) openCodeResult(text string) hook.Object {
+	out := object("output", text)
+	metadata := fieldsOf(m.data.Get("metadata"))
+	if _, twice := metadata.String("output"); twice {
+		out = append(out, object("metadata", metadata.With(object("output", text)...))...)
+	}
+	return out
 }
 
 // listed tells whether a result is a list, as those of tools of MCP servers are.
@@ -125,9 +135,6 @@ func (m *Moment) unwrap() {
 		return slices.Contains(outputs, f.Name) || f.Name == "args" && m.Event == "tool.execute.before"
 	})
 	m.data = input.With(fieldsOf(m.line.Get("output"))...)
-	if dir := plain(m.line, "directory"); dir != "" && !m.has("directory") {
-		m.data = append(m.data, object("directory", dir)...)
-	}
 	if info := fieldsOf(input.Get("info")); plain(info, "id") != "" && !m.has("sessionID") {
 		m.data = append(m.data, object("sessionID", plain(info, "id"))...)
 		for _, name := range []string{"directory", "parentID"} {

@@ -105,9 +105,9 @@ func (m *Moment) foreign(environ map[string]string) bool {
 	if m.Agent != Claude {
 		return false
 	}
-	cursor := m.has("cursor_version") || m.has("workspace_roots") ||
-		environ["CURSOR_VERSION"] != "" && m.text("transcript_path") == ""
-	copilot := m.has("timestamp") // Claude Code sends none, Copilot CLI always
+	transcript := m.text("transcript_path")
+	cursor := m.has("cursor_version") || environ["CURSOR_VERSION"] != "" && transcript == ""
+	copilot := m.has("timestamp") && (transcript == "" || strings.Contains(transcript, ".copilot")) // Claude Code always says where its own is
 	return cursor || copilot
 }
 

@@ -39,7 +39,7 @@ func TestWhatIsRead(t *testing.T) {
 			read{session: "s", dir: "/dir", root: "/root-of-cursor", ends: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"tool.execute.before","input":{"tool":"bash","sessionID":"s","callID":"c"},"output":{"args":{}}}`,
 			read{session: "s", call: "c", dir: "/dir", root: "/dir"}},
-		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","directory":"/w","input":{"sessionID":"s"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
+		{codehook.OpenCode, "", `{"id":1,"event":"chat.message","input":{"sessionID":"s","directory":"/w"},"output":{"parts":[{"type":"text","text":"hi"}]}}`,
 			read{session: "s", dir: "/w", root: "/w", prompt: "hi", begins: true}},
 		{codehook.OpenCode, "", `{"id":1,"event":"event","input":{"event":{"type":"session.created","properties":{"info":{"id":"s","directory":"/w"}}}}}`,
 			read{session: "s", dir: "/w", root: "/w"}},
@@ -100,7 +100,9 @@ func TestSilence(t *testing.T) {
 		{"of Cursor, by the payload", codehook.Claude, "", call(`,"cursor_version":"1"`), "", true},
 		{"of Cursor, by the environment", codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, "1.0", true},
 		{"in a terminal of Cursor's", codehook.Claude, "", call(""), "1.0", false},
-		{"of Copilot CLI", codehook.Claude, "", call(`,"timestamp":"2026"`), "", true},
+		{"of Copilot CLI", codehook.Claude, "", `{"hook_event_name":"PreToolUse","tool_name":"Bash","timestamp":"2026"}`, "", true},
+		{"of Copilot CLI, the end of a turn", codehook.Claude, "", `{"hook_event_name":"Stop","transcript_path":"/home/ann/.copilot/x/events.jsonl","timestamp":"2026"}`, "", true},
+		{"of a Claude Code that tells the time", codehook.Claude, "", call(`,"timestamp":"2026"`), "", false},
 		{"our own tool", codehook.Claude, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
 		{"another server's tool of our name", codehook.Claude, "", strings.Replace(call(`,"mcp_server":{"name":"other"}`), "Bash", "mcp__patchbay__words", 1), "", false},
 		{"our own tool in Codex", codehook.Codex, "", strings.Replace(call(""), "Bash", "mcp__patchbay__words", 1), "", true},
@@ -260,6 +262,27 @@ func TestTheEndIsRefusedOnce(t *testing.T) {
 		r := parse(t, codehook.Claude, "", fmt.Sprintf(data, active)).Fire(t.Context(), newBed(t, map[hook.Point]plays{hook.TurnFinal: says(hook.Deny, "no")}))
 		if r.Answer.Stdout != want || active == (len(r.Notes) == 0) {
 			t.Errorf("%v: %+v, %q", active, r.Answer, r.Notes)
+		}
+	}
+}
+
+// TestHowATurnEnded: what is told of it at its end.
+func TestHowATurnEnded(t *testing.T) {
+	for _, c := range []struct {
+		agent             codehook.Agent
+		data, text, fault string
+	}{
+		{codehook.Claude, `{"hook_event_name":"Stop","last_assistant_message":"done"}`, `"done"`, "null"},
+		{codehook.Claude, `{"hook_event_name":"StopFailure","error":"rate_limit"}`, `""`, `"rate_limit"`},
+		{codehook.Cursor, `{"hook_event_name":"stop","status":"completed"}`, `""`, "null"},
+		{codehook.Cursor, `{"hook_event_name":"stop","status":"aborted"}`, `""`, `"aborted"`},
+		{codehook.Copilot, `{"hook_event_name":"Stop","stop_reason":"end_turn"}`, `""`, "null"},
+	} {
+		host := newBed(t, map[hook.Point]plays{hook.TurnDone: set()})
+		parse(t, c.agent, "", c.data).Fire(t.Context(), host)
+		seen := host.seen(t, hook.TurnDone)
+		if text, fault := string(seen.Get("text")), string(seen.Get("error")); text != c.text || fault != c.fault {
+			t.Errorf("%s: text %s, error %s", c.data, text, fault)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func newSample(folder string, agent codehook.Agent, file string, data []byte) sa
 	return s
 }
 
-// silent: what the rulings keep from plugins. Our own tools fire where they run, Qwen's empty prompts and OpenCode's titles are nobody's,
+// silent: what is kept from plugins. Our own tools fire where they run, Qwen's empty prompts and OpenCode's titles are nobody's,
 // and of a reply the pieces without text.
 func (s sample) silent() bool {
 	text := string(s.data)

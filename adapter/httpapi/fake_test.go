@@ -37,7 +37,7 @@ func newFake() *fake {
 
 func (f *fake) backend() Backend {
 	return Backend{Sources: f.sources, Features: f.features, Sessions: f.sessions, Turns: f.turns, Inspect: f.inspect,
-		Calls: f.inspect, Events: f.events}
+		Calls: f.inspect, Events: f.events, Hooks: &fakeHooks{}, Yielder: &fakeHooks{}}
 }
 
 // fakeSources knows Python by its decorators, and broken code by an open bracket at the end.

@@ -116,7 +116,7 @@ func (f *front) dispatch(w *response, r *http.Request) {
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {
-	case "v1", "plugin", "feature", "features", "session", "metrics", "openapi.json":
+	case "v1", "plugin", "feature", "features", "session", "metrics", "mcp", "openapi.json":
 		return true
 	}
 	return false

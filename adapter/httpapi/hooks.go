@@ -32,7 +32,7 @@ var (
 // A HookRequest is an event of another agent, as its hook was told it.
 type HookRequest struct {
 	Protocol int               `json:"protocol" doc:"The version of this exchange: 1."`
-	Version  string            `json:"version" maxLength:"64" doc:"Of the program that asks. A daemon that a hook has started makes room for another version."`
+	Version  string            `json:"version,omitempty" maxLength:"64" doc:"Of the program that asks; without it, any will do. A daemon that a hook has started makes room for another version."`
 	Event    string            `json:"event,omitempty" maxLength:"256" doc:"The agent's name for the event; without it, the input says it."`
 	Dir      string            `json:"dir" maxLength:"4096" doc:"The working directory of the hook."`
 	Environ  map[string]string `json:"environ,omitempty" doc:"Those environment variables of the hook by which agents say more about an event."`

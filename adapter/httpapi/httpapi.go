@@ -22,6 +22,7 @@ type Options struct {
 	Hosts   []string      // names, with or without a port, by which clients may call it beside loopback and its own address
 	Version string        // of Patchbay
 	Metrics http.Handler  // what /metrics answers; nil: there is no such route
+	MCP     http.Handler  // what /mcp answers to MCP clients; nil: there is no such route
 	Web     http.Handler  // the web pages, at every path that is not the API's; nil: a page that lists the routes
 	Logger  *slog.Logger  // nil discards
 	Limits  Limits
@@ -72,11 +73,17 @@ func New(o Options) (http.Handler, error) {
 	if o.Metrics != nil {
 		a.addMetrics(o.Metrics)
 	}
+	if o.MCP != nil {
+		a.mux.Handle(mcpPath, o.MCP)
+	}
 	if err := a.addPages(o.Web == nil); err != nil {
 		return nil, err
 	}
 	return &front{gate: newGate(o.Token, o.Hosts, a.logger), mux: a.mux, web: o.Web, limits: a.limits, logger: a.logger}, nil
 }
+
+// mcpPath is where MCP clients are served. The protocol describes itself, so the OpenAPI document does not.
+const mcpPath = "/mcp"
 
 // addRoutes adds those of the parts that there are.
 func (a *api) addRoutes() {

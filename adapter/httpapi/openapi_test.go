@@ -68,7 +68,7 @@ func TestOpenAPI(t *testing.T) {
 			"get /features", "get /features/{name}", "post /session", "get /session", "get /session/{id}", "patch /session/{id}",
 			"delete /session/{id}", "post /session/{id}/message", "post /session/{id}/interrupt", "get /v1/plugins",
 			"get /v1/plugins/{name}", "get /v1/tools", "post /v1/tools/{name}/call", "post /v1/fire", "get /v1/sessions",
-			"get /v1/sessions/{id}/transcript", "get /v1/traces", "get /v1/events", "get /v1/doctor", "get /v1/health", "get /metrics",
+			"get /v1/sessions/{id}/transcript", "get /v1/traces", "get /v1/events", "get /v1/doctor", "get /v1/health", "post /v1/hooks/{agent}", "get /metrics",
 			"get /openapi.json"} {
 			method, path, _ := strings.Cut(route, " ")
 			if d.Paths[path][method].OperationID == "" {

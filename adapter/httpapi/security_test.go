@@ -29,7 +29,8 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 	if err := json.Unmarshal([]byte(s.do("GET", "/openapi.json", "", changes...).body), &doc); err != nil {
 		t.Fatal(err)
 	}
-	calls := []call{{"GET", "/"}, {"GET", "/docs"}, {"GET", "/nowhere"}, {"PUT", "/plugin/list"}}
+	calls := []call{{"GET", "/"}, {"GET", "/docs"}, {"GET", "/nowhere"}, {"PUT", "/plugin/list"},
+		{"POST", "/mcp"}, {"GET", "/mcp"}, {"DELETE", "/mcp"}}
 	fill := strings.NewReplacer("{name}", "logger", "{id}", "ses_a")
 	for path, methods := range doc.Paths {
 		for method := range methods {
@@ -44,7 +45,7 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 
 // TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor do anything else.
 func TestEveryRouteRefusesStrangers(t *testing.T) {
-	s := serve(t, Options{Metrics: http.NotFoundHandler()})
+	s := serve(t, Options{Metrics: http.NotFoundHandler(), MCP: unreached(t)})
 	calls := everyCall(t, s)
 	strangers := []struct {
 		rule   string
@@ -101,6 +102,15 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 					t.Errorf("OPTIONS %s has %s", c.path, name)
 				}
 			}
+		}
+	})
+}
+
+// unreached is what /mcp answers to: no stranger gets there.
+func unreached(t *testing.T) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodOptions {
+			t.Errorf("%s %s was let in", r.Method, r.URL.Path)
 		}
 	})
 }

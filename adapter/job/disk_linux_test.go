@@ -113,16 +113,22 @@ func (d *smallDisk) makeRoom() {
 // TestAFullDiskDelaysTheResult: an attempt that ends while the disk is full is recorded when there is room again, as what it was. It is not taken for the attempt of
 // a process that died, and not made twice.
 func TestAFullDiskDelaysTheResult(t *testing.T) {
+	t.Parallel()
 	d := newSmallDisk(t, "exit 0")
 	d.schedule()
 	d.makeRoom()
 }
 
+// silentBeat lets a run be silent for 7.5 s, which is less than the agents of these tests take. Until the disk is full, a busy machine must not be
+// silent for so long.
+const silentBeat = 3 * time.Second
+
 // TestAFullDiskStopsNoProgram: a run that cannot say that it is alive, because the disk is full for longer than it may be silent, goes on, and its result is
 // recorded when there is room again. No other process can have taken the run over meanwhile.
 func TestAFullDiskStopsNoProgram(t *testing.T) {
-	d := newSmallDisk(t, "sleep 8; exit 0")
-	d.runner.Store.SetBeat(time.Second) // it may be silent for 2.5 s
+	t.Parallel()
+	d := newSmallDisk(t, "sleep 10; exit 0")
+	d.runner.Store.SetBeat(silentBeat)
 	d.schedule()
 	d.silence()
 	d.makeRoom()
@@ -131,8 +137,9 @@ func TestAFullDiskStopsNoProgram(t *testing.T) {
 // TestAFullDiskDelaysARunByHand: a run by hand through the daemon is recorded when there is room again. A command that waits for its run gets the error at once.
 func TestAFullDiskDelaysARunByHand(t *testing.T) {
 	t.Run("insisted on", func(t *testing.T) {
-		d := newSmallDisk(t, "sleep 8; exit 0")
-		d.runner.Store.SetBeat(time.Second)
+		t.Parallel()
+		d := newSmallDisk(t, "sleep 10; exit 0")
+		d.runner.Store.SetBeat(silentBeat)
 		ended := make(chan error, 1)
 		go func() {
 			_, err := d.runner.RunNow(t.Context(), d.agent, &d.agent.Schedules[0], job.RunOptions{Insist: true})

@@ -180,8 +180,9 @@ func TestDamagedPage(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, p := openStore(t)
-			s.beat = time.Second // a busy machine is late
+			s.beat = 1500 * time.Millisecond // a busy machine is late
 			clock := skewed.New(p.beats)
 			p.beats, p.judge = clock, &lease.Judge{TTL: 3 * s.beat}
 			r, m, _ := newRunner(s)

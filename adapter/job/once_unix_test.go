@@ -20,15 +20,14 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
 const (
-	schedules = 200
 	hurry     = 12 // minutes of the schedules in a minute of the test's
-	rounds    = 5  // of a daemon being killed
 	daemonEnv = "PATCHBAY_TEST_JOB_DAEMON"
-	beat      = 500 * time.Millisecond
+	beat      = time.Second
 )
 
 // A hurriedClock runs faster than the world, alike in every process.
@@ -90,27 +89,33 @@ func beDaemon(home string) error {
 	return job.NewScheduler(r, func() []*job.Manifest { return loaded.Manifests }).Run(ctx)
 }
 
-// The agent writes a line for each time that it runs, and complains where it already does.
+// The agent writes a line for each time that it runs, and complains where it already does. A file says whose child has begun.
 const onceAgent = `
 exec 9>"$MARK/lock/$AGENT_SCHEDULE_ID"
 flock -n 9 || echo "$AGENT_SCHEDULE_ID" >> "$MARK/twice"
 echo ran >> "$MARK/ran/$AGENT_SCHEDULE_ID"
-sleep 0.2
+touch "$MARK/began/$PPID"
+sleep 1
 `
+
+// schedules is how many the agent has, and kills how often a daemon is killed.
+func schedules() int { return soak.Times(40, 200) }
+func kills() int     { return soak.Times(2, 6) }
 
 // TestEveryTickRunsOnce has two daemons on one engine, and one of them killed again and again: each tick has one record,
 // what ran is what the records say, and nothing ran twice at once.
 func TestEveryTickRunsOnce(t *testing.T) {
+	t.Parallel()
 	plugtest.NeedTool(t, "flock")
 	r := newRig(t, time.Now())
-	for _, dir := range []string{"lock", "ran"} {
+	for _, dir := range []string{"lock", "ran", "began"} {
 		if err := os.MkdirAll(filepath.Join(r.home, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var manifest strings.Builder
 	manifest.WriteString("[agent]\nname = \"many\"\n[run]\ncommand = \"/bin/sh\"\nargs = [\"agent.sh\"]\n[defaults]\nretry_backoff_minutes = [1]\n")
-	for i := range schedules {
+	for i := range schedules() {
 		fmt.Fprintf(&manifest, "[[schedules]]\nid = \"s%03d\"\ntype = \"interval\"\ninterval_minutes = 1\n", i)
 	}
 	r.write("agents/many/agent.toml", manifest.String(), 0o644)
@@ -127,10 +132,9 @@ func TestEveryTickRunsOnce(t *testing.T) {
 		return cmd
 	}
 	daemons := []*exec.Cmd{start(), start()}
-	for round := range rounds {
-		time.Sleep(3 * time.Second) // between two kills; what must have happened is waited for
-		r.awaitRun()
+	for round := range kills() {
 		victim := round % 2
+		r.awaitRun(daemons[victim].Process.Pid)
 		_ = daemons[victim].Process.Kill() // it lives: nothing else ends it
 		_ = daemons[victim].Wait()
 		daemons[victim] = start()
@@ -145,19 +149,17 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	r.audit()
 }
 
-// awaitRun waits until an agent begins to run: whoever is killed then has work under way.
-func (r *rig) awaitRun() {
+// awaitRun waits until an agent of this daemon begins to run: when it is killed then, it has work under way.
+func (r *rig) awaitRun(daemon int) {
 	r.t.Helper()
-	count := func() (n int) {
-		for i := range schedules {
-			n += len(r.lines(fmt.Sprintf("ran/s%03d", i)))
+	path := filepath.Join(r.home, "began", strconv.Itoa(daemon))
+	_ = os.Remove(path) // of runs that began before; there may be none
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
 		}
-		return n
-	}
-	before := count()
-	for end := time.Now().Add(time.Minute); count() == before; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatal("no agent has run for a minute")
+			r.t.Fatal("the daemon has run no agent for a minute")
 		}
 	}
 }
@@ -166,7 +168,7 @@ func (r *rig) awaitRun() {
 func (r *rig) awaitAll() {
 	r.t.Helper()
 	ran := func(i int) int { return len(r.lines(fmt.Sprintf("ran/s%03d", i))) }
-	var before [schedules]int
+	before := make([]int, schedules())
 	for i := range before {
 		before[i] = ran(i)
 	}
@@ -230,7 +232,7 @@ func (r *rig) audit() {
 	if twice := r.lines("twice"); twice != nil {
 		t.Errorf("ran twice at once: %v", twice)
 	}
-	if len(counts) != schedules || results[job.OK] < schedules || results[job.CutOff] == 0 {
+	if len(counts) != schedules() || results[job.OK] < schedules() || results[job.CutOff] == 0 {
 		t.Errorf("%d schedules have run, with these results: %v", len(counts), results)
 	}
 	t.Logf("%d runs of %d schedules: %v", len(runs), len(counts), results)

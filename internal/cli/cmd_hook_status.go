@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/hookinstall"
+	"github.com/patchbay-dev/patchbay/internal/hookroad"
 	"github.com/patchbay-dev/patchbay/internal/project"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -93,19 +96,51 @@ func (a *app) runHookStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	unasked, err := a.unasked()
+	if err != nil {
+		return err
+	}
 	bad := len(faults)
 	for _, s := range states {
 		bad += len(s.faults)
 	}
 	if a.flags.json {
-		err = a.printJSON(map[string]any{"ok": bad == 0, "hosts": hostsJSON(states), "problems": faultsJSON(faults)})
+		err = a.printJSON(map[string]any{"ok": bad == 0, "hosts": hostsJSON(states), "problems": faultsJSON(faults), "unasked": unasked})
 	} else {
 		err = a.printHookStates(states, faults)
+		a.printUnasked(unasked)
 	}
 	if err != nil || bad == 0 {
 		return err
 	}
 	return told(kindFailed, "each problem says what fixes it", "%s found", render.Count(bad, "problem"))
+}
+
+// mostUnasked is how many events are shown that nobody could be asked about: the last ones.
+const mostUnasked = 10
+
+// unasked are the last events that nobody could be asked about.
+func (a *app) unasked() ([]hookroad.Entry, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return nil, err
+	}
+	all, err := hookroad.ReadLog(dirs.State)
+	return append([]hookroad.Entry{}, all[max(0, len(all)-mostUnasked):]...), err
+}
+
+func (a *app) printUnasked(entries []hookroad.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	a.printf("\nEvents that no plugin could be asked about, the last ones:\n")
+	for _, e := range entries {
+		became := "the agent went on"
+		if e.What == hookroad.Denied {
+			became = "denied"
+		}
+		a.printf("  %s %s %s: %s: %s\n", e.Time.Local().Format(time.DateTime), e.Agent, e.Event, became, render.Line(e.Why))
+	}
 }
 
 func hostsJSON(states []hookState) []map[string]any {

@@ -252,6 +252,8 @@ func allowedText(k dialect.Knob) string {
 		return fmt.Sprintf("at most %v", *k.Max)
 	case k.MaxLength != nil:
 		return fmt.Sprintf("at most %s", render.Count(*k.MaxLength, "character"))
+	case len(k.Prefixes) > 0:
+		return strings.Join(k.Prefixes, "…, ") + "…"
 	case k.Type == "boolean":
 		return "true, false"
 	}

@@ -35,6 +35,9 @@ SIGHUP reloads configuration, secrets, plugins and agents. Turns and runs under 
 no event. Where a file is at fault everything stays as it was, and the log, ` + "`/v1/doctor`" + `
 and ` + "`/v1/health`" + ` say so. [server] and [engine] take effect at the next start.
 
+A daemon that a hook of another agent has started (` + "`patchbay hook`" + `) makes room for
+this one, and no event is lost.
+
 When it ends, turns get ten seconds to finish; those that do not are kept as
 interrupted.`,
 		Example: `  patchbay serve

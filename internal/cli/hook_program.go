@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/hookinstall"
+	"github.com/patchbay-dev/patchbay/internal/hookroad"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
 
@@ -21,15 +23,20 @@ func (a *app) hookProgram() (hookinstall.Program, error) {
 		return hookinstall.Program{}, withFix(fmt.Errorf("%s is a program that `go run` made, and will be gone", self),
 			"install patchbay first: `go install ./cmd/...`, or `make build` and bin/patchbay")
 	}
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return hookinstall.Program{}, err
+	}
 	self = a.asFound(self)
+	p := hookinstall.Program{Path: self, Args: []string{"hook"}, Closed: filepath.Join(dirs.State, hookroad.ClosedName)}
 	thin := filepath.Join(filepath.Dir(self), "patchbay-hook")
 	if runtime.GOOS == "windows" {
 		thin += ".exe"
 	}
 	if info, err := os.Stat(thin); err == nil && !info.IsDir() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0) {
-		return hookinstall.Program{Path: thin}, nil
+		p.Path, p.Args = thin, nil
 	}
-	return hookinstall.Program{Path: self, Args: []string{"hook"}}, nil
+	return p, nil
 }
 
 // asFound is this program as the PATH finds it, where that is the same file: such a path outlives the next version's.

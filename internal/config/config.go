@@ -21,6 +21,7 @@ type Config struct {
 	Plugins map[string]Plugin // by a plugin's name, or DIALECT:NAME
 	Connect []Connect         // hooks wired to points beyond their native ones
 	Jobs    Jobs              // scheduled agents
+	MCP     []MCP             // MCP servers that are plugins
 
 	source
 	mode fs.FileMode // of the file, when it was read
@@ -149,6 +150,16 @@ type Connect struct {
 	Plugin string
 	Hook   string
 	Point  string
+}
+
+// MCP is one [[mcp]] table: an MCP server that is a plugin.
+type MCP struct {
+	Name    string
+	Command []string          // the program and its arguments; nil: it is at URL
+	Env     map[string]string // variables of the program; ${NAME} stands for a secret
+	URL     string
+	Headers map[string]string // of every request to URL; ${NAME} stands for a secret
+	Prefix  string            // before the names of its tools and prompts
 }
 
 // Jobs is the [jobs] table.

@@ -52,19 +52,14 @@ func readInside(root, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	info, err := dir.Stat(filepath.FromSlash(ProjectFile))
-	if err != nil && strings.Contains(err.Error(), "escapes") {
+	f, err := plainfile.OpenIn(dir, filepath.FromSlash(ProjectFile))
+	switch {
+	case err != nil && strings.Contains(err.Error(), "escapes"):
 		return nil, &Error{Problems: []Problem{{File: path, Message: "is a link that leads out of the project",
 			Fix: "put the file itself there, or remove it"}}}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	case errors.Is(err, plainfile.ErrKind):
 		return nil, &Error{Problems: []Problem{{File: path, Message: plainfile.ErrKind.Error()}}}
-	}
-	f, err := dir.Open(filepath.FromSlash(ProjectFile))
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("project config: %w", err)
 	}
 	defer f.Close()

@@ -3,9 +3,12 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestAProjectThatMayNotBeListed: a directory without read permission keeps nobody from working in it.
@@ -20,4 +23,45 @@ func TestAProjectThatMayNotBeListed(t *testing.T) {
 	if p, err := LoadProject(dir); err != nil || len(p.Plugins) != 0 {
 		t.Errorf("%v, %v", p, err)
 	}
+}
+
+// TestAPipeThatTakesTheFilesPlace: a project may be somebody's who swaps the file for a named pipe between two looks. Nobody waits for that.
+func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
+	root := t.TempDir()
+	at := filepath.Join(root, ".patchbay")
+	if err := errors.Join(os.Mkdir(at, 0o755), os.WriteFile(at+"/file", nil, 0o644), syscall.Mkfifo(at+"/pipe", 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	stop, swapped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(swapped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				for _, name := range []string{"/file", "/pipe"} {
+					_ = os.Remove(at + "/config.toml")
+					_ = os.Link(at+name, at+"/config.toml") // a link to each in turn
+				}
+			}
+		}
+	}()
+	loaded := make(chan struct{})
+	go func() {
+		defer close(loaded)
+		for range 2000 {
+			_, _ = LoadProject(root) // an error or an empty one: whatever was there
+		}
+	}()
+	select {
+	case <-loaded:
+	case <-time.After(time.Minute):
+		t.Error("it waits for the pipe")
+		if f, err := os.OpenFile(at+"/pipe", os.O_RDWR, 0); err == nil { // lets it go
+			defer f.Close()
+		}
+	}
+	close(stop)
+	<-swapped
 }

@@ -27,9 +27,9 @@ func readConfig(t *document.Table) *Config {
 		Plugins: readPlugins(t.Table("plugins")),
 		Connect: readConnects(t.Tables("connect")),
 		Jobs:    readJobs(t.Table("jobs")),
+		MCP:     readServers(t.Tables("mcp")),
 	}
 	refuse(t, "trust", "it would have no effect")
-	refuse(t, "mcp", "no MCP server would be started")
 	t.End()
 	return c
 }
@@ -219,6 +219,63 @@ func readConnects(tables []*document.Table) []Connect {
 		connects = append(connects, c)
 	}
 	return connects
+}
+
+// readServers reads the [[mcp]] tables: each is a plugin by its name.
+func readServers(tables []*document.Table) []MCP {
+	var servers []MCP
+	for _, t := range tables {
+		m := MCP{Name: t.Required("name"), Command: t.List("command"), URL: t.Text("url", ""),
+			Env: readTexts(t.Table("env")), Headers: readTexts(t.Table("headers"))}
+		m.Prefix = t.Text("prefix", m.Name+"_")
+		checkServer(t, m)
+		t.End()
+		if slices.ContainsFunc(servers, func(o MCP) bool { return o.Name == m.Name }) {
+			t.Bad("name", "give each server a name of its own", "there is another server %q", document.Cut(m.Name))
+		}
+		servers = append(servers, m)
+	}
+	return servers
+}
+
+func checkServer(t *document.Table, m MCP) {
+	if m.Name != "" && !isServerName(m.Name) {
+		t.Bad("name", "use letters, digits, - and _", "%q is no name for a plugin", document.Cut(m.Name))
+	}
+	switch {
+	case len(m.Command) == 0 && m.URL == "":
+		t.Self.Bad("write command = [\"PROGRAM\", …], or url = \"https://…\"", "it has neither a command nor a url")
+	case len(m.Command) > 0 && m.URL != "":
+		t.Bad("url", "leave one of them out", "a server has a command or a url, not both")
+	case m.URL != "":
+		checkURL(t, "url", m.URL, "http", "https")
+		if len(m.Env) > 0 {
+			t.Bad("env", "remove it", "a server at a url has no environment of ours")
+		}
+	case len(m.Headers) > 0:
+		t.Bad("headers", "remove it", "a server with a command has no headers")
+	}
+	for name := range m.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			t.Bad("env", "write NAME = \"value\"", "%q is no name of a variable", document.Cut(name))
+		}
+	}
+}
+
+// isServerName: the name is a part of the names of tools, which may have no other characters.
+func isServerName(s string) bool {
+	return len(s) <= 64 && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}) < 0
+}
+
+// readTexts reads a table of texts, which may have ${SECRET} in them.
+func readTexts(t *document.Table) map[string]string {
+	texts := make(map[string]string)
+	for _, name := range t.Names() {
+		texts[name] = t.Text(name, "")
+	}
+	return texts
 }
 
 func readJobs(t *document.Table) Jobs {

@@ -17,7 +17,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/pause"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // The socket has one daemon at a time. Who wants it takes the claim, a lock that is held for a moment, asks a daemon that a hook has started
@@ -49,7 +48,7 @@ func (c *Core) claim(ctx context.Context, path string, serve bool) (*place, erro
 	defer lock.Close()
 	if conn, err := localsock.Dial(path); err == nil {
 		_ = conn.Close() // it was only to know whether somebody is there
-		if err := askToYield(ctx, path, serve); err != nil {
+		if err := c.askToYield(ctx, path, serve); err != nil {
 			return nil, fmt.Errorf("%w: it answers on %s (%w)", ErrRunning, path, err)
 		}
 		c.log.Info("a daemon that a hook started makes room", "socket", path)
@@ -104,10 +103,10 @@ func (p *place) taken() bool {
 }
 
 // askToYield asks the daemon on a socket to make room.
-func askToYield(ctx context.Context, path string, serve bool) error {
+func (c *Core) askToYield(ctx context.Context, path string, serve bool) error {
 	ctx, cancel := context.WithTimeout(ctx, yieldTime)
 	defer cancel()
-	body, err := json.Marshal(httpapi.YieldRequest{Version: pluginhost.Version, Serve: serve})
+	body, err := json.Marshal(httpapi.YieldRequest{Version: c.version, Serve: serve})
 	if err != nil {
 		return err
 	}

@@ -61,12 +61,13 @@ type Core struct {
 	procs *proc.Group // of the tools
 	tools []chat.Tool // the built-in ones
 	began time.Time
-	count *metrics
+	count *counts
 
 	projects *projects // nil until the host is open
 	running  running
 	closed   closedFile
 
+	version     string    // of this program; tests set another
 	forHooks    bool      // a hook of another agent has started this daemon
 	hosts       hostState // other agents, whose hooks are answered
 	hostRecords hostRecords
@@ -75,7 +76,7 @@ type Core struct {
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now()}
+	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -113,8 +114,8 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openJobs(o.Host.Environ, secrets); err != nil {
 		return err
 	}
-	c.count, err = newMetrics(c)
-	return err
+	c.count = newCounts(c)
+	return nil
 }
 
 // storage is where plugins keep what they store: in the engine there is, within the limits of the configuration.
@@ -255,9 +256,6 @@ func (c *Core) closeEngine() error {
 	if c.Journal != nil {
 		errs = append(errs, c.Journal.Close())
 	}
-	if c.count != nil {
-		errs = append(errs, c.count.close())
-	}
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())
 	}
@@ -271,13 +269,13 @@ func (c *Core) Tools() []chat.Tool { return c.toolsOf(c.Host) }
 func (c *Core) toolsOf(host *pluginhost.Host) []chat.Tool {
 	tools := append([]chat.Tool(nil), c.tools...)
 	for _, t := range host.Tools() {
-		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin,
+		tools = append(tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Plugin: t.Plugin, Definition: t.Definition,
 			Run: func(ctx context.Context, call chat.Call) (chat.ToolResult, error) {
 				r, err := host.CallTool(ctx, t.Name, call.Arguments)
 				if err != nil {
 					return chat.ToolResult{}, err
 				}
-				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error}, nil
+				return chat.ToolResult{Output: r.Result, Success: r.Success, Error: r.Error, Raw: r.Raw, Pending: r.Pending}, nil
 			}})
 	}
 	return tools

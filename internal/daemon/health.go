@@ -54,7 +54,7 @@ const repairFix = "stop the daemon, then run `patchbay engine repair`"
 // Health asks no plugin: whoever watches the daemon asks often, and a plugin that hangs must not make it look ill.
 func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
-	h := health{Status: "ok", Version: pluginhost.Version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
+	h := health{Status: "ok", Version: i.version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
 		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
 	if e.Err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (h hooks) Answer(ctx context.Context, agent string, r httpapi.HookRequest) 
 		return httpapi.HookAnswer{}, httpapi.ErrNoAgent
 	case r.Protocol != hookroad.Protocol:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherProtocol
-	case h.only && r.Version != pluginhost.Version:
+	case h.only && r.Version != "" && r.Version != h.version:
 		return httpapi.HookAnswer{}, httpapi.ErrOtherVersion
 	}
 	a, err := h.AnswerHook(ctx, codehook.Agent(agent), hookroad.Request(r))
@@ -108,7 +109,7 @@ func (e *hostEvent) fire(ctx context.Context, dir string) *codehook.Result {
 		return e.unasked(err)
 	}
 	defer done()
-	if e.Begins {
+	if e.Begins || slices.Contains(e.Points(), hook.SessionStart) {
 		e.lookAgain(ctx, host)
 	}
 	e.Root = host.Project()
@@ -129,8 +130,13 @@ func (e *hostEvent) plugins(ctx context.Context, dir string) (*pluginhost.Host, 
 	return host, done, err
 }
 
-// lookAgain finds out which plugins there are now, as before a turn of our own.
+// lookAgain finds out which plugins there are now, as before a turn of our own. A daemon that a hook has started also reads its files again
+// where they have changed: nobody knows that it is there to be told.
 func (e *hostEvent) lookAgain(ctx context.Context, host *pluginhost.Host) {
+	if e.forHooks && e.hosts.filesChanged(e.Dirs.ConfigFile, e.Dirs.SecretsFile) {
+		_ = e.Reload(ctx) // it tells of its error, and everything stays as it was
+		return
+	}
 	if err := host.Refresh(ctx); err != nil && !errors.Is(err, pluginhost.ErrClosed) {
 		e.log.Warn("plugins are as they were", "session", e.session, "err", err)
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type hostState struct {
 	turns   map[string]*hostTurn
 	doubles map[string][]sighting
 	records map[string]bool // sessions that are kept; true: with a title
+	files   string          // how the configuration's files looked when they were last read; "": nobody has looked
 }
 
 // A hostTurn is a turn of another agent: what the user said, and all that comes of it.
@@ -141,4 +143,21 @@ func (s *hostState) kept(sessionID string, titled bool) bool {
 	}
 	s.records[sessionID] = titled
 	return !known
+}
+
+// filesChanged tells whether files have changed since it was last asked. The first time nothing has.
+func (s *hostState) filesChanged(paths ...string) bool {
+	now := "files"
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			now += fmt.Sprintf(" %d %d %v", info.Size(), info.ModTime().UnixNano(), info.Mode())
+		} else {
+			now += " none"
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.files != "" && s.files != now
+	s.files = now
+	return changed
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,8 +79,9 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 			e.log.Warn("the session of another agent is not kept", "session", e.session, "err", err)
 		}
 	}
-	for i, out := range r.Outcomes {
-		if i == len(r.Outcomes)-1 && len(out.Steps) > 0 { // what the agent cannot do, beside what was asked of it
+	asked := slices.DeleteFunc(slices.Clone(r.Outcomes), func(out *hook.Outcome) bool { return len(out.Steps) == 0 }) // as in a turn of our own
+	for i, out := range asked {
+		if i == len(asked)-1 { // what the agent cannot do, beside what was asked of it
 			last := &out.Steps[len(out.Steps)-1]
 			last.Notes = append(last.Notes[:len(last.Notes):len(last.Notes)], r.Notes...)
 		}

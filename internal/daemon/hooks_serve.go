@@ -10,7 +10,6 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/pause"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 const (
@@ -40,16 +39,19 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 		}
 	}
 	c.forHooks = true
+	c.hosts.filesChanged(c.Dirs.ConfigFile, c.Dirs.SecretsFile) // what is read is what is there now
 	c.WriteClosed()
 	at, err := c.claim(ctx, o.Socket, false)
 	if err != nil {
 		return err
 	}
-	d := &hookDaemon{Core: c, place: at, idle: o.Idle, yielded: make(chan struct{})}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	d := &hookDaemon{Core: c, place: at, idle: o.Idle, life: life, yielded: make(chan struct{})}
 	backend := c.backend()
 	backend.Turns, backend.Jobs = nil, nil // nobody has chosen a model, and nobody wants schedules
 	backend.Hooks, backend.Yielder = hooks{c, true}, d
-	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: pluginhost.Version, Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
+	routes, err := httpapi.New(httpapi.Options{Backend: backend, Version: c.version, Metrics: &c.count.all, Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		return errors.Join(err, at.Close())
 	}
@@ -66,8 +68,9 @@ type hookDaemon struct {
 	place *place
 	idle  time.Duration
 
-	calls atomic.Int64 // under way
-	last  atomic.Int64 // when the last one was over, in nanoseconds
+	life  context.Context // ends with the daemon
+	calls atomic.Int64    // under way
+	last  atomic.Int64    // when the last one was over, in nanoseconds
 
 	yielding sync.Mutex    // held while somebody may take the place
 	yielded  chan struct{} // closed when somebody has
@@ -80,7 +83,7 @@ func (d *hookDaemon) serve(ctx context.Context, routes http.Handler, l Limits) e
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(d.place) }()
 	var keeping sync.WaitGroup
-	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	watching, stop := context.WithCancel(d.life)
 	keeping.Go(func() { d.keepClosed(watching) })
 	defer keeping.Wait()
 	defer stop()
@@ -137,7 +140,7 @@ func (d *hookDaemon) alone(ctx context.Context) <-chan struct{} {
 
 // Yield implements [httpapi.Yielder]. The other daemon has the claim, and takes the place next. Where it does not, this one stays.
 func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
-	if !r.Serve && r.Version == pluginhost.Version || !d.yielding.TryLock() {
+	if !r.Serve && r.Version == d.version || !d.yielding.TryLock() {
 		return httpapi.ErrNoYield
 	}
 	go d.awaitOther()
@@ -146,7 +149,9 @@ func (d *hookDaemon) Yield(_ context.Context, r httpapi.YieldRequest) error {
 
 // awaitOther waits until another daemon has taken the place. Once one has, nobody else is told to.
 func (d *hookDaemon) awaitOther() {
-	for until := time.Now().Add(yieldWait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(d.life, yieldWait)
+	defer cancel()
+	for pause.For(ctx, 5*time.Millisecond) == nil {
 		if d.place.taken() {
 			close(d.yielded)
 			return

@@ -44,7 +44,7 @@ echo '{"status":"ok"}'
 	}
 	i.Health(t.Context())
 	w := httptest.NewRecorder()
-	c.count.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	c.count.all.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if !strings.Contains(w.Body.String(), `patchbay_plugins{dialect="mine",state="ready"} 3`) {
 		t.Errorf("metrics:\n%s", w.Body)
 	}

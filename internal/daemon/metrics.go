@@ -1,134 +1,71 @@
 package daemon
 
 import (
-	"context"
-	"fmt"
-	"net/http"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"strconv"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/metrics"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
-// metrics count what happens, for Prometheus to read. No label has what a user wrote: names of plugins, dialects and
+// counts are what happens, for Prometheus to read. No label has what a user wrote: names of plugins, dialects and
 // points, and outcomes, all of them few.
-type metrics struct {
-	provider *sdk.MeterProvider
-	handler  http.Handler
+type counts struct {
+	all metrics.Registry // the handler of /metrics
 
-	turns   metric.Int64Counter
-	tools   metric.Int64Counter
-	tokens  metric.Int64Counter
-	seconds metric.Float64Histogram
+	turns   *metrics.Counter
+	tools   *metrics.Counter
+	tokens  *metrics.Counter
+	seconds *metrics.Histogram
 }
 
-func newMetrics(c *Core) (*metrics, error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	m := &metrics{provider: sdk.NewMeterProvider(sdk.WithReader(reader)),
-		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
-	if err := m.define(m.provider.Meter("patchbay"), c); err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	return m, nil
+func newCounts(c *Core) *counts {
+	n := new(counts)
+	n.all.Runtime()
+	n.all.Process()
+	n.turns = n.all.Counter("patchbay_turns_total", "Turns of the agent, by how they ended.", "status")
+	n.tools = n.all.Counter("patchbay_tool_calls_total", "Tool calls of the agent.", "resolved", "success")
+	n.tokens = n.all.Counter("patchbay_model_tokens_total", "Tokens sent to and received from the model.", "direction")
+	n.seconds = n.all.Histogram("patchbay_plugin_call_seconds", "How long plugins took at the points of the agent's turns.",
+		[]float64{0.0001, 0.001, 0.01, 0.1, 1, 10}, "plugin", "point")
+	n.observe(c)
+	return n
 }
 
-// define makes the instruments. The first error ends it; the exporter adds _total and _seconds.
-func (m *metrics) define(meter metric.Meter, c *Core) (err error) {
-	if m.turns, err = meter.Int64Counter("patchbay_turns", metric.WithDescription("Turns of the agent, by how they ended.")); err != nil {
-		return err
+// observe shows what is read off the host when Prometheus asks.
+func (n *counts) observe(c *Core) {
+	perPlugin := func(name, help string, read func(pluginhost.PluginCount) float64) {
+		n.all.Observe(metrics.Counted, name, help, []string{"dialect", "plugin"}, func(show metrics.Show) {
+			for _, p := range c.Host.Counters() {
+				show(read(p), p.Dialect, p.Plugin)
+			}
+		})
 	}
-	if m.tools, err = meter.Int64Counter("patchbay_tool_calls", metric.WithDescription("Tool calls of the agent.")); err != nil {
-		return err
-	}
-	if m.tokens, err = meter.Int64Counter("patchbay_model_tokens", metric.WithDescription("Tokens sent to and received from the model.")); err != nil {
-		return err
-	}
-	if m.seconds, err = meter.Float64Histogram("patchbay_plugin_call", metric.WithUnit("s"),
-		metric.WithDescription("How long plugins took at the points of the agent's turns."),
-		metric.WithExplicitBucketBoundaries(0.0001, 0.001, 0.01, 0.1, 1, 10)); err != nil {
-		return err
-	}
-	return m.observe(meter, c)
-}
-
-// observe defines what is read off the host when Prometheus asks.
-func (m *metrics) observe(meter metric.Meter, c *Core) error {
-	calls, err := meter.Int64ObservableCounter("patchbay_plugin_calls", metric.WithDescription("Calls to plugins."))
-	if err != nil {
-		return err
-	}
-	failures, err := meter.Int64ObservableCounter("patchbay_plugin_errors", metric.WithDescription("Calls to plugins that failed, time-outs included."))
-	if err != nil {
-		return err
-	}
-	restarts, err := meter.Int64ObservableCounter("patchbay_plugin_restarts", metric.WithDescription("Plugins that died and were started again."))
-	if err != nil {
-		return err
-	}
-	plugins, err := meter.Int64ObservableGauge("patchbay_plugins", metric.WithDescription("Plugins, by dialect and state."))
-	if err != nil {
-		return err
-	}
-	dropped, err := meter.Int64ObservableCounter("patchbay_events_dropped", metric.WithDescription("Events that the journal could not keep."))
-	if err != nil {
-		return err
-	}
-	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		o.ObserveInt64(dropped, int64(c.Journal.Dropped()))
-		for _, n := range c.Host.Counters() {
-			who := metric.WithAttributes(attribute.String("plugin", n.Plugin), attribute.String("dialect", n.Dialect))
-			o.ObserveInt64(calls, n.Calls, who)
-			o.ObserveInt64(failures, n.Errors, who)
-			o.ObserveInt64(restarts, int64(n.Restarts), who)
+	perPlugin("patchbay_plugin_calls_total", "Calls to plugins.", func(p pluginhost.PluginCount) float64 { return float64(p.Calls) })
+	perPlugin("patchbay_plugin_errors_total", "Calls to plugins that failed, time-outs included.", func(p pluginhost.PluginCount) float64 { return float64(p.Errors) })
+	perPlugin("patchbay_plugin_restarts_total", "Plugins that died and were started again.", func(p pluginhost.PluginCount) float64 { return float64(p.Restarts) })
+	n.all.Observe(metrics.Measured, "patchbay_plugins", "Plugins, by dialect and state.", []string{"dialect", "state"}, func(show metrics.Show) {
+		for _, p := range c.Host.Plugins() {
+			show(1, p.Dialect, string(p.State))
 		}
-		for state, n := range census(c.Host.Plugins()) {
-			o.ObserveInt64(plugins, n, metric.WithAttributes(attribute.String("dialect", state.dialect), attribute.String("state", state.state)))
-		}
-		return nil
-	}, calls, failures, restarts, plugins, dropped)
-	return err
-}
-
-type kindOfPlugin struct{ dialect, state string }
-
-// census counts plugins by dialect and state.
-func census(list []pluginhost.PluginInfo) map[kindOfPlugin]int64 {
-	counts := make(map[kindOfPlugin]int64)
-	for _, p := range list {
-		counts[kindOfPlugin{p.Dialect, string(p.State)}]++
-	}
-	return counts
+	})
+	n.all.Observe(metrics.Counted, "patchbay_events_dropped_total", "Events that the journal could not keep.", nil,
+		func(show metrics.Show) { show(float64(c.Journal.Dropped())) })
 }
 
 // event counts what an event of a turn says.
-func (m *metrics) event(e *chat.Event) {
-	ctx := context.Background() // counting is not to be interrupted
+func (n *counts) event(e *chat.Event) {
 	switch e.Type {
 	case chat.Point:
 		for i := range e.Outcome.Steps {
 			s := &e.Outcome.Steps[i]
-			m.seconds.Record(ctx, s.Duration.Seconds(), metric.WithAttributes(
-				attribute.String("plugin", s.Plugin), attribute.String("point", string(e.Outcome.Point))))
+			n.seconds.Observe(s.Duration.Seconds(), s.Plugin, string(e.Outcome.Point))
 		}
 	case chat.ToolFinished:
-		m.tools.Add(ctx, 1, metric.WithAttributes(attribute.Bool("success", e.Tool.Success), attribute.Bool("resolved", e.Tool.ResolvedBy != nil)))
+		n.tools.Add(1, strconv.FormatBool(e.Tool.ResolvedBy != nil), strconv.FormatBool(e.Tool.Success))
 	case chat.TurnFinished:
-		m.turns.Add(ctx, 1, metric.WithAttributes(attribute.String("status", string(e.Result.Status))))
-		m.tokens.Add(ctx, int64(e.Result.Usage.Input), metric.WithAttributes(attribute.String("direction", "input")))
-		m.tokens.Add(ctx, int64(e.Result.Usage.Output), metric.WithAttributes(attribute.String("direction", "output")))
+		n.turns.Add(1, string(e.Result.Status))
+		n.tokens.Add(float64(e.Result.Usage.Input), "input")
+		n.tokens.Add(float64(e.Result.Usage.Output), "output")
 	}
 }
-
-func (m *metrics) close() error { return m.provider.Shutdown(context.Background()) }

@@ -42,7 +42,7 @@ func TestEventsThatAreNotKeptAreCounted(t *testing.T) {
 		t.Errorf("health: %s, %v", text, err)
 	}
 	w := httptest.NewRecorder()
-	c.count.handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	c.count.all.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if body, _ := io.ReadAll(w.Body); !strings.Contains(string(body), "patchbay_events_dropped_total 2") {
 		t.Errorf("metrics:\n%s", body)
 	}

@@ -80,8 +80,10 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
+	clients := c.MCP(MCPOptions{})
+	defer clients.Close()
 	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
-		Metrics: c.count.handler, Logger: c.log, Limits: o.Limits.Limits})
+		Metrics: &c.count.all, MCP: clients.Handler(o.Limits.Body), Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		local.leave()
 		return errors.Join(err, tcp.Close(), local.Close())

@@ -126,6 +126,9 @@ type Tool struct {
 	Dialect     string          `json:"dialect"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object
+
+	// Definition is the tool in the words of its protocol, where that has more to say; nil: it has not.
+	Definition json.RawMessage `json:"-"`
 }
 
 // A ToolResult is what a tool call came to.
@@ -134,6 +137,11 @@ type ToolResult struct {
 	Success bool   `json:"success"`
 	Result  string `json:"result"`
 	Error   string `json:"error"` // set where Success is false
+
+	// Raw is the result in the words of the plugin's protocol, where that has more to say than a text: an object.
+	Raw json.RawMessage `json:"-"`
+	// Pending: the tool asks for something before it goes on, and Raw says for what.
+	Pending bool `json:"-"`
 }
 
 // A Plugin is an opened plugin. All its methods are safe for concurrent use.
@@ -159,6 +167,49 @@ type HealthChecker interface {
 // A ToolCaller is a plugin with tools. name is the tool's full name.
 type ToolCaller interface {
 	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)
+}
+
+// A Lister is a plugin whose tools may be others from one moment to the next, and that may have more than tools to offer. It
+// calls [Runtime.Changed] when they are.
+type Lister interface {
+	Tools() []Tool
+	Offers() []Offer
+}
+
+// An OfferKind says what a plugin has to offer beside tools.
+type OfferKind string
+
+// The kinds of offers. They are asked for with the methods of their protocol: see [MethodCaller].
+const (
+	Prompt           OfferKind = "prompt"
+	Resource         OfferKind = "resource"
+	ResourceTemplate OfferKind = "resource_template"
+)
+
+// An Offer is something that a plugin has beside its tools.
+type Offer struct {
+	Kind       OfferKind       `json:"kind"`
+	Name       string          `json:"name"` // of a resource its address
+	Plugin     string          `json:"plugin"`
+	Dialect    string          `json:"dialect"`
+	Definition json.RawMessage `json:"definition"` // in the words of its protocol
+}
+
+// A ChangeKind says what has changed.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ToolsChanged     ChangeKind = "tools"
+	PromptsChanged   ChangeKind = "prompts"
+	ResourcesChanged ChangeKind = "resources"
+	ResourceUpdated  ChangeKind = "resource" // the one at URI
+)
+
+// A Change is news of what plugins have to offer.
+type Change struct {
+	Kind ChangeKind
+	URI  string
 }
 
 // A MethodCaller is a plugin with JSON-RPC methods of its own.
@@ -312,6 +363,7 @@ type Runtime struct {
 	Note        func(p Problem, unusable bool)        // takes what Odd and Unusable report; may be nil
 	Rewire      func()                                // to be called when a plugin's Hooks have changed; may be nil
 	Notify      func(Notification)                    // is told what plugins say unasked and have announced; may be nil
+	Changed     func(Change)                          // to be called by a [Lister] when it has something else to offer; may be nil
 	HostVersion string
 	Dir         string // where the host does its work
 	ProjectRoot string // the project the host works in

@@ -94,7 +94,9 @@ func ReadManifest(file string, most int) ([]byte, error) {
 }
 
 // MissingManifest is what mends a directory among the plugins in which there is no manifest.
-func MissingManifest(name string) (fix string) { return "write a " + name + " there, or remove the directory" }
+func MissingManifest(name string) (fix string) {
+	return "write a " + name + " there, or remove the directory"
+}
 
 // Cause is an error of the file system without the path, which its message has
 // in another place already.

@@ -21,6 +21,7 @@ type Knob struct {
 	Values      []json.RawMessage `json:"values"` // strings, numbers or booleans
 	Labels      []string          `json:"labels"` // one for each value, or none
 	MaxLength   *int              `json:"max_length"`
+	Prefixes    []string          `json:"prefixes,omitempty"` // a path begins with one of them; none: with anything
 	Default     json.RawMessage   `json:"default"`
 }
 

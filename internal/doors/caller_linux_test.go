@@ -170,6 +170,8 @@ func TestCaller(t *testing.T) {
 		{"over IPv6, too", inside, "call", "[::1]:0", isInside},
 		{"and over IPv4 within IPv6", inside, "mapped", "127.0.0.1:0", isInside},
 		{"and at a server for both", inside, "mapped", "[::]:0", isInside},
+		{"by multipath TCP, too", inside, "paths", "127.0.0.1:0", refused},
+		{"and from another loopback address", inside, "bound", "127.0.0.1:0", isInside},
 		{"an orphan in there is refused", inside, "orphan", "127.0.0.1:0", isInside},
 		{"one that hides its descriptors is refused", inside, "hidden", "127.0.0.1:0", refused},
 		{"one that keeps its connection in a message is refused", inside, "afloat", "127.0.0.1:0", refused},

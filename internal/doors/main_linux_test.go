@@ -98,6 +98,8 @@ func fakes() map[string]func([]string) error {
 		"hidden":   callHidden,
 		"afloat":   callAfloat,
 		"mapped":   callMapped,
+		"paths":    callByPaths,
+		"bound":    callBound,
 		"unix":     callUnix,
 	}
 }
@@ -119,6 +121,26 @@ func runJail(args []string) error {
 
 func call(args []string) error {
 	conn, err := net.Dial("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	return talk(conn)
+}
+
+// callByPaths uses multipath TCP where there is any: the socket that the table shows is then not the one that the program has.
+func callByPaths(args []string) error {
+	var d net.Dialer
+	d.SetMultipathTCP(true)
+	return callWith(&d, args[0])
+}
+
+// callBound calls from another loopback address.
+func callBound(args []string) error {
+	return callWith(&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 7, 7, 7)}}, args[0])
+}
+
+func callWith(d *net.Dialer, address string) error {
+	conn, err := d.Dial("tcp", address)
 	if err != nil {
 		return err
 	}

@@ -167,7 +167,12 @@ func (e *edit) read() ([]byte, fs.FileInfo, error) {
 	case info.Mode().Perm()&0o200 == 0:
 		return nil, nil, fmt.Errorf("%s is read-only: make it writable, or change it by hand", e.path())
 	}
-	data, err := plainfile.Read(e.path(), maxFile)
+	f, err := plainfile.OpenIn(e.root, filepath.FromSlash(e.name))
+	if err != nil {
+		return nil, nil, leads(err)
+	}
+	defer f.Close()
+	data, err := plainfile.ReadFrom(f, maxFile)
 	return data, info, err
 }
 

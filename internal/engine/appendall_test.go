@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 func TestAppendAll(t *testing.T) {
@@ -151,7 +153,7 @@ const atOnce = 40
 func TestKilledTogether(t *testing.T) {
 	dir := t.TempDir()
 	acked := make(map[string]bool)
-	for round := range 6 {
+	for round := range soak.Times(2, 6) {
 		c := startChild(t, "together", dir)
 		c.awaitAcks(3 + 5*round)
 		c.kill()

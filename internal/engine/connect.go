@@ -45,6 +45,9 @@ func (e *Engine) connection(o Options) (nats.Options, error) {
 	opts.ReconnectedCB = func(*nats.Conn) {
 		e.link.connected()
 		e.log.Debug("engine: connected again")
+		if e.node != nil { // not at once: a server that cannot do without faults is not to be replaced all the time
+			time.AfterFunc(lastPause, e.node.faults.remind)
+		}
 	}
 	opts.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		e.log.Warn("engine: connection", "err", err)

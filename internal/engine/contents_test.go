@@ -13,14 +13,17 @@ func TestContents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var batch []Append
-		for i := range contentsMessages + 300 { // every tenth is of another topic
-			topic := "mine"
+		const records = contentsMessages + 300
+		topicOf := func(i uint64) string {
 			if i%10 == 0 {
-				topic = "other"
+				return "other"
 			}
-			batch = append(batch, Append{Topic: topic, Data: fmt.Append(nil, i), ID: fmt.Sprint("r", i)})
-			if len(batch) == 200 || i == contentsMessages+299 {
+			return "mine"
+		}
+		var batch []Append
+		for i := range uint64(records) {
+			batch = append(batch, Append{Topic: topicOf(i), Data: fmt.Append(nil, i), ID: fmt.Sprint("r", i)})
+			if len(batch) == 200 || i == records-1 {
 				if err := s.AppendAll(t.Context(), batch); err != nil {
 					t.Fatal(err)
 				}
@@ -29,14 +32,12 @@ func TestContents(t *testing.T) {
 		}
 		for _, topic := range []string{"", "mine", "other", "none"} {
 			for _, after := range []uint64{0, 5, 4000, 9999} {
-				records, err := s.Read(t.Context(), topic, after, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
 				var want []string
 				end := uint64(0)
-				for _, r := range records {
-					want, end = append(want, string(r.Data)), r.Sequence
+				for i := after; i < records; i++ { // its number is one more
+					if topic == "" || topic == topicOf(i) {
+						want, end = append(want, fmt.Sprint(i)), i+1
+					}
 				}
 				data, last, err := s.Contents(t.Context(), topic, after)
 				var got []string

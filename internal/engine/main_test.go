@@ -29,8 +29,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sharing{m})
 }
+
+// cluster is what the tests that run everywhere have in common.
+var cluster enginetest.Shared
+
+// sharing are tests with a cluster that ends with the last of them.
+type sharing struct{ *testing.M }
+
+func (s sharing) Run() int { return cluster.Run(s.M) }
 
 // play is what a child process does.
 func play(role, dir string) error {
@@ -191,7 +199,7 @@ func everywhere(t *testing.T, test func(t *testing.T, e *Engine)) {
 		test(t, e)
 	})
 	t.Run("cluster", func(t *testing.T) {
-		test(t, open(t, Options{URL: enginetest.Cluster(t, 3).URL}))
+		test(t, open(t, Options{URL: cluster.URL(t)}))
 	})
 }
 

@@ -71,6 +71,23 @@ func (f *faults) again() {
 	}
 }
 
+// mendWith says how the connection is made to dial anew, and has it do so if the server was at fault before.
+func (f *faults) mendWith(mend func()) {
+	f.mu.Lock()
+	f.mend = mend
+	f.mu.Unlock()
+	f.remind()
+}
+
+// remind has a server replaced that still has a fault: a connection that was being made when it came has not heard of it.
+func (f *faults) remind() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pending && f.mend != nil {
+		f.mend()
+	}
+}
+
 // since is a fault that came after a moment; nil: none did.
 func (f *faults) since(t time.Time) error {
 	f.mu.Lock()

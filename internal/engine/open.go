@@ -112,9 +112,7 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 		return err
 	}
 	if e.node != nil {
-		e.node.faults.mu.Lock()
-		e.node.faults.mend = e.mend
-		e.node.faults.mu.Unlock()
+		e.node.faults.mendWith(e.mend)
 	}
 	e.js, err = jetstream.New(e.nc)
 	return err

@@ -131,7 +131,8 @@ func takeEnds(e *Engine) func(*testing.T) {
 }
 
 func TestQueueAckWait(t *testing.T) {
-	const ackWait, pieces = 2 * time.Second, 5
+	t.Parallel() // it waits most of the time
+	const ackWait, pieces = 4 * time.Second, 5
 	q := openQueue(t, open(t, Options{Dir: t.TempDir()}), QueueConfig{Name: "silent", AckWait: ackWait})
 	putItem(t, q, Item{Data: []byte("x")})
 	first := takeJob(t, q)
@@ -217,7 +218,7 @@ func awaitEmpty(t *testing.T, q Queue) {
 // takeJob takes a job, or fails the test and returns nil.
 func takeJob(t *testing.T, q Queue) *Job {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	j, err := q.Take(ctx)
 	if err != nil {

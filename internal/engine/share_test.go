@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/localsock"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 // TestKilled kills processes without warning: what they had acknowledged must be there.
 func TestKilled(t *testing.T) {
-	const rounds = 6
 	dir := t.TempDir()
 	acked := make(map[string]uint64)
-	for round := range rounds {
+	for round := range soak.Times(2, 6) {
 		c := startChild(t, "append", dir)
 		c.awaitAcks(10 + 7*round)
 		c.kill()

@@ -184,10 +184,7 @@ func followLeavesNothing(e *Engine) func(*testing.T) {
 		begin := time.Now()
 		eventually(t, "no followers are left", func() bool {
 			info, err := s.(*stream).stream.Info(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			return info.State.Consumers == 0 && time.Since(begin) < forgetAfter/2
+			return err == nil && info.State.Consumers == 0 && time.Since(begin) < forgetAfter/2
 		})
 	}
 }

@@ -197,12 +197,14 @@ func merges(agent codehook.Agent, a, b *Installed) bool {
 func All(home, project string, getenv func(string) string) ([]Installed, []error) {
 	var all []Installed
 	var errs []error
+	seen := make(map[string]bool)
 	for _, agent := range codehook.Agents() {
 		for _, root := range []string{"", project} {
 			place, err := Find(agent, home, root, getenv)
-			if err != nil || root == "" && home == "" {
-				continue // without a home nothing is installed in it
+			if err != nil || seen[place.Path()] {
+				continue // without a home nothing is installed in it; and a home may be the project
 			}
+			seen[place.Path()] = true
 			in, err := Inspect(place)
 			if err != nil {
 				errs = append(errs, err)

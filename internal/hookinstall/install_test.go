@@ -272,6 +272,17 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
+// TestHomeIsAProject: one file is one installation.
+func TestHomeIsAProject(t *testing.T) {
+	p := place(t, codehook.Claude, false)
+	if _, err := Install(p, self(t), false); err != nil {
+		t.Fatal(err)
+	}
+	if all, errs := All(p.Dir, p.Dir, noVariables); len(all) != 1 || len(errs) > 0 {
+		t.Errorf("%+v, %v", all, errs)
+	}
+}
+
 func TestWords(t *testing.T) {
 	for _, path := range []string{"/a/b", "/a b/c", "/it's/x", "/ä/$HOME", `/a\b`} {
 		p := Program{Path: path, Args: []string{"hook"}}

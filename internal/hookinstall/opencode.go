@@ -5,9 +5,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/hook"
 )
 
 // shimText is the plugin for OpenCode, whose hooks are functions in its own process.
@@ -22,24 +24,31 @@ const shimMark = "Written by `patchbay hook install opencode`"
 var errForeign = errors.New("the file was not written by Patchbay: move it away first")
 
 // shim is the plugin that starts a program.
-func shim(old []byte, program Program) ([]byte, error) {
+func shim(old []byte, p Program) ([]byte, error) {
 	if err := checkShim(old); err != nil {
 		return nil, err
 	}
-	start, err := json.Marshal(append([]string{program.Path}, append(program.Args, string(codehook.OpenCode))...))
-	if err != nil {
-		return nil, err
-	}
-	waits := make(map[string]int64)
+	waits, gates := make(map[string]int64), make(map[string][]hook.Point)
 	for _, spec := range codehook.Events(codehook.OpenCode) {
 		waits[spec.Name] = spec.Timeout.Milliseconds()
+		if slices.Contains(spec.Points, hook.ToolBefore) || slices.Contains(spec.Points, hook.TurnInput) {
+			gates[spec.Name] = spec.Points
+		}
 	}
-	times, err := json.Marshal(waits)
-	if err != nil {
-		return nil, err
+	text := shimText
+	for name, value := range map[string]any{
+		`"START"`:  append([]string{p.Path}, append(slices.Clone(p.Args), string(codehook.OpenCode))...),
+		`"WAITS"`:  waits,
+		`"GATES"`:  gates,
+		`"CLOSED"`: p.Closed,
+	} {
+		written, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		text = strings.Replace(text, name, string(written), 1)
 	}
-	text := strings.ReplaceAll(shimText, `"START"`, string(start))
-	return []byte(strings.ReplaceAll(text, `"WAITS"`, string(times))), nil
+	return []byte(text), nil
 }
 
 // checkShim refuses a file that is somebody else's.

@@ -1,23 +1,25 @@
 // Written by `patchbay hook install opencode`: installing again replaces this file, `--uninstall` removes it.
-// OpenCode's hooks are functions in its own process. This one passes them to Patchbay, a line of JSON each, and
+// OpenCode's hooks are functions in its own process. This plugin passes them to Patchbay, a line of JSON each, and
 // puts what comes back into OpenCode's objects, in place: OpenCode looks at nothing else.
 import { spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
 
 const start = "START" // the program and its arguments
-const waits = "WAITS" // hook → how long an answer may take, in milliseconds
+const waits = "WAITS" // hook or event → how long an answer may take, in milliseconds
+const gates = "GATES" // hook → the points at which something can be refused
+const closed = "CLOSED" // the file that says where a plugin has to be asked
 
-const off = () => process.env.PATCHBAY_HOOK === "off"
-const wayOut = "To go on without Patchbay: PATCHBAY_HOOK=off, or `patchbay hook install opencode --uninstall`."
+const wayOut = "To go on without Patchbay set PATCHBAY_HOOK=off, or run `patchbay hook install opencode --uninstall`."
 
-let child = null // the program while it runs
+let child = null // the program, while it runs
 let next = 1
 const waiting = new Map() // id → what to do with the answer
 
+// giveUp tells those who wait for a program that has ended.
 function giveUp(program, why) {
   if (child !== program) return
   child = null
-  for (const answer of waiting.values()) answer({ failed: why })
-  waiting.clear()
+  for (const done of [...waiting.values()]) done({ failed: why })
 }
 
 function running() {
@@ -29,81 +31,100 @@ function running() {
   program.stdout.on("data", (text) => {
     const lines = (rest + text).split("\n")
     rest = lines.pop()
-    for (const line of lines) {
-      let reply
-      try {
-        reply = JSON.parse(line)
-      } catch {
-        continue // not for us
-      }
-      waiting.get(reply.id)?.(reply)
-    }
+    for (const line of lines) answered(line)
   })
   program.on("error", (e) => giveUp(program, `${start[0]} cannot be started: ${e.message}`))
-  program.on("exit", (code) => giveUp(program, `${start[0]} has ended with ${code}`))
+  program.on("exit", (code, signal) => giveUp(program, `${start[0]} has ended (${signal ?? code})`))
   program.stdin.on("error", () => {}) // the exit says more
-  program.unref?.()
   return program
 }
 
-// ask sends one event. What comes back is {output}, {deny} or {failed}.
-function ask(event, input, output, directory) {
+function answered(line) {
+  try {
+    const reply = JSON.parse(line)
+    waiting.get(reply.id)?.(reply)
+  } catch {
+    // a line that is no answer: whoever waits for one gives up in time
+  }
+}
+
+// ask sends one event. What comes is {output}, {deny}, neither, or {failed}.
+function ask(name, message) {
   return new Promise((resolve) => {
     const id = next++
-    const program = running()
-    const timer = setTimeout(() => done({ failed: `no answer in ${waits[event] / 1000} s` }), waits[event])
     const done = (reply) => {
       clearTimeout(timer)
       waiting.delete(id)
       resolve(reply)
     }
+    const timer = setTimeout(() => done({ failed: `no answer in ${waits[name] / 1000} s` }), waits[name])
     waiting.set(id, done)
-    program.stdin.write(JSON.stringify({ id, event, dir: directory, input, output }) + "\n")
+    running().stdin.write(JSON.stringify({ id, ...message }) + "\n")
   })
 }
 
-// settle makes an object what another one says, without replacing it.
-function settle(target, source) {
-  for (const key of Object.keys(target)) if (!(key in source)) delete target[key]
-  for (const [key, value] of Object.entries(source)) {
-    const old = target[key]
-    if (Array.isArray(old) && Array.isArray(value)) old.splice(0, old.length, ...value)
-    else if (plain(old) && plain(value)) settle(old, value)
-    else target[key] = value
+// put makes a value of an object another one, without replacing the object that is there.
+function put(object, key, value) {
+  const old = object[key]
+  if (Array.isArray(old) && Array.isArray(value)) {
+    old.splice(0, old.length, ...value)
+  } else if (isObject(old) && isObject(value)) {
+    for (const name of Object.keys(old)) if (!(name in value)) delete old[name]
+    for (const [name, inner] of Object.entries(value)) put(old, name, inner)
+  } else {
+    object[key] = value
   }
 }
 
-const plain = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
+const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v)
 
-// gates are the hooks that can refuse something. Where Patchbay cannot be asked about one, it is asked once more, in a
-// process of its own, which knows what may go on without an answer.
-const gates = new Set(["tool.execute.before", "chat.message"])
+// mustAsk says who has to be asked at a hook, where Patchbay itself cannot be.
+function mustAsk(name, directory) {
+  const points = gates[name] ?? []
+  if (points.length === 0) return []
+  let file
+  try {
+    file = JSON.parse(readFileSync(closed, "utf8"))
+  } catch (e) {
+    return e.code === "ENOENT" ? [] : [`${closed} (${e.message})`] // without the file no plugin ever had to
+  }
+  const by = file.projects?.[directory] ?? file.points ?? {}
+  return [...new Set(points.flatMap((point) => by[point] ?? []))]
+}
 
-async function handle(event, input, output, directory) {
-  if (off()) return
-  let reply = await ask(event, input, output, directory)
-  if (reply.failed && gates.has(event)) reply = await ask(event, input, output, directory)
+async function handle(name, message, output, directory) {
+  if (process.env.PATCHBAY_HOOK === "off") return
+  let reply = await ask(name, message)
+  if (reply.failed && gates[name]) reply = await ask(name, message) // the program may have been replaced
   if (reply.failed) {
-    console.error(`patchbay: ${event}: ${reply.failed}. ${wayOut}`)
+    const plugins = mustAsk(name, directory)
+    if (plugins.length > 0) throw new Error(`Patchbay could not ask ${plugins.join(", ")}: ${reply.failed}. ${wayOut}`)
+    console.error(`patchbay: ${name}: ${reply.failed}. ${wayOut}`)
     return
   }
   if (reply.deny !== undefined) throw new Error(reply.deny)
-  if (reply.output && output) settle(output, reply.output)
+  for (const [key, value] of Object.entries(reply.output ?? {})) put(output, key, value)
 }
 
 export const Patchbay = async ({ directory, worktree }) => {
   const dir = directory || worktree || process.cwd()
-  const hooks = {}
-  for (const event of Object.keys(waits)) {
-    if (event.startsWith("event:")) continue
-    hooks[event] = (input, output) => handle(event, input, output, dir)
+  const sessions = new Set()
+  const hooks = {
+    event: async ({ event }) => {
+      const id = event.properties?.sessionID ?? event.properties?.info?.id
+      if (id) sessions.add(id)
+      const told = { ...event, properties: { ...event.properties, directory: dir } }
+      if (event.type in waits) await handle(event.type, { event: "event", input: { event: told } }, {}, dir)
+    },
+    dispose: async () => {
+      if (!("dispose" in waits)) return
+      await Promise.all([...sessions].map((sessionID) => handle("dispose", { event: "dispose", input: { sessionID, directory: dir } }, {}, dir)))
+      child?.stdin.end()
+    },
   }
-  const events = Object.keys(waits).filter((name) => name.startsWith("event:"))
-  if (events.length > 0) {
-    hooks.event = async ({ event }) => {
-      const name = "event:" + event.type
-      if (events.includes(name)) await handle(name, event.properties ?? {}, undefined, dir)
-    }
+  for (const name of Object.keys(waits)) {
+    if (name === "dispose" || name.startsWith("session.")) continue // told by event
+    hooks[name] = (input, output) => handle(name, { event: name, input: { ...input, directory: dir }, output }, output, dir)
   }
   return hooks
 }

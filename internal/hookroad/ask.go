@@ -40,6 +40,9 @@ func (r *road) ask(ctx context.Context, in codehook.Input) (*Answer, error) {
 			started, startErr := r.start(ctx)
 			if started {
 				starts++
+				if errors.Is(err, errVersion) { // patchbay beside us may be of another version than we are: then it is right as it is
+					request.Version = ""
+				}
 			}
 			if startErr != nil || starts > mostStarts {
 				return r.inProcess(ctx, request, errors.Join(err, startErr))

@@ -55,7 +55,7 @@ func (r *road) program() (string, error) {
 	if r.Program != "" {
 		return r.Program, nil
 	}
-	return detached.Beside("patchbay", lookup(r.Environ)("PATH"))
+	return detached.Beside("patchbay", cleanPath(lookup(r.Environ)("PATH"), r.Dir))
 }
 
 // root is the directory in which a daemon works that belongs to no project.

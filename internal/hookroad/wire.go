@@ -27,7 +27,7 @@ const SocketName = "patchbay.sock"
 // A Request is an event of another agent, on its way to the daemon.
 type Request struct {
 	Protocol int               `json:"protocol"`
-	Version  string            `json:"version"`
+	Version  string            `json:"version"` // of the client; "": whatever the daemon is
 	Event    string            `json:"event,omitempty"`
 	Dir      string            `json:"dir"`
 	Environ  map[string]string `json:"environ,omitempty"`
@@ -101,6 +101,9 @@ func exchange(ctx context.Context, socket string, agent codehook.Agent, r Reques
 
 // isAway tells the errors of a daemon that is on its way out, or too busy to be connected to.
 func isAway(err error) bool {
+	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+		return true
+	}
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, io.EOF)
 }
 

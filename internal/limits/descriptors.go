@@ -47,6 +47,12 @@ func (d *Descriptors) Give(n int) {
 	}
 }
 
+// Plenty reports whether at least half of what may be taken is left: for what is of use, and not needed.
+func (d *Descriptors) Plenty() bool {
+	limit := d.limit()
+	return limit <= 0 || 2*d.Used() <= limit
+}
+
 // Used is how many are taken.
 func (d *Descriptors) Used() int { return int(d.used.Load()) }
 

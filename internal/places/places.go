@@ -33,6 +33,10 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 		{Path: dirs.State, Make: true, Hidden: true},
 		{Path: localsock.RuntimeDir(), Make: true, Hidden: true},
 	}
+	list = append(list, copies(dirs.SecretsFile)...)
+	if secret {
+		list = append(list, copies(dirs.ConfigFile)...)
+	}
 	list = append(list, named(dirs, c)...)
 	list = append(list, programs()...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
@@ -100,6 +104,19 @@ func Projects(work string, grants []capability.Capability) []sandbox.Place {
 // hasSecret reports whether a configuration has something in it that lets its reader in elsewhere: the server's token, or who we are at the engine.
 func hasSecret(c *config.Config) bool {
 	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
+}
+
+// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~".
+func copies(file string) []sandbox.Place {
+	dir, name := filepath.Split(file)
+	entries, _ := os.ReadDir(dir) // where it cannot be read there is none
+	var list []sandbox.Place
+	for _, e := range entries {
+		if e.Name() != name && strings.Contains(e.Name(), name) {
+			list = append(list, sandbox.Place{Path: filepath.Join(dir, e.Name()), Hidden: true})
+		}
+	}
+	return list
 }
 
 // named are the files that a configuration names: by some of them we are known, others say whom we trust, and what is answered. One that is not there

@@ -41,13 +41,24 @@ func Open(path string) (*os.File, error) {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		at.Op = "open" // what was asked for
 	}
+	return open(path, info, err, os.OpenFile)
+}
+
+// OpenIn is Open for a file within a root, out of which no link leads. The error of one that does is the root's own.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	return open(name, info, err, root.OpenFile)
+}
+
+// open opens what was looked at, without and with an error, and looks again.
+func open(path string, info fs.FileInfo, err error, openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	if err := check(path, info); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := openFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
 	}

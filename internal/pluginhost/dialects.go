@@ -4,6 +4,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/dotagent"
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/dialect/mcp"
 	"github.com/patchbay-dev/patchbay/internal/dialect/mine"
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 	"github.com/patchbay-dev/patchbay/internal/dialect/scaffold"
@@ -17,6 +18,7 @@ func dialects() []dialect.Dialect {
 		mine.New(),
 		kaged.New(),
 		python.New(),
+		mcp.New(),
 		scaffold.New(),
 	}
 }

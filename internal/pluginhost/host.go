@@ -52,6 +52,7 @@ type Host struct {
 	retiring sync.WaitGroup // rosters that wait for their last event
 
 	renewals renewals
+	watching watchers
 
 	system func() *sandbox.System // what can be enforced here; found out when it is first asked
 
@@ -212,7 +213,7 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 	}
 	r := h.enter()
 	defer r.leave()
-	e := r.tools[name]
+	e := r.toolOwner(name)
 	if e == nil {
 		return nil, h.noTool(name)
 	}

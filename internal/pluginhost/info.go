@@ -3,7 +3,6 @@ package pluginhost
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -139,13 +138,19 @@ func (h *Host) configFiles(e *entry) []string {
 
 // Tools lists every tool of the plugins that are ready, by name.
 func (h *Host) Tools() []Tool {
-	byName := h.roster().tools
-	out := make([]Tool, 0, len(byName))
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		tools := byName[name].info.Tools
-		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
-		out = append(out, tools[i])
+	r := h.roster()
+	out := make([]Tool, 0, len(r.tools))
+	for _, e := range r.entries {
+		if _, ok := e.plugin.(dialect.ToolCaller); !ok {
+			continue
+		}
+		for _, t := range e.tools() {
+			if r.toolOwner(t.Name) == e {
+				out = append(out, t)
+			}
+		}
 	}
+	slices.SortFunc(out, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -160,7 +165,7 @@ func (h *Host) info(e *entry) PluginInfo {
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
 		Priority: e.priority(),
 	}
-	for _, t := range e.info.Tools {
+	for _, t := range e.tools() {
 		p.Tools = append(p.Tools, t.Name)
 	}
 	err := e.err
@@ -256,7 +261,15 @@ func (h *Host) names() []string {
 }
 
 func (h *Host) noTool(name string) error {
-	return dialect.WithFix(fmt.Errorf("tool %s: %w", name, ErrNotFound), dialect.Meant(name, slices.Sorted(maps.Keys(h.roster().tools))))
+	return dialect.WithFix(fmt.Errorf("tool %s: %w", name, ErrNotFound), dialect.Meant(name, h.toolNames()))
+}
+
+func (h *Host) toolNames() []string {
+	var names []string
+	for _, t := range h.Tools() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 func orEmpty[T any](list []T) []T {

@@ -36,7 +36,7 @@ func (h *Host) settled(dialects []string) bool {
 	}
 	r := h.roster()
 	for _, d := range chosen {
-		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), d.Find(h.setup().env)) {
+		if slices.Contains(dialects, d.Name()) && !r.settled(d.Name(), h.setup().find(d)) {
 			return false
 		}
 	}

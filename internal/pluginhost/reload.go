@@ -42,7 +42,7 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 // outdated tells whether a plugin that is known is to be opened anew when everything is read again.
 func (s *search) outdated(known *entry, x sighting, now stamp) bool {
 	ownChanges := known.found.Dialect == SourceDialect // it sees to changes of its file itself
-	return known.plugin == nil || !ownChanges && known.stamp != now || !s.configuredAs(known, x)
+	return known.plugin == nil || !ownChanges && known.stamp != now || !s.configuredAs(known, x) || !sameServer(known.found, x.found)
 }
 
 // configuredAs tells whether the configuration says of a plugin what it was opened with.

@@ -80,15 +80,37 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		rt.Log.Warn("plugin runs without a sandbox, as the configuration allows", "err", err)
 		return nil
 	}
+	var last lastBox
 	rt.Box = func(files ...string) proc.Box {
-		return sandbox.New(sandbox.Options{Grants: e.policy.grants, AnyProgram: e.policy.anyProgram, Own: files, Environ: h.setup().Environ, Guarded: guarded,
-			System: system, Log: rt.Log, OnPlan: e.mounts.set,
-			OnDenied: func(d sandbox.Denial) {
-				rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
-				e.denials.add(d)
-			}})
+		setup, policy := h.setup(), e.policy
+		return last.of(setup, policy, files, func() *sandbox.Box {
+			return sandbox.New(sandbox.Options{Grants: policy.grants, AnyProgram: policy.anyProgram, Own: files, Environ: setup.Environ, Guarded: guarded,
+				System: system, Log: rt.Log, OnPlan: e.mounts.set,
+				OnDenied: func(d sandbox.Denial) {
+					rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
+					e.denials.add(d)
+				}})
+		})
 	}
 	return nil
+}
+
+// lastBox is the box that a plugin was last started in. It is the same one again while nothing has changed: what is built ahead is built for one box.
+type lastBox struct {
+	mu     sync.Mutex // protects the fields below
+	box    *sandbox.Box
+	setup  *setup
+	policy *policy
+	files  []string
+}
+
+func (l *lastBox) of(s *setup, p *policy, files []string, make func() *sandbox.Box) *sandbox.Box {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.box == nil || l.setup != s || l.policy != p || !slices.Equal(l.files, files) {
+		l.box, l.setup, l.policy, l.files = make(), s, p, files
+	}
+	return l.box
 }
 
 // guarded are Patchbay's own places, with those of the plugins that were found and of projects that these grants concern.
@@ -116,6 +138,9 @@ func (r *roster) foundIn() foundPlaces {
 	var found foundPlaces
 	for _, e := range r.entries {
 		dir := e.found.Path
+		if !filepath.IsAbs(dir) {
+			continue // it lies in no directory: an MCP server, a plugin made of functions
+		}
 		if !e.named {
 			dir = filepath.Dir(dir)
 		}

@@ -222,6 +222,31 @@ func TestEveryDialectIsHeldToTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestSandboxesBuiltAhead: plugins that are started with each call find their sandboxes built, from the third call on, and are held to the same.
+func TestSandboxesBuiltAhead(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := confinable(t)
+	h.lookers()
+	h.config(wiring + "[plugins.dot]\n" + h.grants() + "[plugins.miner]\n" + h.grants())
+	host := h.open()
+	for round := range 5 {
+		for _, name := range []string{"dotagent", "mine"} {
+			_ = os.Remove(filepath.Join(h.home, "out", name))
+		}
+		fireAll(t, host)
+		for _, name := range []string{"dotagent", "mine"} {
+			if got := h.seen(name); got != confined {
+				t.Errorf("round %d: %s saw %q", round, name, got)
+			}
+		}
+		for end := time.Now().Add(time.Minute); round > 0 && host.Spares() < 2; time.Sleep(2 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("round %d: %d sandboxes stand ready", round, host.Spares())
+			}
+		}
+	}
+}
+
 func TestWhoIsConfinedWithoutAnyConfiguration(t *testing.T) {
 	plugtest.NeedTool(t, "python3")
 	for _, c := range []struct {
@@ -438,6 +463,30 @@ func TestNoGrantOpensPatchbaysOwnPlaces(t *testing.T) {
 			}
 		})
 	}
+	t.Run("copies beside the secrets", func(t *testing.T) {
+		h := confinable(t)
+		h.write(".local/scaffold/plugins/reader", `#!/bin/sh
+while IFS= read -r line; do
+  id=${line##*'"id":'}; id=${id%%[!0-9]*}
+  case $line in
+  *'"method":"initialize"'*) r='{"name":"reader","hooks":["post_user_input"],"tools":[]}' ;;
+  *) cat `+h.home+`/.config/patchbay/* `+h.home+`/.config/patchbay/.[!.]* >`+h.home+`/out/read 2>/dev/null; r='{}' ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+`, 0o755)
+		for _, name := range []string{"secrets.toml~", ".secrets.toml.swp", "secrets.toml.bak", "config.toml.4711.tmp", "#config.toml#"} {
+			h.write(".config/patchbay/"+name, "hidden-word\n", 0o600)
+		}
+		h.write(".config/patchbay/notes", "shown\n", 0o600)
+		h.config("[server]\ntoken = \"hidden-word-of-sixteen\"\n[plugins.reader]\n" + h.grants("read:fs:"+h.home+"/.config", "exec:cat:/usr/bin/cat"))
+		if _, err := h.open().Fire(t.Context(), hook.TurnInput, map[string]string{"message": "hi"}); err != nil {
+			t.Fatal(err)
+		}
+		if text := h.seen("read"); strings.Contains(text, "hidden-word") || !strings.Contains(text, "shown") {
+			t.Errorf("it read %q", text)
+		}
+	})
 	t.Run("a home of mine's is the user's own", func(t *testing.T) {
 		h := confinable(t)
 		h.mine("filesystem = [\"~/notes\", \"~bob/notes\", \"~/.config/patchbay\"]\n")

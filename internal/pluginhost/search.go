@@ -69,7 +69,7 @@ func (s *search) look(dialects []string) error {
 	for _, d := range setup.dialects {
 		switch opened := slices.Contains(chosen, d) && !setup.NoSearch; {
 		case opened && slices.Contains(dialects, d.Name()):
-			for _, f := range d.Find(setup.env) {
+			for _, f := range setup.find(d) {
 				s.add(sighting{found: f, dialect: d})
 			}
 		case opened:
@@ -101,7 +101,7 @@ func (s *search) learn(d dialect.Dialect) {
 		s.keep(d.Name())
 		return
 	}
-	for _, f := range d.Find(s.host.setup().env) {
+	for _, f := range s.host.setup().find(d) {
 		if b := bearerOf(f); !s.now.names.has(b) {
 			s.now.names = append(s.now.names, b)
 		}

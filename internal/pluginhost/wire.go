@@ -28,6 +28,7 @@ func (h *Host) wire(r *roster) error {
 		return err
 	}
 	h.plugins.Store(r)
+	h.replaced()
 	return nil
 }
 
@@ -184,6 +185,9 @@ func (h *Host) register(r *roster, e *entry) {
 	if _, ok := e.plugin.(dialect.ToolCaller); !ok {
 		return
 	}
+	if _, ok := e.plugin.(dialect.Lister); ok {
+		return // it is asked when somebody wants to know: see toolOwner
+	}
 	for _, t := range e.info.Tools {
 		if other := r.tools[t.Name]; other != nil {
 			h.setup().Logger.Warn("tool left out: its name is taken", "plugin", e.info.Name, "dialect", e.found.Dialect,
@@ -235,6 +239,7 @@ func (h *Host) runtime(log *slog.Logger) *dialect.Runtime {
 		Log:         log,
 		Env:         h.setup().env,
 		Rewire:      h.rewire,
+		Changed:     h.changed,
 		HostVersion: Version,
 		Dir:         h.setup().Dir,
 		ProjectRoot: h.setup().projectRoot,

@@ -18,6 +18,17 @@ type Box interface {
 	Pack(l Launch) (*Packed, error)
 }
 
+// A Builder is a Box that can be built before there is a program for it.
+type Builder interface {
+	Box
+	// Build is Pack for a program that may come, and is like the one of this launch. What it packs is built when Await returns, and waits for Packed.Start.
+	// Nil: there is nothing to be built.
+	Build(l Launch) (*Packed, error)
+}
+
+// ErrStale is returned by Packed.Start where what was built is not what the program must have now. Nothing was started.
+var ErrStale = errors.New("what was built ahead is out of date")
+
 // Launch is a program that is ready to be started.
 type Launch struct {
 	Path   string   // the file to execute, absolute
@@ -46,15 +57,40 @@ type Packed struct {
 	// Await waits until the program runs, and returns why it does not: a [syscall.Errno] of its execution, or anything that
 	// kept it from being confined.
 	Await func(ctx context.Context) error
+	// Start has a program run in what was built ahead, and waits until it does; nil for what was not. It returns [ErrStale], or errors as Await does.
+	Start func(ctx context.Context, l Launch) error
 	// Over is called once nothing of the process is left, or where it was not started.
 	Over func()
 }
 
-// pack puts the command into the Spec's box, if it has one.
-func (g *Group) pack(ctx context.Context, s Spec, c program.Command) (*Packed, error) {
+// pack puts the command into the Spec's box, if it has one, or has the box built for it.
+func (g *Group) pack(ctx context.Context, s Spec, c program.Command, ahead bool) (*Packed, error) {
 	if s.Box == nil {
 		return nil, nil
 	}
+	l, err := g.launch(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	pack := s.Box.Pack
+	if ahead {
+		pack = s.Box.(Builder).Build
+	}
+	packed, err := pack(l)
+	switch {
+	case err != nil:
+		return nil, unconfined(c, err)
+	case packed == nil:
+		return nil, errNothingToBuild
+	}
+	return packed, nil
+}
+
+// errNothingToBuild is why a box is not built ahead.
+var errNothingToBuild = errors.New("there is nothing to be built ahead")
+
+// launch is what the box is told of a command.
+func (g *Group) launch(ctx context.Context, s Spec, c program.Command) (Launch, error) {
 	dir := s.Dir
 	var err error
 	if dir == "" {
@@ -65,17 +101,12 @@ func (g *Group) pack(ctx context.Context, s Spec, c program.Command) (*Packed, e
 		path = filepath.Join(dir, path)
 	}
 	if err != nil {
-		return nil, err
+		return Launch{}, err
 	}
 	behind := func(shim string, environ []string) string {
 		return g.programs.Behind(ctx, shim, c.Argv[1:], dir, environ)
 	}
-	packed, err := s.Box.Pack(Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind,
-		Descriptors: g.descriptors})
-	if err != nil {
-		return nil, unconfined(c, err)
-	}
-	return packed, nil
+	return Launch{Path: path, Argv: c.Argv, Env: s.Env, Dir: dir, Files: len(s.Files), Limits: s.Limits, Behind: behind, Descriptors: g.descriptors}, nil
 }
 
 // unconfined is the error of a program that its box refuses to start. The box may say what mends it.
@@ -103,7 +134,19 @@ func (p *Process) settle(ctx context.Context, s Spec, c program.Command) error {
 		return nil
 	}
 	err := p.packed.Await(ctx)
-	close(p.heard)
+	switch {
+	case p.birth.ahead && err == nil:
+		return nil // nothing runs yet
+	case p.birth.ahead:
+		p.begin(s)
+	default:
+		close(p.heard)
+	}
+	return p.judge(ctx, s, c, err)
+}
+
+// judge ends a process whose program does not run for an error, and puts that into words.
+func (p *Process) judge(ctx context.Context, s Spec, c program.Command, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -31,6 +31,7 @@
 //	                       └─► watch      goroutine: await exit ─► lastRites ─► reap ─► Done
 //
 //	Run ─► start ─► call ─► feed stdin, read stdout, wait for Done
+//	            └─► startSpare            instead of spawn, where a box was built ahead (spares)
 //	Stop ─► close stdin ─ l.Stdin ─► SIGTERM ─ l.Term ─► SIGKILL, each to the whole group
 //
 // os.StartProcess is used, not exec.Cmd, because Cmd.Wait reaps the leader of the group the moment it ends. From then

@@ -27,6 +27,7 @@ type Group struct {
 	cgroups  *limits.Cgroups   // where limits are kept
 
 	descriptors *limits.Descriptors // what all of it costs the host
+	spares      *spares             // boxes that were built ahead
 
 	closing  sync.Once      // Close
 	closeErr error          // set in closing
@@ -55,6 +56,7 @@ func NewGroup(log *slog.Logger) *Group {
 		adopted:     make(map[*os.File]struct{}),
 	}
 	g.programs = program.NewResolver(g.ask)
+	g.spares = newSpares(g)
 	return g
 }
 
@@ -74,6 +76,7 @@ func (g *Group) close() error {
 	for _, s := range standbys {
 		s.cancel()
 	}
+	g.spares.close()
 	g.killAll()
 	g.starting.Wait() // from here on g.procs only shrinks
 	g.killAll()

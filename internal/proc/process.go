@@ -76,6 +76,7 @@ type Process struct {
 type birth struct {
 	perCall bool           // what it leaves behind after a normal exit is left alone
 	brief   bool           // it will end soon: a thread may wait for it
+	ahead   bool           // its box is built before there is a program for it
 	onLeft  func(*Process) // told first when the leader ends, on the watching goroutine; may be nil
 }
 

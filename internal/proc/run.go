@@ -43,6 +43,8 @@ func (g *Group) Run(ctx context.Context, s Spec, c Call) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	replaced := g.replaceSpare(s)
+	defer replaced()
 	return p.call(ctx, c)
 }
 

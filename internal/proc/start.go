@@ -69,6 +69,11 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.brief {
+		if p, err := g.startSpare(ctx, s, c); p != nil || err != nil {
+			return p, err
+		}
+	}
 	return g.spawn(ctx, s, c, b)
 }
 
@@ -91,7 +96,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		return nil, &program.StartError{Path: c.File, Why: err.Error(), Err: err}
 	}
 	s.Limits = enforcer.Rest(s.Limits)
-	packed, err := g.pack(ctx, s, c)
+	packed, err := g.pack(ctx, s, c, b.ahead)
 	if err != nil {
 		enforcer.Abandon()
 		pipes.closeHost()
@@ -148,7 +153,9 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 	cost = 0 // its own from now on
 	g.add(p)
 	g.work.Add(2)
-	go p.stderr.run(g)
+	if !b.ahead {
+		go p.stderr.run(g)
+	}
 	go p.watch()
 	pipes.closeChild() // so that their ends are seen, and those of the box's
 	if packed != nil {

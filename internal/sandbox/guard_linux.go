@@ -52,20 +52,23 @@ func (p *planner) guardGrants(mounts []mounted) error {
 	return nil
 }
 
-// guardGrant refuses a grant within one of the places, unless the host itself lends it.
+// guardGrant refuses a grant within one of the places, unless the host itself lends it, or it lies below the plugin's own files.
 func (p *planner) guardGrant(g capability.Capability) error {
 	end := realPath(g.Path)
-	lent := func(path string) bool { return within(end, realPath(path)) }
-	own := func(path string) bool { return below(end, path) }
-	if slices.ContainsFunc(p.opts.Lent, lent) || slices.ContainsFunc(p.origins.own, own) {
-		return nil
-	}
 	for _, place := range p.opts.Guarded {
-		if within(end, realPath(place.Path)) && (place.Hidden || g.Kind == capability.WriteFS) {
+		at := realPath(place.Path)
+		if within(end, at) && (place.Hidden || g.Kind == capability.WriteFS) && !p.excepted(end, at) {
 			return &Refusal{Why: fmt.Sprintf("%s is part of %s, which is Patchbay's own: no plugin may have it; grant another directory", g, place.Path)}
 		}
 	}
 	return nil
+}
+
+// excepted reports whether a path in one of the places may be granted all the same. That the place itself lies in something of the plugin's is no reason.
+func (p *planner) excepted(path, place string) bool {
+	lent := func(dir string) bool { dir = realPath(dir); return within(path, dir) && !below(place, dir) }
+	own := func(dir string) bool { return below(path, dir) && !below(place, dir) }
+	return slices.ContainsFunc(p.opts.Lent, lent) || slices.ContainsFunc(p.origins.own, own)
 }
 
 // cover puts something over a place that would be in sight: the place itself, to be read only, or nothing at all. A directory is made where it is missing: the

@@ -94,6 +94,18 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 		o := Options{Guarded: ownHome(t, dir), Own: []string{own}, Grants: grants(t, "write:fs:"+own+"/cache")}
 		expect(t, sh(o, "echo hi >"+own+"/cache/x && echo put"), "put")
 	})
+	t.Run("but not where one of the places lies in there", func(t *testing.T) {
+		dir := outsideTmp(t)
+		guarded := ownHome(t, dir)
+		for _, grant := range []string{"write:fs:D/.config/patchbay", "write:fs:D/.config/patchbay/new", "read:fs:D/.config/patchbay/secrets.toml", "read:fs:D/.local/state/patchbay", "write:fs:D/.local/share/plugins/p"} {
+			for name, o := range map[string]Options{"its own": {Own: []string{dir}}, "lent": {Lent: []string{dir}, ReadAll: true}} {
+				o.Guarded, o.Grants = guarded, grants(t, strings.ReplaceAll(grant, "D", dir))
+				if err := startError(t, sh(o, ":")); !strings.Contains(err.Error(), "which is Patchbay's own") {
+					t.Errorf("%s, %s: %v", name, grant, err)
+				}
+			}
+		}
+	})
 	t.Run("what the host lends may be written", func(t *testing.T) {
 		dir := outsideTmp(t)
 		o := Options{Guarded: ownHome(t, dir), ReadAll: true, Lent: []string{dir + "/.local/state/patchbay/mine"}, Grants: grants(t, "write:fs:"+dir+"/.local/state/patchbay/mine")}

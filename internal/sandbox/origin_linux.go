@@ -182,10 +182,8 @@ func (o *origins) leaves(g capability.Capability, w way) error {
 	return &Refusal{Why: fmt.Sprintf("%s leads to %s by the link %s among the plugin's own files", g, w.end, l.at), Grant: real.String()}
 }
 
-// ships reports whether the way to a program begins in the plugin's own files and leaves them.
-func (o *origins) ships(w way) bool {
-	return withinAny(place(w.path), o.own) && !withinAny(w.end, o.own)
-}
+// ships reports whether the way to a program leaves the plugin's own files by a link among them.
+func (o *origins) ships(w way) bool { return w.passes(o.own...) && !withinAny(w.end, o.own) }
 
 // check refuses a way to a program that the plugin itself can change, and a file that is no program.
 func (o *origins) check(w way) error {

@@ -35,28 +35,34 @@ const (
 
 // Pack writes the plan for a launch and opens the socket by which its jail will report.
 func (b *Box) Pack(l proc.Launch) (*proc.Packed, error) {
-	if err := b.makeMissing(); err != nil {
-		return nil, err
-	}
 	s := &session{box: b, descriptors: l.Descriptors}
 	if b.opts.System.simple() {
 		if err := s.makePrivate(); err != nil {
 			return nil, err
 		}
 	}
-	plan, err := b.plan(l, s.private)
+	plan, err := b.draft(l, s.private)
 	if err != nil {
 		s.over()
 		return nil, err
-	}
-	if b.opts.OnPlan != nil {
-		b.opts.OnPlan(plan.trees)
 	}
 	packed, err := s.pack(plan)
 	if err != nil {
 		s.over()
 	}
 	return packed, err
+}
+
+// draft makes what is granted and missing, and works the plan out for a program that is about to be started.
+func (b *Box) draft(l proc.Launch, private string) (*draft, error) {
+	if err := b.makeMissing(); err != nil {
+		return nil, err
+	}
+	plan, err := b.plan(l, private)
+	if err == nil && b.opts.OnPlan != nil {
+		b.opts.OnPlan(plan.trees)
+	}
+	return plan, err
 }
 
 // makePrivate makes the directory that stands for the ones in memory. What hosts that were killed have left is removed on that occasion.
@@ -79,8 +85,10 @@ type session struct {
 	broker  *broker.Broker
 	serving sync.WaitGroup
 
+	ahead *ahead // nil: it was not built ahead
+
 	descriptors *limits.Descriptors
-	taken       int // of them, for the sockets
+	taken       int // of them
 }
 
 func (s *session) pack(plan *draft) (*proc.Packed, error) {
@@ -160,6 +168,9 @@ func (s *session) await(ctx context.Context) error {
 			if err := s.serve(sockets); err != nil {
 				return err
 			}
+		case r.Built && s.ahead != nil:
+			s.ahead.seen, s.notes = r.Seen, append(s.notes, r.Notes...)
+			return nil
 		case r.Runs && s.box.opts.System.simple() && !becomes:
 			becomes = true
 			_ = s.heard(r) // its notes
@@ -236,7 +247,7 @@ func (s *session) serve(sockets []*os.File) error {
 	if err := s.descriptors.Take(len(sockets)); err != nil {
 		return errors.Join(err, closeFiles(sockets))
 	}
-	s.taken = len(sockets)
+	s.taken += len(sockets)
 	s.broker = broker.New(broker.Options{Grants: destinations(o.Grants), Resolve: o.Resolve, Dial: o.Dial, Refused: ownDoor, Here: doors.Here, OnDenied: o.OnDenied, Log: o.Log,
 		Take: s.descriptors.Take, Give: s.descriptors.Give})
 	for i, f := range sockets {
@@ -275,6 +286,10 @@ func (s *session) serveOne(i int, f *os.File) error {
 func (s *session) over() {
 	if s.control != nil {
 		_ = s.control.Close()
+	}
+	if s.ahead != nil {
+		_ = unix.Close(s.ahead.mounts)
+		s.ahead = nil
 	}
 	if s.broker != nil {
 		_ = s.broker.Close()

@@ -111,6 +111,16 @@ var ways = []shipment{
 	{name: "a #! line that the kernel cuts off", files: map[string]string{"run": "#!/usr/bin/env -S " + strings.Repeat("A=b ", 100) + "SECRET/run\n"}},
 	{name: "a virtual environment that names another home", files: map[string]string{"run": "#!OWN/.venv/bin/python3\nimport sys\nprint(open('SECRET/key').read())\n",
 		".venv/bin/python3": "-> /usr/bin/python3", ".venv/pyvenv.cfg": "home = SECRET/bin\ninclude-system-site-packages = true\n"}},
+	{name: "a #! line that ends as on Windows", files: map[string]string{"run": "#!SECRET/run\r\n"}},
+	{name: "a #! line with blanks, and no end", files: map[string]string{"run": "#! \t SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a #! line through the host's own directory", files: map[string]string{"run": "#!/proc/self/cwd/../../../../../../SECRET/run\n"}, refusal: "neither among"},
+	{name: "a link through the host's own root", files: map[string]string{"run": "-> /proc/self/root/SECRET/run"}, refusal: "neither among"},
+	{name: "a link through the root of another process", files: map[string]string{"run": "-> /proc/1/root/SECRET/run"}},
+	{name: "a link to a descriptor of the host's", files: map[string]string{"run": "-> /dev/fd/0"}},
+	{name: "a variable of the manifest's in env -S", env: []string{"A=SECRET"}, files: map[string]string{"run": "#!/usr/bin/env -S ${A}/run\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "an -S in an -S, and a comment", files: map[string]string{"run": "#!/usr/bin/env -vS -S SECRET/run #x\n"}, refusal: `add "exec:run:SECRET/run"`},
+	{name: "a loader with a NUL in its name", files: map[string]string{"run": "ELF SECRET/run\x00/lib/x"}},
+	{name: "names with control characters", files: map[string]string{"run": "#!OWN/a\tb\n", "a": "-> c\nd", "c\nd": "-> SECRET/run"}, refusal: `add "exec:run:SECRET/run"`},
 	{name: "a shim", files: map[string]string{"run": "#!OWN/shims/python\n"}},
 	{name: "a shim that env finds", files: map[string]string{"run": "#!/usr/bin/env -S PATH=OWN/shims python\n"}},
 	{name: "a link to a shim", files: map[string]string{"run": "#!OWN/x/python\n", "x": "-> OWN/shims"}},
@@ -126,6 +136,21 @@ var shipments = []shipment{
 	{name: "a shipped link to read", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"read:fs:OWN/data"}, refusal: `add "read:fs:SECRET"`},
 	{name: "a shipped link to write", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET"}, grants: []string{"write:fs:OWN/data"}, refusal: `add "write:fs:SECRET"`},
 	{name: "a shipped link on the way to read", command: []string{"/bin/sh"}, files: map[string]string{"up": "-> HOME"}, grants: []string{"read:fs:OWN/up/.secret/key"}, refusal: `add "read:fs:SECRET/key"`},
+	{name: "a shipped link on the way to what exec: names", command: []string{"/bin/sh", "-c", "OWN/env SECRET/run"}, files: map[string]string{"up": "-> SECRET"}, grants: []string{"exec:x:OWN/up/run"},
+		refusal: `add "exec:run:SECRET/run"`},
+	{name: "the same, with libraries beside it", command: []string{"/bin/sh", "-c", "OWN/env SECRET/lib/key"}, files: map[string]string{"up": "-> SECRET"}, grants: []string{"exec:x:OWN/up/bin/tool"},
+		refusal: `add "exec:tool:SECRET/bin/tool"`},
+	{name: "the same, by a detour", command: []string{"/bin/sh", "-c", "OWN/env SECRET/run"}, files: map[string]string{"up": "-> d/..", "d": "-> SECRET/lib"}, grants: []string{"exec:x:OWN/up/run"},
+		refusal: `add "exec:run:SECRET/run"`},
+	{name: "a shipped link with a detour to read", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> d/..", "d": "-> SECRET/lib"}, grants: []string{"read:fs:OWN/data"}, refusal: `add "read:fs:SECRET"`},
+	{name: "a shipped link with a detour to make something", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> d/..", "d": "-> SECRET/lib"}, grants: []string{"write:fs:OWN/data/new"},
+		refusal: `add "write:fs:SECRET/new"`},
+	{name: "a shipped link to nothing, to make it", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> SECRET/new"}, grants: []string{"write:fs:OWN/data"}, refusal: `add "write:fs:SECRET/new"`},
+	{name: "a shipped link to its own directory, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"data": "-> .", "manifest.yaml": "name: p\n"},
+		grants: []string{"write:fs:OWN/data"}, refusal: "it may change OWN"},
+	{name: "a shipped link to the plugins around it, to write", command: []string{"/bin/sh"}, files: map[string]string{"data": "-> .."}, grants: []string{"write:fs:OWN/data"}, refusal: "among the plugin's own files"},
+	{name: "a shipped link back to itself, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"cache/x": "", "up": "-> cache/../..", "manifest.yaml": "name: p\n"},
+		grants: []string{"write:fs:OWN/up/p"}, refusal: "to which OWN/up leads"},
 	{name: "variables of loaders, shells and the jail", command: []string{"/bin/bash", "-c", "OWN/env SECRET/key"}, files: map[string]string{"evil": "echo ran >HOME/ran-outside\n"},
 		env: []string{"BASH_ENV=OWN/evil", "ENV=OWN/evil", "LD_PRELOAD=OWN/env", "LD_LIBRARY_PATH=OWN", "LD_AUDIT=OWN/env", "PATCHBAY_JAIL=patchbay-jail-init:4:0", "GODEBUG=execerrdot=0", "GOCOVERDIR=SECRET", "TMPDIR=SECRET"}},
 	{name: "its manifest, to write", command: []string{"/bin/sh", "-c", "echo evil >OWN/manifest.yaml"}, files: map[string]string{"manifest.yaml": "name: p\n"},
@@ -164,6 +189,21 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	system := needSimple(t)
 	for _, c := range all {
 		t.Run("by Landlock alone/"+c.name, func(t *testing.T) { newHideout(t, outsideTmp(t)).hold(c, system) })
+	}
+}
+
+// TestOddNamesOfAPlugin: whatever a plugin's directory is called, it sees its own files and nothing of the operator's.
+func TestOddNamesOfAPlugin(t *testing.T) {
+	needNamespaces(t)
+	for _, name := range []string{"a b", "a\nb", "a:b", "-x", "a\\040b", "x (deleted)", "shims", "lib", "%s$(id)'\"", strings.Repeat("n", 255)} {
+		t.Run(name, func(t *testing.T) {
+			h := newHideout(t, outsideTmp(t))
+			own := filepath.Join(h.home, "plugins", name)
+			write(t, own+"/data", "data", 0o644)
+			write(t, own+"/run", "#!/bin/sh\nfor f in \"${0%/*}/data\" "+h.secret+"/key; do read -r line <\"$f\"; echo $line; done 2>/dev/null\n", 0o755)
+			o := Options{Own: []string{own}, Environ: []string{testPath, "HOME=" + h.home}}
+			expect(t, proc.Spec{Path: own + "/run", Dir: own, Env: []string{testPath}, Box: New(o)}, "data\ndata")
+		})
 	}
 }
 

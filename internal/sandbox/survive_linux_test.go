@@ -161,5 +161,25 @@ func fakeHost(args []string) int {
 			return 1
 		}
 	}
+	if kind != "simple" && !buildSpare(g, proc.Spec{Path: "/bin/sh", Args: []string{"-c", ":"}, Dir: "/", Env: []string{testPath}, Box: New(o)}) {
+		return 1
+	}
 	return hang(nil)
+}
+
+// buildSpare has a jail built ahead.
+func buildSpare(g *proc.Group, s proc.Spec) bool {
+	for range 2 {
+		if _, err := g.Run(context.Background(), s, proc.Call{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return false
+		}
+	}
+	for end := time.Now().Add(patience); g.Spares() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			fmt.Fprintln(os.Stderr, "no jail was built ahead")
+			return false
+		}
+	}
+	return true
 }

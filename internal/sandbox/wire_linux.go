@@ -90,7 +90,8 @@ type recorder struct {
 // record keeps messages, and answers nothing (io.EOF, in the words of the library). Rules are not to be echoed, and only the table's
 // message is to be acknowledged: of what goes wrong the kernel tells in any case, and it does all of them or none.
 func (r *recorder) record(messages []netlink.Message) ([]netlink.Message, error) {
-	for _, m := range messages {
+	for i, m := range messages {
+		m.Header.Sequence = uint32(i + 1) // the library begins with a random number, and a plan is to be the same each time
 		m.Header.Flags &^= netlink.Echo
 		if m.Header.Type != unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_NEWTABLE {
 			m.Header.Flags &^= netlink.Acknowledge

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,8 @@ type notifier struct {
 	some      chan struct{}     // of capacity 1: dropped is not 0
 	stopped   chan struct{}     // closed when nothing is to be handed out any more
 	once      sync.Once         // for stopped
+	added     atomic.Int64      // how many were queued
+	handed    progress          // how many of them were handed out
 }
 
 type notification struct {
@@ -59,8 +62,53 @@ func (n *notifier) add(m *message, in *Reader) {
 	}
 	method, _ := rawjson.Unquote(m.raw(m.method))
 	params := m.own(in, m.params)
-	n.bytes.Add(int64(len(params)))         // what hand subtracts: cleaning may have changed the size
+	n.bytes.Add(int64(len(params))) // what hand subtracts: cleaning may have changed the size
+	n.added.Add(1)
 	n.queue <- notification{method, params} // has room: nobody else adds
+}
+
+// settle waits until everything that is queued by now was handed out.
+func (n *notifier) settle(ctx context.Context) {
+	for target := n.added.Load(); ; {
+		done, more := n.handed.since()
+		if done >= target {
+			return
+		}
+		select {
+		case <-more:
+		case <-n.stopped:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// A progress is a count that can be waited for.
+type progress struct {
+	mu   sync.Mutex    // protects the fields below
+	done int64         //
+	more chan struct{} // closed, and replaced, when the count grows; nil: nobody waits
+}
+
+func (p *progress) add() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if p.more != nil {
+		close(p.more)
+		p.more = nil
+	}
+}
+
+// since is the count, and what is closed when it is another.
+func (p *progress) since() (int64, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.more == nil {
+		p.more = make(chan struct{})
+	}
+	return p.done, p.more
 }
 
 // end says that no more will be added: what is queued is still handed out.
@@ -102,6 +150,7 @@ func (n *notifier) hand(next notification) {
 	default:
 	}
 	n.onNotify(next.method, next.params)
+	n.handed.add()
 	n.bytes.Add(-int64(len(next.params)))
 }
 

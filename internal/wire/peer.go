@@ -25,6 +25,9 @@ type PeerOptions struct {
 	// OnRequest answers a request of the plugin, several at the same time; its context ends with the connection. An
 	// [*RPCError] goes out as such. nil: -32601.
 	OnRequest func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// OnGivenUp is told of a call that was given up because its context ended, for protocols with a word for that. It is
+	// called on the caller's goroutine. nil: nobody is told.
+	OnGivenUp func(id uint64, method string)
 }
 
 // Peer is a connection with many calls in flight, to a plugin that may send notifications and requests of its own. One
@@ -45,43 +48,28 @@ type Peer struct {
 	mu      sync.Mutex       // protects the fields below
 	pending map[uint64]*slot // calls under way, by id
 	last    uint64           // the last id issued; ids count from 1
+	clock   *time.Timer      // calls look, every firstWait while a patient call has not been told; nil until there was one
+	ticking bool             // it is set
+	round   uint64           // how often look was called
 	given   forgotten        // calls given up without a reply
 	err     error            // why the connection ended
 }
 
 // slot is where a call waits. It belongs to the call; whoever takes it out of pending must fill it, once.
 type slot struct {
-	filled chan struct{} // of capacity 1
+	filled chan bool // true: the reply is there; before that perhaps false: it is taking long. There is room for both
 	result json.RawMessage
 	err    error
-	first  *time.Timer // of calls with a deadline, for firstWait; nil until there was one
-}
 
-// soon waits for a reply, for firstWait at most, and reports whether there is one. A context without a deadline can be
-// waited for at once; one with a deadline may have to set a timer for it, and to allocate a few times.
-func (s *slot) soon(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return false
-	}
-	wait := min(firstWait, time.Until(deadline))
-	if s.first == nil {
-		s.first = time.NewTimer(wait)
-	} else {
-		s.first.Reset(wait)
-	}
-	defer s.first.Stop()
-	select {
-	case <-s.filled:
-		return true
-	case <-s.first.C:
-		return false
-	}
+	// Of a patient call, while it is in pending. Protected by Peer.mu.
+	patient bool
+	since   uint64 // the round in which it began
+	told    bool   // that it is taking long
 }
 
 func (s *slot) fill(result json.RawMessage, err error) {
 	s.result, s.err = result, err
-	s.filled <- struct{}{}
+	s.filled <- true
 }
 
 // NewPeer makes a connection of the two ends of a plugin's pipes, and starts to read r. [Peer.Close] ends it.
@@ -89,7 +77,7 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 	p := &Peer{opts: o, r: r, w: w, requests: make(chan struct{}, maxRequests), pending: map[uint64]*slot{}}
 	p.in = NewReader(r, o.maxReceive())
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.slots.New = func() any { return &slot{filled: make(chan struct{}, 1)} }
+	p.slots.New = func() any { return &slot{filled: make(chan bool, 2)} }
 	p.out.init(w, o.maxSend(), p)
 	growPipe(r)
 	growPipe(w)
@@ -107,20 +95,19 @@ func NewPeer(r, w *os.File, o PeerOptions) *Peer {
 // A reply over the cap fails its call at once, where its id is within the first 512 bytes or the last field of the line.
 // Where it is not, nobody can know whose reply it was: it is a noise, and the call ends with its context.
 //
-// A call whose context has a deadline may notice 5 ms late that it was cancelled; see firstWait. Its deadline it meets.
+// A call whose context has a deadline may notice 10 ms late that it was cancelled; see look. Its deadline it meets.
 func (p *Peer) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("calling %q: %w", method, err)
 	}
-	id, s, crowd, err := p.register()
+	deadline, limited := ctx.Deadline()
+	patient := limited && time.Until(deadline) > 2*firstWait
+	id, s, crowd, err := p.register(patient)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.out.request(method, params, id, crowd); err != nil {
-		if p.take(id) == nil {
-			<-s.filled // the connection ended meanwhile, and filled it
-		}
-		p.slots.Put(s)
+		p.take(id) // where the connection has ended meanwhile, it is not there any more, and the slot is being filled
 		return nil, err
 	}
 	return p.await(ctx, method, id, s)
@@ -134,13 +121,25 @@ func (p *Peer) Notify(ctx context.Context, method string, params []byte) error {
 	return p.out.notification(method, params)
 }
 
+// Settle waits until the notifications that came before the last reply have been handed to OnNotify, or ctx ends. A caller for whom
+// the order of both matters calls it when [Peer.Call] has returned. OnNotify itself must not.
+func (p *Peer) Settle(ctx context.Context) {
+	if p.notes != nil {
+		p.notes.settle(ctx)
+	}
+}
+
 // register enters a new call. crowd says that it is not the only one.
-func (p *Peer) register() (id uint64, s *slot, crowd bool, err error) {
+func (p *Peer) register(patient bool) (id uint64, s *slot, crowd bool, err error) {
 	s = p.slots.Get().(*slot)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
 		return 0, nil, false, p.err
+	}
+	s.patient, s.since, s.told = patient, p.round, false
+	if patient && !p.ticking {
+		p.tick()
 	}
 	p.last++
 	p.pending[p.last] = s
@@ -156,16 +155,53 @@ func (p *Peer) take(id uint64) *slot {
 	return s
 }
 
+// tick has look called. The caller holds mu.
+func (p *Peer) tick() {
+	p.ticking = true
+	if p.clock == nil {
+		p.clock = time.AfterFunc(firstWait, p.look)
+		return
+	}
+	p.clock.Reset(firstWait)
+}
+
+// look tells patient calls that have waited for firstWait, and twice that at most, that it is taking long. Until then they do not wait for their context: one with
+// a deadline may have to set a timer for that, and to allocate a few times. One clock for all of them costs less than one for each, most of which are
+// answered at once.
+func (p *Peer) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.round++
+	p.ticking = false
+	for _, s := range p.pending {
+		switch {
+		case !s.patient || s.told:
+		case p.round-s.since < 2:
+			p.ticking = true
+		default:
+			s.told = true
+			s.filled <- false
+		}
+	}
+	if p.ticking {
+		p.tick()
+	}
+}
+
+// await waits for the reply: a patient call first for that alone, and then, like any other, for its context as well.
 func (p *Peer) await(ctx context.Context, method string, id uint64, s *slot) (json.RawMessage, error) {
-	if !s.soon(ctx) {
+	for filled := s.patient && <-s.filled; !filled; {
 		select {
-		case <-s.filled:
+		case filled = <-s.filled:
 		case <-ctx.Done():
 			if p.giveUp(id) {
 				p.slots.Put(s)
+				if p.opts.OnGivenUp != nil {
+					p.opts.OnGivenUp(id, method)
+				}
 				return nil, fmt.Errorf("no reply to %q: %w", method, ctx.Err())
 			}
-			<-s.filled // the reply has come in the same moment
+			filled = <-s.filled // the reply has come in the same moment
 		}
 	}
 	result, err := s.result, s.err

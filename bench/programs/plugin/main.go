@@ -29,7 +29,11 @@ func main() {
 func answer(method, name string) string {
 	switch method {
 	case "initialize":
-		return fmt.Sprintf(`{"name":%q,"version":"1.0.0","description":"does nothing","hooks":["post_user_input"],"tools":[],"priority":500}`, name)
+		hook := "post_user_input"
+		if name == "guard" {
+			hook = "pre_tool_execute"
+		}
+		return fmt.Sprintf(`{"name":%q,"version":"1.0.0","description":"does nothing","hooks":[%q],"tools":[],"priority":500}`, name, hook)
 	case "shutdown":
 		return `{"ok":true}`
 	}

@@ -50,6 +50,17 @@ func (p *plugin) open(ctx context.Context, standby int) error {
 	return nil
 }
 
+// An infoError is why a plugin could not say what it is. Its words are those of the protocol.
+type infoError struct {
+	error
+	path string
+}
+
+func (e *infoError) Unwrap() error { return e.error }
+
+// Fix is how a person sees what the plugin does.
+func (e *infoError) Fix() string { return "`" + e.path + " info` shows what it prints" }
+
 // learn asks the plugin what it is.
 func (p *plugin) learn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.dialect.info)
@@ -59,10 +70,10 @@ func (p *plugin) learn(ctx context.Context) error {
 		return err
 	}
 	if result.Exit.Code != 0 {
-		return errors.New(p.failed(result, complaint(result.Stdout)))
+		return &infoError{errors.New(p.failed(result, complaint(result.Stdout))), p.path}
 	}
 	if p.manifest, err = parseInfo(result.Stdout, p.name); err != nil {
-		return err
+		return &infoError{err, p.path}
 	}
 	for _, w := range p.manifest.lost {
 		p.rt.Unusable("its answer to info: "+w, "mend what the plugin answers to info")

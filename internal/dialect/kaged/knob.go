@@ -36,11 +36,11 @@ var knobTypes = []struct {
 	{knobText, []string{"max_length"}},
 	{knobMultiline, []string{"max_length"}},
 	{knobModelAlias, nil},
-	{knobPath, nil},
+	{knobPath, []string{"prefixes"}},
 }
 
 // knobKeysOfOne are the keys that only some types use.
-var knobKeysOfOne = []string{"min", "max", "step", "values", "labels", "max_length"}
+var knobKeysOfOne = []string{"min", "max", "step", "values", "labels", "max_length", "prefixes"}
 
 func (c *checker) knobs(e, config document.Value) {
 	if !e.Is(document.Map, "a mapping of names to knobs") {
@@ -72,6 +72,10 @@ func (c *checker) knob(e *document.Table, config document.Value) dialect.Knob {
 		c.knobEnum(e, field, &k)
 	case knobText, knobMultiline:
 		c.knobText(e, field, &k)
+	case knobPath:
+		if prefixes := e.Value("prefixes"); prefixes.Is(document.List, "a list of strings") {
+			k.Prefixes = texts(prefixes, document.Value.Filled)
+		}
 	}
 	c.knobDefault(e.Value("default"), &k)
 	e.EndWarning()

@@ -89,6 +89,11 @@ func TestKnobs(t *testing.T) {
 			"10:28: knobs.k.default: must be a string, got a number"}},
 		{rule: "max_length is positive", text: "{type: multiline, max_length: 0, " + heat + "}", problems: []string{
 			"10:36: knobs.k.max_length: must be greater than 0, got 0"}},
+		{rule: "a path may have prefixes", text: "{type: path, prefixes: ['config:', 'project:'], default: 'config:/memory', " + heat + "}"},
+		{rule: "the default of a path begins with one of them", text: "{type: path, prefixes: ['config:', 'project:'], default: /memory, " + heat + "}", problems: []string{
+			`10:63: knobs.k.default: must begin with config: or project:`}},
+		{rule: "prefixes are strings", text: "{type: path, prefixes: 7, " + heat + "}", problems: []string{
+			`10:29: knobs.k.prefixes: must be a list of strings, got a number; put it into brackets: […]`}},
 		{rule: "the default of a text keeps to max_length", text: "{type: text, max_length: 2, default: éßü, " + heat + "}", problems: []string{
 			"10:43: knobs.k.default: must have at most 2 characters"}},
 		{rule: "the default of a model_alias is a string", text: "{type: model_alias, default: [], " + heat + "}", problems: []string{

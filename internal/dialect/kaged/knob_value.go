@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -85,6 +86,8 @@ func outsideText(k *dialect.Knob, value json.RawMessage) string {
 		return "must be a string, got " + kindOf(value)
 	case k.MaxLength != nil && utf8.RuneCountInString(s) > *k.MaxLength:
 		return fmt.Sprintf("must have at most %d characters", *k.MaxLength)
+	case len(k.Prefixes) > 0 && !slices.ContainsFunc(k.Prefixes, func(p string) bool { return strings.HasPrefix(s, p) }):
+		return "must begin with " + document.Cut(strings.Join(k.Prefixes, " or "))
 	}
 	return ""
 }

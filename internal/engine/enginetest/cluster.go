@@ -2,9 +2,11 @@ package enginetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,10 @@ import (
 )
 
 // startWait bounds the start of a cluster: its servers must find each other and elect a leader.
-const startWait = 30 * time.Second
+const startWait = time.Minute
+
+// The ports of servers. Linux gives away those from 32768 on.
+const firstPort, lastPort = 20000, 32000
 
 // A Nodes is a running cluster.
 type Nodes struct {
@@ -28,27 +33,39 @@ type Nodes struct {
 // Cluster starts servers that form a cluster, and ends them with the test.
 func Cluster(t testing.TB, size int) *Nodes {
 	t.Helper()
-	n := &Nodes{t: t, servers: make([]*server.Server, size), streams: make([]int, size)}
-	clients, routes := freePorts(t, size), freePorts(t, size)
-	var urls []string
-	for i := range size {
-		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", clients[i]))
-		n.options = append(n.options, nodeOptions(t, i, clients[i], routes))
-	}
-	n.URL = strings.Join(urls, ",")
+	n := newNodes(t, t.TempDir(), size)
 	t.Cleanup(n.stop)
-	for i := range size {
-		n.boot(i)
-	}
-	n.await("the cluster has a leader", n.complete)
+	n.start()
 	return n
 }
 
-func nodeOptions(t testing.TB, i, port int, routes []int) *server.Options {
+// newNodes is a cluster whose servers do not run yet, and keep what they store in dir.
+func newNodes(t testing.TB, dir string, size int) *Nodes {
+	t.Helper()
+	n := &Nodes{t: t, servers: make([]*server.Server, size), streams: make([]int, size)}
+	ports := freePorts(t, 2*size)
+	var urls []string
+	for i := range size {
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
+		n.options = append(n.options, nodeOptions(dir, i, ports[i], ports[size:]))
+	}
+	n.URL = strings.Join(urls, ",")
+	return n
+}
+
+func (n *Nodes) start() {
+	n.t.Helper()
+	for i := range n.servers {
+		n.boot(i)
+	}
+	n.await("the cluster has a leader", n.complete)
+}
+
+func nodeOptions(dir string, i, port int, routes []int) *server.Options {
 	o := &server.Options{
 		ServerName: fmt.Sprintf("node%d", i), Host: "127.0.0.1", Port: port,
 		NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(t.TempDir(), "store"),
+		JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprintf("store%d", i)),
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 30,
 	}
 	if len(routes) > 1 {
@@ -83,14 +100,16 @@ func (n *Nodes) Restart(i int) {
 
 // Kill ends a server, and with it the connections it had.
 func (n *Nodes) Kill(i int) {
-	s := n.servers[i]
-	if s == nil {
-		return
-	}
 	n.streams[i] = n.countStreams(i)
-	n.servers[i] = nil
-	s.Shutdown()
-	s.WaitForShutdown()
+	n.end(i)
+}
+
+func (n *Nodes) end(i int) {
+	if s := n.servers[i]; s != nil {
+		n.servers[i] = nil
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
 }
 
 func (n *Nodes) countStreams(i int) int {
@@ -102,22 +121,21 @@ func (n *Nodes) countStreams(i int) int {
 	return info.Streams
 }
 
-// Leader is the server that leads a stream, by the name that the server knows it under; -1: none does.
-func (n *Nodes) Leader(stream string) int {
-	for i, s := range n.servers {
-		if s == nil {
-			continue
-		}
-		if s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
-			return i
-		}
-	}
-	return -1
+// Leader is the server that leads a stream, by the name that the server knows it under. While one is elected, it waits.
+func (n *Nodes) Leader(stream string) (leader int) {
+	n.t.Helper()
+	n.await("the stream has a leader", func() bool {
+		leader = slices.IndexFunc(n.servers, func(s *server.Server) bool {
+			return s != nil && s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream)
+		})
+		return leader >= 0
+	})
+	return leader
 }
 
 func (n *Nodes) stop() {
 	for i := range n.servers {
-		n.Kill(i)
+		n.end(i)
 	}
 }
 
@@ -144,17 +162,22 @@ func (n *Nodes) complete() bool {
 	return false
 }
 
-// freePorts finds ports that nobody listens on. Somebody may before we do; that the test fails then is all that can be done.
+// freePorts finds ports that nobody listens on. They are below those that systems give away by themselves, so that nobody else
+// gets one before a server listens there, or while it is down.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		if tries == 1000 {
+			t.Fatal("there are no free ports")
 		}
-		defer func() { _ = l.Close() }()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue // somebody has it
+		}
+		defer func() { _ = l.Close() }() // held until all are found, so that none is found twice
+		ports = append(ports, port)
 	}
 	return ports
 }

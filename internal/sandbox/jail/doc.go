@@ -33,6 +33,9 @@
 //	     │    └─► landlock                                                                landlock_linux.go
 //	     └─► start, reap
 //
+// A jail that is built ahead (Plan.Ahead) stops after its mounts, says what it has bound, and waits for a second plan on the control socket: that of the program.
+// The host has compared the two. What the thread gives up is what the second one says.
+//
 // Where user namespaces are not to be had, the plan says so (Plan.Simple), and outer gives up its rights and becomes the program: Landlock
 // and seccomp without namespaces.
 //

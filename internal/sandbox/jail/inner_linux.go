@@ -15,6 +15,7 @@ func (s *stage) inner() {
 	if err != nil {
 		s.fail(err)
 	}
+	s.orders = make(chan int, 1)
 	go s.watchHost()
 	trees, err := s.receive(len(plan.Mounts))
 	if err != nil {
@@ -28,6 +29,11 @@ func (s *stage) inner() {
 	}
 	if plan.Probe {
 		s.finishProbe(plan)
+	}
+	if plan.Ahead {
+		if plan, err = s.awaitOrder(); err != nil {
+			s.fail(err)
+		}
 	}
 	program, err := s.start(plan)
 	if err != nil {
@@ -50,15 +56,46 @@ func (s *stage) finishProbe(plan *Plan) {
 	syscall.Exit(0)
 }
 
-// watchHost ends the jail when the host is gone: it holds the only other end.
+// watchHost ends the jail when the host is gone: it holds the only other end. It takes the plan that comes where one was built ahead.
 func (s *stage) watchHost() {
 	var none [1]byte
+	rights := make([]byte, syscall.CmsgSpace(4))
 	for {
-		n, err := syscall.Read(s.control, none[:])
+		n, oob, _, _, err := syscall.Recvmsg(s.control, none[:], rights, syscall.MSG_CMSG_CLOEXEC)
 		if n <= 0 && !is(err, syscall.EINTR) {
 			syscall.Exit(1)
 		}
+		if fds, err := parseRights(rights[:oob]); err == nil && len(fds) == 1 {
+			s.orders <- fds[0]
+		}
 	}
+}
+
+// awaitOrder says that all is built, and waits for the plan of the program that is to be started in it. What that plan says of mounts and network is what
+// there is: the host has seen to it. All that is given up before a program starts is given up as the new plan says.
+func (s *stage) awaitOrder() (*Plan, error) {
+	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
+		syscall.Exit(1) // the host is gone
+	}
+	s.notes = nil
+	s.plan = <-s.orders
+	return s.readPlan()
+}
+
+// identities are which files were opened for the mounts of a plan.
+func identities(trees []int) ([]Identity, error) {
+	list := make([]Identity, len(trees))
+	for i, tree := range trees {
+		if tree < 0 {
+			continue
+		}
+		var stat syscall.Stat_t
+		if err := syscall.Fstat(tree, &stat); err != nil {
+			return nil, err
+		}
+		list[i] = Identity{uint64(stat.Dev), stat.Ino} //nolint:unconvert // Dev is smaller on some machines
+	}
+	return list, nil
 }
 
 // receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was opened, for lack of rights.
@@ -132,7 +169,7 @@ func (s *stage) build(plan *Plan, trees []int) error {
 	if err := syscall.Sethostname([]byte("sandbox")); err != nil {
 		return while(err, "name the host")
 	}
-	return s.mounts(plan.Mounts, trees)
+	return s.mounts(plan, trees)
 }
 
 // start gives up the rights of this thread and starts the program from it.

@@ -63,6 +63,10 @@ type stage struct {
 	plan    int // the file with the plan
 	link    int // inner's socket to whoever cloned it
 	notes   []string
+
+	// Of inner, where it is built ahead.
+	orders chan int   // the file with the plan of the program
+	seen   []Identity // what was bound
 }
 
 // A fault is what went wrong, and while doing what.

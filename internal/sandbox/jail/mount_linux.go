@@ -6,7 +6,8 @@ import "syscall"
 const rootSize = "4m"
 
 // mounts builds a root directory out of the plan and makes it the only one.
-func (s *stage) mounts(plan []Mount, trees []int) error {
+func (s *stage) mounts(p *Plan, trees []int) error {
+	plan := p.Mounts
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return while(err, "make mounts private")
 	}
@@ -14,6 +15,12 @@ func (s *stage) mounts(plan []Mount, trees []int) error {
 		var err error
 		if trees, err = openTrees(plan); err != nil {
 			return err
+		}
+	}
+	if p.Ahead {
+		var err error
+		if s.seen, err = identities(trees); err != nil {
+			return while(err, "look at what is mounted")
 		}
 	}
 	procfs, err := s.procfs(plan) // while the host's own is in sight, which the kernel asks for

@@ -13,7 +13,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "5"
+const Protocol = "6"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
@@ -44,6 +44,7 @@ type Plan struct {
 	Files  int  // descriptors the program has beyond the three standard ones; they are 3, 4, … in every stage
 	Simple bool // no namespaces: Landlock and seccomp only
 	Probe  bool // build everything, start nothing
+	Ahead  bool // build everything, and wait for a plan that says what is started in it
 
 	Mounts   []Mount // in the order in which they are made: what lies deeper comes later
 	Net      Net
@@ -121,13 +122,18 @@ type Limit struct {
 
 // A Report is what the jail tells the host over the control socket.
 type Report struct {
-	Sockets string   // descriptors come along: "redirect" or "ports"; then one report more follows
-	Runs    bool     // the program was started
-	Stage   string   // what went wrong
-	Error   string   // how
-	Errno   int      // the same as a number, where it has one
-	Notes   []string // what is not as planned
+	Sockets string     // descriptors come along: "redirect" or "ports"; then one report more follows
+	Built   bool       // all is ready for the program, which is still to be named (Plan.Ahead)
+	Seen    []Identity // with Built: what each of the plan's mounts has bound; zero for those that bind nothing
+	Runs    bool       // the program was started
+	Stage   string     // what went wrong
+	Error   string     // how
+	Errno   int        // the same as a number, where it has one
+	Notes   []string   // what is not as planned
 }
+
+// An Identity is which file something is, whatever its name.
+type Identity struct{ Device, Inode uint64 }
 
 // supplied announces what outer hands to inner.
 type supplied struct {
@@ -169,6 +175,7 @@ func (p *Plan) fields(c *codec) {
 	number(c, &p.Files)
 	c.flag(&p.Simple)
 	c.flag(&p.Probe)
+	c.flag(&p.Ahead)
 	list(c, &p.Mounts, mountFields)
 	netFields(c, &p.Net)
 	number(c, &p.Landlock.Handled)
@@ -206,6 +213,8 @@ func netFields(c *codec, n *Net) {
 
 func (r *Report) fields(c *codec) {
 	text(c, &r.Sockets)
+	c.flag(&r.Built)
+	list(c, &r.Seen, func(c *codec, i *Identity) { number(c, &i.Device); number(c, &i.Inode) })
 	c.flag(&r.Runs)
 	text(c, &r.Stage)
 	text(c, &r.Error)

@@ -1,7 +1,6 @@
-package chat
+package adapter
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,31 +12,16 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// wellFormed gives every call an id of its own and an object for arguments. The
-// list is never nil: in a payload it is [].
-func wellFormed(calls []model.ToolCall) []model.ToolCall {
-	out := make([]model.ToolCall, len(calls))
-	taken := make(map[string]bool, len(calls))
-	for i, c := range calls {
-		if c.ID == "" || taken[c.ID] {
-			c.ID = "call_" + strings.ToLower(rand.Text())
-		}
-		taken[c.ID] = true
-		out[i] = withArguments(c, c.Arguments)
-	}
-	return out
-}
-
-// withArguments is a call with arguments that plugins may have had a hand in:
+// WithArguments is a call with arguments that plugins may have had a hand in:
 // none at all are an empty object, a string of JSON is what is in it, and what
 // is no object makes the call malformed, as if the model had written it.
-func withArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
+func WithArguments(c model.ToolCall, raw json.RawMessage) model.ToolCall {
 	if o, err := rawjson.Parse(raw); err == nil {
 		c.Arguments = o.JSON()
 		return c
 	}
 	c.Arguments = json.RawMessage("{}")
-	if missing(raw) {
+	if Missing(raw) {
 		return c
 	}
 	text, ok := rawjson.Unquote(raw)

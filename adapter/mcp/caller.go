@@ -1,0 +1,103 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+// A request is one of a client, as far as all of them are alike.
+type request struct {
+	session      *sdk.ServerSession
+	meta         map[string]any
+	capabilities *sdk.ClientCapabilities
+	inputs       any
+	state        string
+}
+
+// caller is the client behind a request, for the server behind the plugin. ctx is the request's: what is said in it reaches the
+// client in the answer's own stream.
+func caller(ctx context.Context, r request) *mcpcall.Caller {
+	c := &mcpcall.Caller{Modern: isModern(r.session), State: r.state}
+	if !c.Modern {
+		c.Session = fmt.Sprintf("%p", r.session)
+	}
+	c.Meta = encoded(r.meta)
+	c.Capabilities = encoded(r.capabilities)
+	if given, ok := r.meta[mcpcall.MetaCapabilities]; ok {
+		c.Capabilities = encoded(given)
+	}
+	c.Inputs = encoded(r.inputs)
+	if r.meta[mcpcall.MetaProgress] != nil {
+		c.Progress = func(params json.RawMessage) { progress(ctx, r.session, params) }
+	}
+	c.Log = func(params json.RawMessage) { log(ctx, r.session, params) }
+	if !c.Modern {
+		c.Ask = func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			return ask(ctx, r.session, method, params)
+		}
+	}
+	return c
+}
+
+func isModern(s *sdk.ServerSession) bool {
+	p := s.InitializeParams()
+	return p == nil || p.ProtocolVersion >= mcpcall.Modern
+}
+
+// encoded is a value as JSON; nil where there is none.
+func encoded(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil || string(text) == "null" {
+		return nil
+	}
+	return text
+}
+
+// progress and log are of no use to a client that is gone: their errors say that alone.
+func progress(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
+	var p sdk.ProgressNotificationParams
+	if json.Unmarshal(params, &p) == nil {
+		_ = s.NotifyProgress(ctx, &p)
+	}
+}
+
+func log(ctx context.Context, s *sdk.ServerSession, params json.RawMessage) {
+	var p sdk.LoggingMessageParams
+	if json.Unmarshal(params, &p) == nil {
+		_ = s.Log(ctx, &p) // deprecated since 2026-07-28, and what clients of before know
+	}
+}
+
+// ask puts a server's question to the client.
+func ask(ctx context.Context, s *sdk.ServerSession, method string, params json.RawMessage) (json.RawMessage, error) {
+	var result any
+	var err error
+	switch method {
+	case "elicitation/create":
+		var p sdk.ElicitParams
+		if err = json.Unmarshal(params, &p); err == nil {
+			result, err = s.Elicit(ctx, &p)
+		}
+	case "sampling/createMessage":
+		var p sdk.CreateMessageWithToolsParams
+		if err = json.Unmarshal(params, &p); err == nil {
+			result, err = s.CreateMessageWithTools(ctx, &p)
+		}
+	case "roots/list":
+		result, err = s.ListRoots(ctx, &sdk.ListRootsParams{})
+	default:
+		err = fmt.Errorf("clients are not asked for %s", method)
+	}
+	if err != nil {
+		return nil, &wire.RPCError{Code: codeInternal, Message: err.Error()}
+	}
+	return json.Marshal(result)
+}
+
+const codeInternal = -32603

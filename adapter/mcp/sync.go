@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/patchbay-dev/patchbay/adapter"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// news is what has changed with the host.
+type news struct {
+	kind Kind   // "": unknown
+	uri  string // of a resource that is another than it was
+}
+
+// shown is what clients are shown, by kind and name, with the definition of each.
+type shown map[Kind]map[string][]byte
+
+// tell takes note of news. Where too much is waiting, everything is looked at anyway.
+func (s *Server) tell(kind Kind, uri string) {
+	select {
+	case s.news <- news{kind, uri}:
+	default:
+	}
+}
+
+// follow keeps what clients are shown as the host has it.
+func (s *Server) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-s.news:
+			if n.kind == Resource {
+				if err := s.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: n.uri}); err != nil {
+					s.log.Debug("clients were not told of a resource", "err", err)
+				}
+				continue
+			}
+			s.sync(n)
+		}
+	}
+}
+
+// sync shows clients what the host has now. Each change is announced to them, and also that a plugin says that something of a kind has
+// changed, whatever it is.
+func (s *Server) sync(n news) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := shown{Tools: {}, Prompts: {}, Resources: {}, Templates: {}}
+	add := make(map[Kind][]func())
+	for _, t := range s.options.Host.Tools() {
+		definition := definitionOf(t)
+		now[Tools][t.Name] = definition
+		add[Tools] = append(add[Tools], s.ifNew(Tools, t.Name, definition, n, func() error { return s.addTool(t.Name, definition) }))
+	}
+	for _, o := range s.options.Host.Offers() {
+		now[o.Kind][o.Name] = o.Definition
+		add[o.Kind] = append(add[o.Kind], s.ifNew(o.Kind, o.Name, o.Definition, n, func() error { return s.addOffer(o) }))
+	}
+	for kind, names := range s.shown {
+		for name := range names {
+			if _, stays := now[kind][name]; !stays {
+				s.remove(kind, name)
+			}
+		}
+	}
+	s.shownBefore(add)
+	s.shown = now
+}
+
+// shownBefore runs what adds things.
+func (s *Server) shownBefore(add map[Kind][]func()) {
+	for _, list := range add {
+		for _, do := range list {
+			do()
+		}
+	}
+}
+
+// ifNew adds something that clients are not shown as it is. Of the kind that the news is about everything is added again, which
+// announces it.
+func (s *Server) ifNew(kind Kind, name string, definition []byte, n news, do func() error) func() {
+	was, known := s.shown[kind][name]
+	again := n.kind != "" && (n.kind == kind || n.kind == Resources && kind == Templates)
+	if known && !again && bytes.Equal(was, definition) {
+		return func() {}
+	}
+	return func() {
+		if err := guarded(do); err != nil {
+			s.log.Warn("it cannot be offered to MCP clients", "kind", kind, "name", name, "err", err)
+		}
+	}
+}
+
+// guarded turns a panic of the library over somebody's schema or address into an error.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
+}
+
+func (s *Server) remove(kind Kind, name string) {
+	switch kind {
+	case Tools:
+		s.sdk.RemoveTools(name)
+	case Prompts:
+		s.sdk.RemovePrompts(name)
+	case Resources:
+		s.sdk.RemoveResources(name)
+	case Templates:
+		s.sdk.RemoveResourceTemplates(name)
+	}
+}
+
+// definitionOf is a tool as MCP describes it.
+func definitionOf(t adapter.Tool) []byte {
+	if t.Definition != nil {
+		return t.Definition
+	}
+	schema := t.Parameters
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object"}`)
+	}
+	return rawjson.Object{
+		{Name: "name", Value: rawjson.String(t.Name)},
+		{Name: "description", Value: rawjson.String(t.Description)},
+		{Name: "inputSchema", Value: schema},
+	}.JSON()
+}
+
+func (s *Server) addTool(name string, definition []byte) error {
+	var t sdk.Tool
+	if err := json.Unmarshal(definition, &t); err != nil {
+		return err
+	}
+	o, err := rawjson.Parse(definition)
+	if err != nil {
+		return err
+	}
+	t.InputSchema = objectSchema(o.Get("inputSchema"))
+	if output := o.Get("outputSchema"); len(output) > 0 {
+		t.OutputSchema = output
+	}
+	s.sdk.AddTool(&t, s.callTool)
+	return nil
+}
+
+// objectSchema is a schema of an object, as MCP wants it: one that does not say so is one of any object that it takes.
+func objectSchema(schema json.RawMessage) json.RawMessage {
+	o, err := rawjson.Parse(schema)
+	if err != nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	if kind, _ := o.String("type"); kind != "object" {
+		o = o.With(rawjson.Field{Name: "type", Value: json.RawMessage(`"object"`)})
+	}
+	return o.JSON()
+}
+
+func (s *Server) addOffer(o Offer) error {
+	switch o.Kind {
+	case Prompts:
+		var p sdk.Prompt
+		if err := json.Unmarshal(o.Definition, &p); err != nil {
+			return err
+		}
+		s.sdk.AddPrompt(&p, s.getPrompt)
+	case Resources:
+		var r sdk.Resource
+		if err := json.Unmarshal(o.Definition, &r); err != nil {
+			return err
+		}
+		s.sdk.AddResource(&r, s.reader(o.Plugin))
+	case Templates:
+		var t sdk.ResourceTemplate
+		if err := json.Unmarshal(o.Definition, &t); err != nil {
+			return err
+		}
+		s.sdk.AddResourceTemplate(&t, s.reader(o.Plugin))
+	}
+	return nil
+}

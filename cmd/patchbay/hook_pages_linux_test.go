@@ -1,0 +1,21 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// TestPagesOfHosts types the guides of docs/hosts: from installing to a refused and a rewritten command, and out again.
+func TestPagesOfHosts(t *testing.T) {
+	for _, agent := range codehook.Agents() {
+		t.Run(string(agent), func(t *testing.T) {
+			t.Parallel()
+			h := newHookHome(t)
+			page := plugtest.Page(t, "docs/hosts/"+string(agent)+".md")
+			page.Type(h.home, patchbayIn(h.home).Env, strings.NewReplacer(h.home, "~"))
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+)
+
+func newMCPCommand(a *app) *cobra.Command {
+	var opts daemon.MCPOptions
+	cmd := &cobra.Command{
+		Use:     "mcp",
+		Short:   "Offer the tools of plugins to an MCP client on stdin and stdout",
+		GroupID: groupAgent,
+		Long: `Serve one MCP client on stdin and stdout, until its input ends. It is offered the
+tools of all plugins, and the prompts and resources of the MCP servers among them
+([[mcp]] in the configuration). Plugins work in the project of the current directory.
+
+A call goes through tool.before, tool.resolve and tool.after like any other, and is kept
+in the trace. Clients are told when plugins come and go. Every revision of the protocol
+from 2024-11-05 to 2026-07-28 is spoken. Logs go to stderr.
+
+The daemon serves the same over HTTP, at /mcp.`,
+		Example: `  patchbay mcp
+  patchbay mcp --builtin
+  patchbay mcp install claude`,
+		Annotations: exits(exit{exitOK, "the client has gone"}, exit{exitConfig, "the configuration is at fault"}),
+		Args:        arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runMCP(cmd.Context(), opts)
+		},
+	}
+	cmd.AddCommand(newMCPInstallCommand(a))
+	cmd.Flags().BoolVar(&opts.Builtin, "builtin", false, "offer the built-in tools too; [chat] approve says what those that change things may do")
+	cmd.Flags().BoolVar(&opts.Methods, "methods", false, "offer the methods of kaged plugins as tools")
+	return cmd
+}
+
+func (a *app) runMCP(ctx context.Context, o daemon.MCPOptions) error {
+	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
+		server := core.MCP(o)
+		defer server.Close()
+		err := server.Run(ctx, io.NopCloser(a.In), nopWriteCloser{a.Out})
+		if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	})
+}
+
+// nopWriteCloser leaves the command's output open.
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/mcpinstall"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+type mcpInstallOptions struct {
+	project, uninstall, dryRun bool
+}
+
+func newMCPInstallCommand(a *app) *cobra.Command {
+	var opts mcpInstallOptions
+	cmd := &cobra.Command{
+		Use:   "install HOST",
+		Short: "Make Patchbay known to an agent as an MCP server",
+		Long: `Write Patchbay into the MCP servers of an agent: ` + strings.Join(mcpinstall.Hosts(), ", ") + `.
+
+One entry called patchbay is added to the agent's own file; every other byte of it stays,
+and the text from before is kept beside it. Done twice, it changes nothing.`,
+		Example: `  patchbay mcp install claude
+  patchbay mcp install codex --dry-run
+  patchbay mcp install cursor --project
+  patchbay mcp install claude --uninstall`,
+		Annotations: exits(exit{exitOK, "it is done, or was so already"}, exit{exitFailed, "the file could not be changed"},
+			exit{exitUsage, "no such agent, or it has no such file"}),
+		Args:      arguments("HOST"),
+		ValidArgs: mcpinstall.Hosts(),
+		RunE:      func(_ *cobra.Command, args []string) error { return a.runMCPInstall(args[0], opts) },
+	}
+	cmd.Flags().BoolVar(&opts.project, "project", false, "for the project of the current directory, not for you")
+	cmd.Flags().BoolVar(&opts.uninstall, "uninstall", false, "take the entry out again")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+// mcpInstalled is what was done, as other programs see it.
+type mcpInstalled struct {
+	Host    string `json:"host"`
+	File    string `json:"file"`
+	Key     string `json:"key"`
+	Changed bool   `json:"changed"`
+	Backup  string `json:"backup,omitempty"`
+	DryRun  bool   `json:"dry_run,omitempty"`
+}
+
+func (a *app) runMCPInstall(name string, o mcpInstallOptions) error {
+	entry, err := a.mcpEntry(name, o)
+	if err != nil {
+		return usage("", "%w", err)
+	}
+	var done editfile.Result
+	switch {
+	case o.dryRun:
+		done.Changed, err = wouldChange(entry, o.uninstall)
+	case o.uninstall:
+		done, err = entry.Unset()
+	default:
+		done, err = entry.Set()
+	}
+	if err != nil {
+		return &problem{kind: kindFailed, err: err}
+	}
+	if a.flags.json {
+		return a.printJSON(mcpInstalled{name, entry.File(), entry.Key(), done.Changed, done.Backup, o.dryRun})
+	}
+	a.printf("%s\n", installedLine(entry, done, o))
+	return nil
+}
+
+// installedLine says what was done, or would be.
+func installedLine(e *mcpinstall.Entry, done editfile.Result, o mcpInstallOptions) string {
+	what, would := "is in "+e.File()+" already", ""
+	if o.dryRun {
+		would = "would be "
+	}
+	switch {
+	case o.uninstall && !done.Changed:
+		what = "is not in " + e.File()
+	case o.uninstall:
+		what = would + "taken out of " + e.File()
+	case done.Changed:
+		what = would + "written into " + e.File() + ": " + e.Value()
+	}
+	line := e.Key() + " " + what
+	if done.Backup != "" {
+		line += "\nthe text from before is in " + done.Backup
+	}
+	return line
+}
+
+// mcpEntry is Patchbay in an agent's file. The program is named by its path: agents have a PATH of their own.
+func (a *app) mcpEntry(name string, o mcpInstallOptions) (*mcpinstall.Entry, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("where is this program? %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	r := mcpinstall.Request{Host: name, Home: dialect.Env{Vars: a.Environ}.Home(), Getenv: a.getenv, Command: []string{self, "mcp"}}
+	if home := a.getenv("PATCHBAY_HOME"); home != "" {
+		r.Env = map[string]string{"PATCHBAY_HOME": home}
+	}
+	if o.project {
+		r.Project = pluginhost.ProjectRoot(a.dir())
+	}
+	return mcpinstall.Find(r)
+}
+
+func wouldChange(e *mcpinstall.Entry, uninstall bool) (bool, error) {
+	old, err := os.ReadFile(e.File())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	change := e.Changed
+	if uninstall {
+		change = e.Without
+		if err != nil {
+			return false, nil
+		}
+	}
+	text, err := change(old)
+	return string(text) != string(old), err
+}

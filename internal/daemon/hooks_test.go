@@ -1,0 +1,361 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/hookroad"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// marker is a python plugin that makes another command of each: it says who did, and how many calls there were in the turn.
+func marker(name string) string {
+	return `__plugin__ = {"api": "1.0", "name": "` + name + `"}
+@on_tool_call
+async def mark(ctx, call):
+    ctx.state["n"] = ctx.state.get("n", 0) + 1
+    return ToolCall(call.tool_name, call.tool_call_id, {"cmd": "echo ` + name + ` " + str(ctx.state["n"])})
+`
+}
+
+// preToolUse is a call of Claude Code's shell.
+func preToolUse(dir, session, prompt string) hookroad.Request {
+	return hookRequest("PreToolUse", map[string]any{"session_id": session, "prompt_id": prompt, "cwd": dir, "transcript_path": "/x",
+		"tool_name": "Bash", "tool_input": map[string]string{"command": "ls"}, "tool_use_id": "toolu_1"})
+}
+
+func hookRequest(event string, fields map[string]any) hookroad.Request {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return hookroad.NewRequest(codehook.Input{Event: event, Dir: "/", Data: data}, pluginhost.Version)
+}
+
+func (h house) answer(c *Core, r hookroad.Request) *hookroad.Answer {
+	h.t.Helper()
+	a, err := c.AnswerHook(h.t.Context(), codehook.Claude, r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return a
+}
+
+func TestHookAnswers(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	h.write(".agent/plugins/a.py", marker("a"))
+	c := h.open("")
+	t.Run("what plugins change, in the agent's words", func(t *testing.T) {
+		if got := h.answer(c, preToolUse(h.home, "s", "p")); !strings.Contains(got.Stdout, `"updatedInput":{"command":"echo a 1"}`) {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("one turn of the agent is one request", func(t *testing.T) {
+		if got := h.answer(c, preToolUse(h.home, "s", "p")); !strings.Contains(got.Stdout, "echo a 2") {
+			t.Errorf("the same turn: %+v", got)
+		}
+		if got := h.answer(c, preToolUse(h.home, "s", "q")); !strings.Contains(got.Stdout, "echo a 1") {
+			t.Errorf("another turn: %+v", got)
+		}
+		if got := h.answer(c, preToolUse(h.home, "other", "p")); !strings.Contains(got.Stdout, "echo a 1") {
+			t.Errorf("another session: %+v", got)
+		}
+	})
+	t.Run("a directory that is gone", func(t *testing.T) {
+		if got := h.answer(c, preToolUse(filepath.Join(h.home, "gone"), "s3", "p")); !strings.Contains(got.Stdout, "echo a 1") {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("what is no event", func(t *testing.T) {
+		r := preToolUse(h.home, "s", "p")
+		r.Input = json.RawMessage(`"{ garbled"`)
+		if _, err := c.AnswerHook(t.Context(), codehook.Claude, r); !is[*httpapi.InvalidRequestError](err) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("many at once", func(t *testing.T) {
+		var all sync.WaitGroup
+		for i := range 32 {
+			all.Go(func() {
+				r := preToolUse(h.home, fmt.Sprint("many", i%4), fmt.Sprint("p", i))
+				if got, err := c.AnswerHook(t.Context(), codehook.Claude, r); err != nil || !strings.Contains(got.Stdout, "echo a 1") {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		}
+		all.Wait()
+	})
+	t.Run("a project whose configuration is at fault stays shut, and says so", func(t *testing.T) {
+		h.write("bad/.git/x", "")
+		h.write("bad/.patchbay/config.toml", "nonsense = [")
+		if got := h.answer(c, preToolUse(filepath.Join(h.home, "bad"), "s4", "p")); !strings.Contains(got.Stdout, `"deny"`) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestTurnsOfOtherAgents(t *testing.T) {
+	var s hostState
+	at := func(event string, fields map[string]any) (string, string) {
+		t.Helper()
+		fields["hook_event_name"], fields["session_id"] = event, "s"
+		r := hookRequest(event, fields)
+		m, err := r.Moment(codehook.Claude)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.turn("ses_x", m), m.UserText
+	}
+	before, _ := at("SessionStart", map[string]any{"source": "startup"})
+	first, text := at("UserPromptSubmit", map[string]any{"prompt": "mend it"})
+	if before == first || text != "mend it" {
+		t.Errorf("%s %s %q", before, first, text)
+	}
+	if got, text := at("PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}}); got != first || text != "mend it" {
+		t.Errorf("a call belongs to another turn, or does not know what was said: %s %q", got, text)
+	}
+	if got, _ := at("Stop", map[string]any{"last_assistant_message": "done"}); got != first {
+		t.Errorf("the end belongs to another turn: %s", got)
+	}
+	if got, _ := at("UserPromptSubmit", map[string]any{"prompt": "again"}); got == first {
+		t.Error("two messages are one turn")
+	}
+	own, _ := at("PreToolUse", map[string]any{"prompt_id": "p", "tool_name": "Bash", "tool_input": map[string]any{}})
+	if again, _ := at("PostToolUse", map[string]any{"prompt_id": "p", "tool_name": "Bash", "tool_input": map[string]any{}, "tool_response": map[string]any{}}); own != again {
+		t.Errorf("one turn by the agent's own word: %s, %s", own, again)
+	}
+}
+
+func TestDoubles(t *testing.T) {
+	var s hostState
+	see := func(agent codehook.Agent, id string) bool {
+		m := &codehook.Moment{Agent: agent, Session: "s", CallID: id}
+		return s.double(m)
+	}
+	for _, c := range []struct {
+		rule  string
+		agent codehook.Agent
+		id    string
+		want  bool
+	}{
+		{"the first is asked about", codehook.Cursor, "1", false},
+		{"the same call by another agent's hook is not", codehook.Claude, "1", true},
+		{"a number that is used again is another call", codehook.Cursor, "1", false},
+		{"so is its double", codehook.Claude, "1", true},
+		{"the same agent twice is two calls", codehook.Codex, "2", false},
+		{"", codehook.Codex, "2", false},
+		{"without a number nothing is a double", codehook.Cursor, "", false},
+		{"", codehook.Claude, "", false},
+	} {
+		if got := see(c.agent, c.id); got != c.want {
+			t.Errorf("%s (%s %q): %v", c.rule, c.agent, c.id, got)
+		}
+	}
+}
+
+// hookServed is a daemon as hooks start one.
+type hookServed struct {
+	*Core
+	socket string
+	end    context.CancelFunc
+	ended  chan error
+}
+
+// serveHooks brings one up that says it is of a version.
+func (h house) serveHooks(version string, idle time.Duration) *hookServed {
+	h.t.Helper()
+	o := h.options()
+	o.NoModel = true
+	c, err := Open(h.t.Context(), o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	c.version = version
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &hookServed{Core: c, end: cancel, ended: make(chan error, 1)}
+	ready := make(chan Addresses, 1)
+	go func() { s.ended <- c.ServeHooks(ctx, HookOptions{Idle: idle, Ready: func(a Addresses) { ready <- a }}) }()
+	h.t.Cleanup(func() {
+		cancel()
+		if err := <-s.ended; err != nil {
+			h.t.Errorf("serve hooks: %v", err)
+		}
+		h.close(c)
+	})
+	select {
+	case at := <-ready:
+		s.socket = at.Socket
+	case err := <-s.ended:
+		s.ended <- err
+		h.t.Fatalf("serve hooks: %v", err)
+	}
+	return s
+}
+
+// over waits until the daemon has ended.
+func (s *hookServed) over(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-s.ended:
+		s.ended <- err
+	case <-time.After(patience):
+		t.Fatal("the daemon does not end")
+	}
+}
+
+func TestHookDaemons(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	ask := func(t *testing.T, h house, version string) string {
+		t.Helper()
+		var out, errs strings.Builder
+		data := preToolUse(h.home, "s", "p").Input
+		code := hookroad.Run(t.Context(), hookroad.Options{Agent: codehook.Claude, Event: "PreToolUse", In: strings.NewReader(string(data)), Out: &out, Err: &errs,
+			Environ: []string{"HOME=" + h.home, "PATH=/nonexistent"}, Dir: h.home, Version: version, Program: "/nonexistent",
+			InProcess: func(context.Context, hookroad.Request) (*hookroad.Answer, error) {
+				return &hookroad.Answer{Answer: codehook.Answer{Stdout: "in process"}}, nil
+			}})
+		if code != 0 || errs.String() != "" {
+			t.Errorf("exit %d, %s", code, errs.String())
+		}
+		return out.String()
+	}
+	t.Run("nobody calls, and it ends", func(t *testing.T) {
+		h := newHouse(t)
+		s := h.serveHooks(pluginhost.Version, 50*time.Millisecond)
+		s.over(t)
+		if _, err := os.Lstat(s.socket); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("its socket is still there: %v", err)
+		}
+	})
+	t.Run("it makes room for another version, and for serve, and for none of its own", func(t *testing.T) {
+		h := newHouse(t)
+		h.write(".agent/plugins/a.py", marker("a"))
+		old := h.serveHooks("0.0.9", 0)
+		if got := ask(t, h, "0.0.9"); !strings.Contains(got, "echo a") {
+			t.Errorf("its own client: %q", got)
+		}
+		if got := ask(t, h, pluginhost.Version); got != "in process" { // there is no program to start a daemon with
+			t.Errorf("a client of another version: %q", got)
+		}
+		s := h.serveHooks(pluginhost.Version, 0)
+		old.over(t)
+		if got := ask(t, h, pluginhost.Version); !strings.Contains(got, "echo a") {
+			t.Errorf("the daemon that took over: %q", got)
+		}
+		if _, err := s.claim(t.Context(), s.socket, false); !errors.Is(err, ErrRunning) {
+			t.Errorf("a second one of that version: %v", err)
+		}
+		served := h.serve("", Limits{})
+		s.over(t)
+		if got := ask(t, h, "9.9.9"); !strings.Contains(got, "echo a") {
+			t.Errorf("serve, whatever the version: %q", got)
+		}
+		if _, err := served.claim(t.Context(), served.socket, true); !errors.Is(err, ErrRunning) {
+			t.Errorf("a second serve: %v", err)
+		}
+	})
+	t.Run("one that asks for the place and does not take it", func(t *testing.T) {
+		h := newHouse(t)
+		s := h.serveHooks(pluginhost.Version, 0)
+		if err := s.askToYield(t.Context(), s.socket, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.askToYield(t.Context(), s.socket, true); err == nil {
+			t.Error("two were told to take the place")
+		}
+		if got := s.overSocketHealth(t); !got {
+			t.Error("it is gone")
+		}
+	})
+	t.Run("its files are read again when they have changed", func(t *testing.T) {
+		h := newHouse(t)
+		h.write(".agent/plugins/a.py", marker("a"))
+		s := h.serveHooks(pluginhost.Version, 0)
+		h.write(".config/patchbay/config.toml", "[plugins.a]\non_failure = \"deny\"\n")
+		prompt := hookRequest("UserPromptSubmit", map[string]any{"session_id": "s", "cwd": h.home, "prompt": "hello"})
+		h.answer(s.Core, prompt)
+		if got := s.Host.Closed(hook.ToolBefore); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("%v", got)
+		}
+		h.closedAt(s.Core, map[hook.Point][]string{hook.ToolBefore: {"a"}})
+	})
+}
+
+func (s *hookServed) overSocketHealth(t *testing.T) bool {
+	t.Helper()
+	resp, err := socketClient(s.socket).Get("http://patchbay/v1/health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == 200
+}
+
+// closedAt waits until the file of closed points says so.
+func (h house) closedAt(c *Core, want hookroad.ByPoint) {
+	h.t.Helper()
+	var got *hookroad.Closed
+	var err error
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		if got, err = hookroad.ReadClosed(c.Dirs.State); err == nil && reflect.DeepEqual(got.Points, want) {
+			return
+		}
+	}
+	h.t.Errorf("closed are %+v, %v; want %v", got, err, want)
+}
+
+func TestTheFileOfClosedPoints(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	h.write(".agent/plugins/a.py", marker("a"))
+	h.write(".agent/plugins/b.py", marker("b"))
+	h.write(".config/patchbay/config.toml", "[plugins.b]\non_failure = \"abort\"\n")
+	s := h.serveHooks(pluginhost.Version, 0)
+	path := filepath.Join(s.Dirs.State, hookroad.ClosedName)
+	h.closedAt(s.Core, hookroad.ByPoint{hook.ToolBefore: {"b"}})
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	t.Run("a plugin that goes takes its points along", func(t *testing.T) {
+		if err := os.Remove(filepath.Join(h.home, ".agent/plugins/b.py")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Host.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.closedAt(s.Core, hookroad.ByPoint{})
+	})
+	t.Run("one that comes brings them", func(t *testing.T) {
+		h.write(".agent/plugins/b.py", marker("b"))
+		if err := s.Host.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.closedAt(s.Core, hookroad.ByPoint{hook.ToolBefore: {"b"}})
+	})
+	t.Run("a project is listed where it is different", func(t *testing.T) {
+		h.write("repo/.git/x", "")
+		root := pluginhost.ProjectRoot(filepath.Join(h.home, "repo"))
+		h.answer(s.Core, preToolUse(root, "s", "p"))
+		s.WriteClosed()
+		got, err := hookroad.ReadClosed(s.Dirs.State)
+		if err != nil || len(got.Projects) != 0 {
+			t.Errorf("nothing is different there: %+v, %v", got, err)
+		}
+	})
+}

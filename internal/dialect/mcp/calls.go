@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// CallTool runs one of the server's tools. The result is a text for whoever reads texts, and beside it what the server said.
+func (p *plugin) CallTool(ctx context.Context, name string, arguments json.RawMessage) (dialect.ToolResult, error) {
+	own, ok := p.lists.Load().own[ownTool+name]
+	if !ok {
+		return dialect.ToolResult{}, fmt.Errorf("plugin %s has no tool %q", p.server.Name, name)
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	result, err := p.ask(ctx, "tools/call", rawjson.Object{field("name", rawjson.String(own)), field("arguments", arguments)})
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	return p.result(ctx, name, result)
+}
+
+// ask makes one request of the server there is now.
+func (p *plugin) ask(ctx context.Context, method string, params rawjson.Object) (json.RawMessage, error) {
+	l, err := p.linkFor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if crosses(l, mcpcall.From(ctx), method) {
+		return p.across(ctx, l, method, params)
+	}
+	result, err := l.call(ctx, method, params)
+	if errors.Is(err, errLost) { // the server has forgotten the session: it is opened anew, once
+		if l, err = p.linkFor(ctx); err == nil {
+			result, err = l.call(ctx, method, params)
+		}
+	}
+	return result, err
+}
+
+// result reads what a tool answered.
+func (p *plugin) result(ctx context.Context, name string, raw json.RawMessage) (dialect.ToolResult, error) {
+	o, err := rawjson.Parse(raw)
+	if err != nil {
+		return dialect.ToolResult{}, garbled("tools/call", raw)
+	}
+	if kind, _ := o.String("resultType"); kind == "input_required" {
+		if mcpcall.From(ctx) == nil {
+			return failed(name, "the tool asks for something before it goes on, and there is nobody to ask"), nil
+		}
+		return dialect.ToolResult{Tool: name, Success: true, Raw: raw, Pending: true}, nil
+	}
+	text, err := textOf(o)
+	if err != nil {
+		return dialect.ToolResult{}, err
+	}
+	r := dialect.ToolResult{Tool: name, Success: string(o.Get("isError")) != "true", Result: text, Raw: raw}
+	if !r.Success {
+		r.Error = text
+		if text == "" {
+			r.Error = "the tool failed, and did not say why"
+		}
+	}
+	return r, nil
+}
+
+func failed(tool, why string) dialect.ToolResult {
+	return dialect.ToolResult{Tool: tool, Result: why, Error: why}
+}
+
+// textOf is a result as a text: its texts, and in the place of everything else what it is.
+func textOf(o rawjson.Object) (string, error) {
+	var parts []json.RawMessage
+	if content := o.Get("content"); len(content) > 0 {
+		if err := json.Unmarshal(content, &parts); err != nil {
+			return "", hook.Failure(hook.Garbled, errors.New("the content of a tool's result is not a list"))
+		}
+	}
+	var texts []string
+	for _, raw := range parts {
+		if part, err := rawjson.Parse(raw); err == nil {
+			texts = append(texts, partText(part))
+		}
+	}
+	if structured := o.Get("structuredContent"); len(texts) == 0 && len(structured) > 0 {
+		return string(structured), nil
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+func partText(o rawjson.Object) string {
+	kind, _ := o.String("type")
+	switch kind {
+	case "text":
+		text, _ := o.String("text")
+		return text
+	case "resource":
+		r, _ := rawjson.Parse(o.Get("resource"))
+		if text, ok := r.String("text"); ok {
+			return text
+		}
+		uri, _ := r.String("uri")
+		return "[resource " + uri + "]"
+	case "resource_link":
+		uri, _ := o.String("uri")
+		return "[resource " + uri + "]"
+	}
+	mime, _ := o.String("mimeType")
+	data, _ := o.String("data")
+	return fmt.Sprintf("[%s %s, %d bytes]", kind, mime, base64.StdEncoding.DecodedLen(len(data)))
+}
+
+// CallMethod makes a request about a prompt or a resource.
+func (p *plugin) CallMethod(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	now := p.lists.Load()
+	if !slices.Contains(now.methods(), method) {
+		return nil, fmt.Errorf("plugin %s has no method %q, only %s", p.server.Name, method, strings.Join(now.methods(), ", "))
+	}
+	o, err := rawjson.Parse(params)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %s: params: %w", p.server.Name, method, err)
+	}
+	switch method {
+	case "prompts/get":
+		o = now.renamed(o)
+	case "completion/complete":
+		if ref, err := rawjson.Parse(o.Get("ref")); err == nil {
+			o = o.With(field("ref", now.renamed(ref).JSON()))
+		}
+	case "resources/subscribe", "resources/unsubscribe":
+		return p.subscribe(ctx, method, o)
+	}
+	return p.ask(ctx, method, o)
+}
+
+// renamed has the server's own name of a prompt in place of ours.
+func (n *lists) renamed(o rawjson.Object) rawjson.Object {
+	name, _ := o.String("name")
+	if own, ok := n.own[ownPrompt+name]; ok {
+		return o.With(field("name", rawjson.String(own)))
+	}
+	return o
+}
+
+// mostHeeded is how many resources may be followed.
+const mostHeeded = 1000
+
+// subscribe has the server tell of changes of a resource, or no longer, in the way of its kind.
+func (p *plugin) subscribe(ctx context.Context, method string, o rawjson.Object) (json.RawMessage, error) {
+	uri, ok := o.String("uri")
+	if !ok {
+		return nil, errors.New("a resource is named by its uri")
+	}
+	l, err := p.main.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l.era == handshake {
+		return l.call(ctx, method, o)
+	}
+	p.mu.Lock()
+	if method == "resources/subscribe" && len(p.heed) < mostHeeded {
+		p.heed[uri] = true
+	} else {
+		delete(p.heed, uri)
+	}
+	p.mu.Unlock()
+	p.follow()
+	return json.RawMessage("{}"), nil
+}

@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A paramHeader is an argument of a tool that the server wants to see in the header too, for those on the way who route by it.
+type paramHeader struct {
+	path []string // of the argument
+	name string   // behind Mcp-Param-
+}
+
+// paramHeaders are those of a tool's schema.
+func paramHeaders(schema json.RawMessage) []paramHeader {
+	return headersBelow(nil, schema, 0)
+}
+
+func headersBelow(path []string, schema json.RawMessage, depth int) []paramHeader {
+	o, err := rawjson.Parse(schema)
+	if err != nil || depth > 16 {
+		return nil
+	}
+	properties, err := rawjson.Parse(o.Get("properties"))
+	if err != nil {
+		return nil
+	}
+	var out []paramHeader
+	for _, f := range properties {
+		one, err := rawjson.Parse(f.Value)
+		if err != nil {
+			continue
+		}
+		here := append(append([]string(nil), path...), f.Name)
+		if name, ok := one.String("x-mcp-header"); ok && isToken(name) {
+			out = append(out, paramHeader{here, name})
+		}
+		out = append(out, headersBelow(here, f.Value, depth+1)...)
+	}
+	return out
+}
+
+// isToken tells whether a text may stand in the name of a header.
+func isToken(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	}) < 0
+}
+
+// modernHeader repeats in the header what is asked for.
+func (w *web) modernHeader(h http.Header, method string, params json.RawMessage) {
+	h.Set("MCP-Protocol-Version", mcpcall.Modern)
+	if method == "" {
+		return
+	}
+	h.Set("Mcp-Method", method)
+	o, err := rawjson.Parse(params)
+	if err != nil {
+		return
+	}
+	key := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[method]
+	if name, ok := o.String(key); ok && key != "" {
+		h.Set("Mcp-Name", headerText(name))
+	}
+	if method != "tools/call" {
+		return
+	}
+	name, _ := o.String("name")
+	for _, p := range w.address.plugin.lists.Load().headers[name] {
+		if text, ok := argument(o.Get("arguments"), p.path); ok {
+			h.Set("Mcp-Param-"+p.name, headerText(text))
+		}
+	}
+}
+
+// argument is the text of an argument that is a text, a number or a flag.
+func argument(arguments json.RawMessage, path []string) (string, bool) {
+	value := arguments
+	for _, name := range path {
+		o, err := rawjson.Parse(value)
+		if err != nil {
+			return "", false
+		}
+		value = o.Get(name)
+	}
+	if text, ok := rawjson.Unquote(value); ok {
+		return text, true
+	}
+	if len(value) == 0 || strings.ContainsRune("{[n", rune(value[0])) {
+		return "", false
+	}
+	return string(value), true
+}
+
+// headerText is a text as it may stand in a header: what is not plain goes as base64.
+func headerText(s string) string {
+	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?") &&
+		strings.IndexFunc(s, func(r rune) bool { return (r < ' ' && r != '\t') || r > '~' }) < 0
+	if plain {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}

@@ -1,0 +1,248 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/pause"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+const (
+	mostPages = 100  // of one list
+	mostItems = 5000 // likewise
+)
+
+// lists are what a server has at one moment. They are not changed.
+type lists struct {
+	welcome  welcome
+	protocol string
+	tools    []dialect.Tool
+	offers   []dialect.Offer
+	own      map[string]string // the server's names of its tools and prompts, by ours; kinds apart by a prefix
+	headers  map[string][]paramHeader
+}
+
+// The kinds of names in lists.own.
+const (
+	ownTool   = "tool:"
+	ownPrompt = "prompt:"
+)
+
+func (n *lists) description() string {
+	text := cmp.Or(n.welcome.title, n.welcome.name)
+	first, _, _ := strings.Cut(strings.TrimSpace(n.welcome.instructions), "\n")
+	if first != "" {
+		text = strings.TrimPrefix(text+": "+first, ": ")
+	}
+	return excerpt.Of(text, shown)
+}
+
+// methods are those that can be called by hand.
+func (n *lists) methods() []string {
+	var out []string
+	if n.welcome.can("prompts") {
+		out = append(out, "prompts/get")
+	}
+	if n.welcome.can("resources") {
+		out = append(out, "resources/read", "resources/subscribe", "resources/unsubscribe")
+	}
+	if n.welcome.can("completions") {
+		out = append(out, "completion/complete")
+	}
+	return out
+}
+
+// read reads all lists of the server.
+func (p *plugin) read(ctx context.Context) error {
+	p.listing.Lock()
+	defer p.listing.Unlock()
+	l, err := p.main.get(ctx)
+	if err != nil {
+		return err
+	}
+	now := &lists{welcome: l.welcome, protocol: l.version, own: make(map[string]string), headers: make(map[string][]paramHeader)}
+	if l.welcome.can("tools") {
+		err = errors.Join(err, p.each(ctx, l, "tools", func(o rawjson.Object) { p.addTool(now, o) }))
+	}
+	if l.welcome.can("prompts") {
+		err = errors.Join(err, p.each(ctx, l, "prompts", func(o rawjson.Object) { p.addPrompt(now, o) }))
+	}
+	if l.welcome.can("resources") {
+		err = errors.Join(err, p.each(ctx, l, "resources", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.Resource, "uri", o) }))
+		// Many servers with resources have no templates, and say that they do not know the word.
+		_ = p.each(ctx, l, "resources/templates", func(o rawjson.Object) { now.addResource(p.server.Name, dialect.ResourceTemplate, "uriTemplate", o) })
+	}
+	if err != nil {
+		return err
+	}
+	p.lists.Store(now)
+	return nil
+}
+
+// each reads one list, page by page.
+func (p *plugin) each(ctx context.Context, l *link, what string, take func(rawjson.Object)) error {
+	key := what
+	if what == "resources/templates" {
+		key = "resourceTemplates"
+	}
+	cursor, items := json.RawMessage(nil), 0
+	for range mostPages {
+		params := rawjson.Object{}
+		if cursor != nil {
+			params = params.With(field("cursor", cursor))
+		}
+		result, err := l.call(ctx, what+"/list", params)
+		if err != nil {
+			return fmt.Errorf("%s/list: %w", what, err)
+		}
+		o, err := rawjson.Parse(result)
+		if err != nil {
+			return garbled(what+"/list", result)
+		}
+		var page []json.RawMessage
+		if err := json.Unmarshal(o.Get(key), &page); err != nil {
+			return garbled(what+"/list", result)
+		}
+		for _, item := range page {
+			if one, err := rawjson.Parse(item); err == nil && items < mostItems {
+				take(one)
+			}
+			items++
+		}
+		if cursor = o.Get("nextCursor"); len(cursor) == 0 || string(cursor) == "null" {
+			break
+		}
+	}
+	if items > mostItems {
+		p.rt.Unusable(fmt.Sprintf("its list of %s has more than %d entries: the rest is left out", what, mostItems), "")
+	}
+	return nil
+}
+
+// addTool takes one tool. Its definition stays as the server wrote it, but for its name.
+func (p *plugin) addTool(now *lists, o rawjson.Object) {
+	own, ok := o.String("name")
+	if !ok || own == "" {
+		p.rt.Unusable("it has a tool without a name", "")
+		return
+	}
+	name := fullName(p.server.Prefix, own)
+	if now.own[ownTool+name] != "" {
+		p.rt.Unusable(fmt.Sprintf("it has two tools that are called %s: the second is left out", name), "")
+		return
+	}
+	now.own[ownTool+name] = own
+	description, _ := o.String("description")
+	parameters := o.Get("inputSchema")
+	if len(parameters) == 0 || parameters[0] != '{' {
+		parameters = json.RawMessage(`{"type":"object"}`)
+	}
+	now.headers[own] = paramHeaders(parameters)
+	now.tools = append(now.tools, dialect.Tool{Name: name, Plugin: p.server.Name, Dialect: Name, Description: description,
+		Parameters: parameters, Definition: o.With(field("name", rawjson.String(name))).JSON()})
+}
+
+func (p *plugin) addPrompt(now *lists, o rawjson.Object) {
+	own, ok := o.String("name")
+	if !ok || own == "" {
+		p.rt.Unusable("it has a prompt without a name", "")
+		return
+	}
+	name := fullName(p.server.Prefix, own)
+	if now.own[ownPrompt+name] != "" {
+		return
+	}
+	now.own[ownPrompt+name] = own
+	now.offers = append(now.offers, dialect.Offer{Kind: dialect.Prompt, Name: name, Plugin: p.server.Name, Dialect: Name,
+		Definition: o.With(field("name", rawjson.String(name))).JSON()})
+}
+
+func (n *lists) addResource(plugin string, kind dialect.OfferKind, key string, o rawjson.Object) {
+	uri, ok := o.String(key)
+	if !ok || uri == "" {
+		return
+	}
+	n.offers = append(n.offers, dialect.Offer{Kind: kind, Name: uri, Plugin: plugin, Dialect: Name, Definition: o.JSON()})
+}
+
+// relist reads everything again after a restart.
+func (p *plugin) relist() {
+	for _, kind := range []dialect.ChangeKind{dialect.ToolsChanged, dialect.PromptsChanged, dialect.ResourcesChanged} {
+		p.changed(kind)
+	}
+	p.follow()
+}
+
+// relistFor reads the lists again because the server says that one has changed, and tells the host.
+func (p *plugin) relistFor(kind dialect.ChangeKind) {
+	ctx, cancel := context.WithTimeout(p.ctx, greetTimeout)
+	defer cancel()
+	if err := p.read(ctx); err != nil {
+		if p.ctx.Err() == nil {
+			p.log.Warn("the server's lists cannot be read again", "err", err)
+		}
+		return
+	}
+	if p.rt.Changed != nil {
+		p.rt.Changed(dialect.Change{Kind: kind})
+	}
+}
+
+// follow has the server of the modern kind tell of changes: it does so only in answer to a request that stays open.
+func (p *plugin) follow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listen != nil {
+		p.listen()
+	}
+	if p.ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.listen = cancel
+	params := rawjson.Object{field("notifications", p.wanted())}
+	p.spawn(func() { p.listenOn(ctx, params) })
+}
+
+// wanted are the changes to be told of. The caller holds the lock.
+func (p *plugin) wanted() json.RawMessage {
+	var uris []string
+	for uri := range p.heed {
+		uris = append(uris, uri)
+	}
+	want := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	if len(uris) > 0 {
+		want["resourceSubscriptions"] = uris
+	}
+	text, _ := json.Marshal(want) // texts and flags can be encoded
+	return text
+}
+
+// listenPause is how long is waited before a server that ended the listening is asked again.
+const listenPause = 5 * time.Second
+
+func (p *plugin) listenOn(ctx context.Context, params rawjson.Object) {
+	for ctx.Err() == nil {
+		l, err := p.main.get(ctx)
+		if err == nil && l.era == handshake {
+			return // it speaks unasked
+		}
+		if err == nil {
+			_, err = l.call(ctx, "subscriptions/listen", params)
+		}
+		if err != nil && ctx.Err() == nil {
+			p.log.Debug("the server does not tell of changes", "err", err)
+		}
+		if pause.For(ctx, listenPause) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// Name is the dialect's.
+const Name = "mcp"
+
+// A Server is one [[mcp]] table, its secrets filled in.
+type Server struct {
+	Name    string
+	Command []string          // the program and its arguments; nil: it is at URL
+	Env     map[string]Hidden // variables of the program
+	URL     string
+	Headers map[string]Hidden // sent with every request to URL
+	Prefix  string            // before the names of its tools and prompts
+
+	Err error // why it cannot be used, e.g. a secret that is not there
+}
+
+// Hidden is a value that may be a secret: whoever needs it calls it. Two of them are never equal, so its text stands beside
+// it where changes have to be seen: see [Server.Same].
+type Hidden func() string
+
+// Same tells whether two tables say the same.
+func (s *Server) Same(o *Server) bool {
+	return s.Name == o.Name && s.URL == o.URL && s.Prefix == o.Prefix && equal(s.Command, o.Command) &&
+		same(s.Env, o.Env) && same(s.Headers, o.Headers) && (s.Err == nil) == (o.Err == nil)
+}
+
+func equal(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func same(a, b map[string]Hidden) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		if other, ok := b[name]; !ok || other() != value() {
+			return false
+		}
+	}
+	return true
+}
+
+// Found is the server as a search would find it.
+func (s *Server) Found() dialect.Found {
+	f := dialect.Found{Dialect: Name, Name: s.Name, Place: s.Name, Path: Name + ":" + s.Name, Manifest: s}
+	if s.Err != nil {
+		f.State, f.Err = dialect.Broken, s.Err
+	}
+	return f
+}
+
+// Dialect opens such plugins. It finds none on disk: they are in the configuration.
+type Dialect struct{}
+
+// New returns the dialect.
+func New() *Dialect { return &Dialect{} }
+
+// Name implements [dialect.Dialect].
+func (*Dialect) Name() string { return Name }
+
+// Places are none.
+func (*Dialect) Places(dialect.Env) []dialect.Place { return nil }
+
+// Points are none: an MCP server has no hooks.
+func (*Dialect) Points() []hook.Point { return nil }
+
+// Find finds none.
+func (*Dialect) Find(dialect.Env) []dialect.Found { return nil }
+
+// At knows no file.
+func (*Dialect) At(string, dialect.Env) (dialect.Found, bool) { return dialect.Found{}, false }
+
+// Open connects to a server and learns what it has.
+func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+	server, ok := f.Manifest.(*Server)
+	if !ok || f.State != "" {
+		return nil, unopened(f.Name, fmt.Errorf("it is %s: %w", f.State, f.Err))
+	}
+	p := newPlugin(server, s, rt)
+	if err := p.open(ctx); err != nil {
+		return nil, named(p.server.Name, err)
+	}
+	return p, nil
+}
+
+// unopened is the error of a plugin that never got as far as a call.
+func unopened(plugin string, err error) error {
+	return &hook.Error{Plugin: plugin, Dialect: Name, Kind: hook.Unavailable, Err: err}
+}
+
+// named says whose an error is.
+func named(plugin string, err error) error {
+	if e, ok := errors.AsType[*hook.Error](err); ok {
+		with := *e
+		with.Plugin, with.Dialect = plugin, Name
+		return &with
+	}
+	return unopened(plugin, err)
+}

@@ -1,0 +1,195 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+)
+
+const (
+	maxMessage = 16 << 20        // a picture of 12 MB fits
+	notifyRate = 1000            // notifications a second; the surplus is dropped
+	stdinGrace = 2 * time.Second // from the end of its stdin to SIGTERM
+	termGrace  = 2 * time.Second // from SIGTERM to SIGKILL
+)
+
+// pipes is a server that is a program: its process, kept alive.
+type pipes struct {
+	kept *proc.Kept[*link]
+}
+
+// openPipes starts the program for the first time, and sees that it stays up.
+func (p *plugin) openPipes(ctx context.Context, only *era) (connection, error) {
+	kept, err := proc.Keep(ctx, proc.KeepOptions[*link]{
+		Open:  func(ctx context.Context) (*link, *proc.Process, error) { return p.start(ctx, only) },
+		Close: func(l *link) { l.carrier.(*pipe).close() },
+		OnExit: func(exit proc.Exit, stderr string) {
+			p.log.Warn("plugin ended", "exit", exit.String(), "stderr", hook.LastWords(stderr))
+		},
+		OnRetry: func(err error) { p.log.Warn("plugin cannot be restarted yet", "err", err) },
+		OnRestart: func(n int) {
+			p.log.Info("plugin restarted", "restarts", n)
+			p.relist()
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &pipes{kept}, nil
+}
+
+// start starts a process and shakes hands with it. One that ends over a question it does not know is started again and not
+// asked that.
+func (p *plugin) start(ctx context.Context, only *era) (*link, *proc.Process, error) {
+	l, process, err := p.startOnce(ctx, only)
+	if err != nil && only == nil && errors.Is(err, hook.Crash) && ctx.Err() == nil {
+		old := handshake
+		return p.startOnce(ctx, &old)
+	}
+	return l, process, err
+}
+
+func (p *plugin) startOnce(ctx context.Context, only *era) (*link, *proc.Process, error) {
+	process, err := p.rt.Procs.Start(ctx, p.rt.Confined(proc.Spec{
+		Path: p.server.Command[0],
+		Args: p.server.Command[1:],
+		Dir:  p.rt.Dir,
+		Env:  p.environment(),
+		Log:  func(line string) { p.log.Info("stderr", "line", line) },
+	}, p.files()...))
+	if err != nil {
+		return nil, nil, unopened(p.server.Name, err)
+	}
+	l := &link{owner: p}
+	c := &pipe{process: process, link: l}
+	l.carrier = c
+	c.peer = wire.NewPeer(process.Stdout(), process.Stdin(), wire.PeerOptions{
+		Options:    wire.Options{MaxSend: maxMessage, MaxReceive: p.rt.Most(maxMessage), OnNoise: p.noise.Take},
+		OnNotify:   func(method string, params json.RawMessage) { p.heard(l, method, params, nil) },
+		NotifyRate: notifyRate,
+		OnDropped:  func(n int) { p.dropped.Add(int64(n)) },
+		OnRequest: func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+			return p.asked(ctx, l, method, params, nil)
+		},
+		OnGivenUp: c.cancelled,
+	})
+	if err := l.greet(ctx, only); err != nil {
+		err = c.failure(err)
+		process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
+		c.close()
+		return nil, nil, err
+	}
+	return l, process, nil
+}
+
+// environment: what every plugin gets, what the configuration passes on, and what the server's own table sets.
+func (p *plugin) environment() []string {
+	var own []string
+	for name, value := range p.server.Env {
+		own = append(own, name+"="+value())
+	}
+	return p.rt.Env.Pick(slices.Concat(dialect.BaseNames, []string{"SHELL"}, p.settings.Env), own...)
+}
+
+// files are those among the words of the command that name a file: the program, and a script it is given.
+func (p *plugin) files() []string {
+	var own []string
+	for _, word := range p.server.Command {
+		if info, err := os.Stat(word); filepath.IsAbs(word) && err == nil && info.Mode().IsRegular() {
+			own = append(own, word)
+		}
+	}
+	return own
+}
+
+func (c *pipes) get(context.Context) (*link, error) {
+	l, err := c.kept.Get()
+	if err != nil {
+		return nil, hook.Failure(hook.Unavailable, err)
+	}
+	return l, nil
+}
+
+func (c *pipes) status() dialect.Status {
+	st := dialect.Status{Pid: c.kept.Pid(), Restarts: c.kept.Restarts(), Health: "ok"}
+	_, err := c.kept.Get()
+	if err == nil {
+		return st
+	}
+	st.Err, st.Health = err, "restarting"
+	if down, ok := errors.AsType[*proc.DownError](err); ok && down.Err != nil {
+		st.Health = "failing" // it was tried, and it did not come up
+	}
+	if errors.Is(err, proc.ErrStopped) {
+		st.Health = "stopped"
+	}
+	return st
+}
+
+// close: the protocol's farewell is the end of the server's stdin, then SIGTERM, then SIGKILL.
+func (c *pipes) close(ctx context.Context) {
+	c.kept.Stop(func(_ *link, process *proc.Process) {
+		process.Stop(ctx, proc.Ladder{Stdin: stdinGrace, Term: termGrace})
+	})
+}
+
+// A pipe carries messages over a process's pipes: one line of JSON each.
+type pipe struct {
+	process *proc.Process
+	peer    *wire.Peer
+	link    *link
+}
+
+func (c *pipe) send(ctx context.Context, method string, params json.RawMessage, _ *pending) (json.RawMessage, error) {
+	result, err := c.peer.Call(ctx, method, params)
+	c.peer.Settle(ctx) // what it said before its answer is passed on before its answer
+	if err == nil {
+		return result, nil
+	}
+	failure := c.failure(err)
+	if errors.Is(err, wire.ErrClosed) && !c.ended() { // it lives on without its stdout: nothing can come of it any more
+		c.process.Stop(context.WithoutCancel(ctx), proc.Ladder{})
+	}
+	return nil, failure
+}
+
+func (c *pipe) ended() bool {
+	select {
+	case <-c.process.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *pipe) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return c.peer.Notify(ctx, method, params)
+}
+
+// cancelled tells the server that nobody waits for an answer any more.
+func (c *pipe) cancelled(id uint64, method string) {
+	if method == "initialize" || method == "server/discover" {
+		return // "The initialize request MUST NOT be cancelled by clients"
+	}
+	_ = c.peer.Notify(context.Background(), "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"nobody waits for it any more"}`, id))
+}
+
+func (c *pipe) close() { _ = c.peer.Close() }
+
+// failure puts an error into the hub's words. One that is so already stays.
+func (c *pipe) failure(err error) error {
+	if _, ok := errors.AsType[*hook.Error](err); ok {
+		return err
+	}
+	return dialect.CallFailure(err, c.process)
+}

@@ -1,0 +1,447 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/pause"
+	"github.com/patchbay-dev/patchbay/internal/wire"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+const (
+	leastWait = time.Second      // before a server that could not be reached is tried again
+	mostWait  = 30 * time.Second // the longest such wait
+	byeTime   = 2 * time.Second  // for a server to be told that a session is over
+	resumes   = 10               // how often one answer's stream is taken up again
+)
+
+// errLost says that a server has forgotten a session.
+var errLost = errors.New("the server has forgotten the session")
+
+// An address is a server that is called over HTTP. It is connected to again where it was lost, with pauses that grow.
+type address struct {
+	plugin *plugin
+	only   *era
+	client *http.Client
+
+	mu       sync.Mutex // protects the fields below; held while a connection is opened
+	link     *link      // nil: none
+	err      error      // why not
+	after    time.Time  // when it may be tried again
+	wait     time.Duration
+	restarts int
+	closed   bool
+}
+
+func (p *plugin) openWeb(ctx context.Context, only *era) (connection, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	a := &address{plugin: p, only: only, client: &http.Client{Transport: transport,
+		// What is sent may have a secret in its header, which is for the server that was named.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	if _, err := a.get(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *address) get(ctx context.Context) (*link, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return nil, hook.Failure(hook.Unavailable, errors.New("it is being shut down"))
+	case a.link != nil:
+		return a.link, nil
+	case time.Now().Before(a.after):
+		return nil, hook.Failure(hook.Unavailable, fmt.Errorf("it cannot be reached, and is tried again in a moment: %w", a.err))
+	}
+	l := &link{owner: a.plugin}
+	w := &web{address: a, link: l}
+	l.carrier = w
+	w.ctx, w.end = context.WithCancel(a.plugin.ctx)
+	if err := l.greet(ctx, a.only); err != nil {
+		w.end()
+		a.wait = min(max(leastWait, 2*a.wait), mostWait)
+		a.err, a.after = err, time.Now().Add(a.wait)
+		return nil, failure(err)
+	}
+	if a.err != nil {
+		a.restarts++
+		a.plugin.spawn(a.plugin.relist)
+	}
+	a.link, a.err, a.wait = l, nil, 0
+	w.open.Store(true)
+	if l.era == handshake {
+		a.plugin.spawn(w.listen)
+	}
+	return l, nil
+}
+
+// lose gives a connection up: the next call opens another.
+func (a *address) lose(l *link, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.link == l {
+		l.carrier.(*web).end()
+		a.link, a.err = nil, err
+	}
+}
+
+func (a *address) status() dialect.Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st := dialect.Status{Restarts: a.restarts, Health: "ok"}
+	if a.link == nil {
+		st.Health, st.Err = "failing", a.err
+	}
+	return st
+}
+
+// close tells the server that its session is over.
+func (a *address) close(ctx context.Context) {
+	a.mu.Lock()
+	l := a.link
+	a.link, a.closed = nil, true
+	a.mu.Unlock()
+	if l == nil {
+		return
+	}
+	w := l.carrier.(*web)
+	w.end()
+	if session, ok := w.session.Load().(string); ok && session != "" {
+		ctx, cancel := context.WithTimeout(ctx, byeTime)
+		defer cancel()
+		if req, err := http.NewRequestWithContext(ctx, http.MethodDelete, a.plugin.server.URL, nil); err == nil {
+			w.header(req)
+			if resp, err := a.client.Do(req); err == nil { // a server that does not answer forgets by itself
+				resp.Body.Close()
+			}
+		}
+	}
+	a.client.CloseIdleConnections()
+}
+
+// A web carries messages over HTTP: each request is one POST, whose answer is a message or a stream of them.
+type web struct {
+	address *address
+	link    *link
+	session atomic.Value // a string, once the server has given one
+	last    atomic.Int64 // id of a request
+	open    atomic.Bool  // the handshake is over
+	ctx     context.Context
+	end     context.CancelFunc
+}
+
+// A message is one of JSON-RPC.
+type message struct {
+	id, params, result json.RawMessage
+	method             string
+	err                *wire.RPCError
+}
+
+func (w *web) most() int { return w.address.plugin.rt.Most(maxMessage) }
+
+func (w *web) send(ctx context.Context, method string, params json.RawMessage, c *pending) (json.RawMessage, error) {
+	id := fmt.Sprint(w.last.Add(1))
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s,"params":%s}`, id, rawjson.String(method), params)
+	resp, err := w.post(ctx, body, method, params)
+	if err != nil {
+		return nil, w.lost(ctx, err)
+	}
+	defer resp.Body.Close()
+	if session := resp.Header.Get("Mcp-Session-Id"); session != "" && method == "initialize" {
+		w.session.Store(session)
+	}
+	m, err := w.answer(ctx, resp, id, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			w.cancelled(id, method)
+		}
+		return nil, w.lost(ctx, err)
+	}
+	if m.err != nil {
+		return nil, hook.Failure(hook.Refused, m.err)
+	}
+	return m.result, nil
+}
+
+// lost puts an error into the hub's words, and gives the connection up where it is gone.
+func (w *web) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("no reply: %w", ctx.Err())
+	}
+	if errors.Is(err, errLost) && w.open.Load() {
+		w.address.lose(w.link, err)
+		return err
+	}
+	return failure(err)
+}
+
+// failure puts an error of a carrier over HTTP into the hub's words.
+func failure(err error) error {
+	if _, ok := errors.AsType[*hook.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, wire.ErrTooLarge):
+		return hook.Failure(hook.TooLarge, err)
+	}
+	return hook.Failure(hook.Unavailable, err)
+}
+
+// cancelled tells the server that nobody waits for an answer any more. To one of the modern kind the end of the stream says so.
+func (w *web) cancelled(id, method string) {
+	if w.link.era == modern || method == "initialize" {
+		return
+	}
+	w.address.plugin.spawn(func() {
+		_ = w.notify(w.ctx, "notifications/cancelled", fmt.Appendf(nil, `{"requestId":%s,"reason":"nobody waits for it any more"}`, id))
+	})
+}
+
+func (w *web) notify(ctx context.Context, method string, params json.RawMessage) error {
+	return w.deliver(ctx, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s}`, rawjson.String(method), params), method)
+}
+
+// deliver sends what has no answer.
+func (w *web) deliver(ctx context.Context, body []byte, method string) error {
+	resp, err := w.post(ctx, body, method, nil)
+	if err != nil {
+		return failure(err)
+	}
+	return resp.Body.Close()
+}
+
+// post makes one request. What is no success is an error.
+func (w *web) post(ctx context.Context, body []byte, method string, params json.RawMessage) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address.plugin.server.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	w.header(req)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if w.link.era == modern {
+		w.modernHeader(req.Header, method, params)
+	}
+	resp, err := w.address.client.Do(req)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, w.refusal(resp)
+}
+
+// header is what every request has.
+func (w *web) header(req *http.Request) {
+	for name, value := range w.address.plugin.server.Headers {
+		req.Header.Set(name, value())
+	}
+	if session, ok := w.session.Load().(string); ok {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	if w.link.version != "" {
+		req.Header.Set("MCP-Protocol-Version", w.link.version)
+	}
+}
+
+// plainError is an error of net/http without the address, which may hold a secret.
+func plainError(err error) error {
+	var at interface {
+		error
+		Unwrap() error
+		Timeout() bool
+	}
+	if errors.As(err, &at) && at.Unwrap() != nil {
+		return at.Unwrap()
+	}
+	return err
+}
+
+// refusal is why a server does not take a request. Its body may be an error of JSON-RPC.
+func (w *web) refusal(resp *http.Response) error {
+	if resp.StatusCode == http.StatusNotFound && w.session.Load() != nil {
+		return errLost
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what was read is enough to say what is wrong
+	if m, err := readMessage(body); err == nil && m.err != nil {
+		return hook.Failure(hook.Refused, m.err)
+	}
+	err := fmt.Errorf("the server answers %d %s: %q", resp.StatusCode, http.StatusText(resp.StatusCode), excerpt.Of(string(body), shown))
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return dialect.WithFix(err, "write what it wants into headers of its [[mcp]] table, such as Authorization = \"Bearer ${TOKEN}\", and TOKEN into secrets.toml")
+	}
+	return err
+}
+
+// answer reads the answer to a request: a message, or a stream with that message in it. A stream that ends before is taken
+// up again where the server can.
+func (w *web) answer(ctx context.Context, resp *http.Response, id string, c *pending) (message, error) {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind != "text/event-stream" {
+		body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.most())+1))
+		if err == nil && len(body) > w.most() {
+			err = fmt.Errorf("%w: more than %d bytes", wire.ErrTooLarge, w.most())
+		}
+		if err != nil {
+			return message{}, err
+		}
+		m, err := readMessage(body)
+		if err != nil || string(m.id) != id {
+			return message{}, garbled("a request", body)
+		}
+		return m, nil
+	}
+	stream := newEvents(resp.Body, w.most())
+	for range resumes {
+		m, found, err := w.follow(stream, id, c)
+		if found || err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return m, err
+		}
+		if stream.id == "" {
+			return message{}, errors.New("the stream ended before the answer")
+		}
+		next, err := w.resume(ctx, stream)
+		if err != nil {
+			return message{}, err
+		}
+		defer next.Body.Close()
+		id2, retry := stream.id, stream.retry
+		stream = newEvents(next.Body, w.most())
+		stream.id, stream.retry = id2, retry
+	}
+	return message{}, errors.New("the stream ended before the answer, again and again")
+}
+
+// resume asks for the rest of a stream.
+func (w *web) resume(ctx context.Context, stream *events) (*http.Response, error) {
+	if err := pause.For(ctx, max(stream.retry, 10*time.Millisecond)); err != nil {
+		return nil, err
+	}
+	return w.stream(ctx, stream.id)
+}
+
+// stream asks for a stream of what the server has to say.
+func (w *web) stream(ctx context.Context, after string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.address.plugin.server.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	w.header(req)
+	req.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
+	}
+	resp, err := w.address.client.Do(req)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, w.refusal(resp)
+	}
+	return resp, nil
+}
+
+// follow reads a stream until the answer to a request, or its end. With an id of "" there is no answer to wait for.
+func (w *web) follow(stream *events, id string, c *pending) (answer message, found bool, err error) {
+	for {
+		e, err := stream.next()
+		if err != nil {
+			return message{}, false, err
+		}
+		m, err := readMessage(e.data)
+		switch {
+		case err != nil:
+			w.address.plugin.noise.Take(wire.Noise{Kind: wire.NoiseGarbage, Line: excerpt.Of(string(e.data), shown), Why: err.Error()})
+		case m.method == "" && id != "" && string(m.id) == id:
+			return m, true, nil
+		case m.method != "" && m.id == nil:
+			w.address.plugin.heard(w.link, m.method, m.params, c)
+		case m.method != "":
+			w.address.plugin.spawn(func() { w.reply(m, c) })
+		}
+	}
+}
+
+// reply answers a question of the server's.
+func (w *web) reply(m message, c *pending) {
+	result, err := w.address.plugin.asked(w.ctx, w.link, m.method, m.params, c)
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.id, result)
+	if err != nil {
+		rpc, ok := errors.AsType[*wire.RPCError](err)
+		if !ok {
+			rpc = &wire.RPCError{Code: codeInternal, Message: excerpt.Of(err.Error(), shown)}
+		}
+		body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, m.id, rpc.Code, rawjson.String(rpc.Message))
+	}
+	if err := w.deliver(w.ctx, body, ""); err != nil && w.ctx.Err() == nil {
+		w.address.plugin.log.Warn("an answer does not reach the server", "err", err)
+	}
+}
+
+// listen hears what a server with sessions says outside of calls, where it has a stream for that.
+func (w *web) listen() {
+	after, wait := "", listenPause
+	for w.ctx.Err() == nil {
+		resp, err := w.stream(w.ctx, after)
+		if err != nil {
+			return // there is none, or no session any more: the next call notices
+		}
+		stream := newEvents(resp.Body, w.most())
+		_, _, _ = w.follow(stream, "", nil) // however it ended, it is asked for again
+		resp.Body.Close()
+		if stream.id != "" {
+			after = stream.id
+		}
+		if stream.retry > 0 {
+			wait = stream.retry
+		}
+		if pause.For(w.ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+func readMessage(data []byte) (message, error) {
+	o, err := rawjson.Parse(bytes.TrimSpace(data))
+	if err != nil {
+		return message{}, err
+	}
+	m := message{id: o.Get("id"), params: o.Get("params"), result: o.Get("result")}
+	m.method, _ = o.String("method")
+	if fault := o.Get("error"); len(fault) > 0 && string(fault) != "null" {
+		f, err := rawjson.Parse(fault)
+		if err != nil {
+			return message{}, errors.New("its error is no object")
+		}
+		m.err = &wire.RPCError{Data: f.Get("data")}
+		m.err.Message, _ = f.String("message")
+		if err := json.Unmarshal(f.Get("code"), &m.err.Code); err != nil {
+			return message{}, errors.New("its error has no code")
+		}
+	}
+	if m.method == "" && m.err == nil && m.result == nil {
+		return message{}, errors.New("it is neither a request nor an answer")
+	}
+	return m, nil
+}

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"testing"
+)
+
+// TestAFaultWhileTheConnectionIsMade: a server that is found to be at fault before the connection can be told to dial anew is replaced all the
+// same. Until it is, nothing can be read.
+func TestAFaultWhileTheConnectionIsMade(t *testing.T) {
+	t.Run("the first connection", func(t *testing.T) {
+		var f faults
+		f.again()
+		told := 0
+		f.mendWith(func() { told++ })
+		if told != 1 {
+			t.Errorf("the connection was told %d times", told)
+		}
+	})
+	t.Run("a later one", func(t *testing.T) {
+		e := open(t, Options{Dir: t.TempDir()})
+		s := openStream(t, e, "s")
+		appendTo(t, s, "t", "before")
+		opts, err := e.connection(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.node.faults.mu.Lock()
+		e.node.faults.pending = true // of which a connection that is being made hears nothing
+		e.node.faults.mu.Unlock()
+		opts.ReconnectedCB(e.nc)
+		if records, err := s.Read(t.Context(), "t", 0, 0); err != nil || len(records) != 1 {
+			t.Errorf("%s, %v", show(records), err)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package hookinstall
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+)
+
+// driver calls the plugin's hooks as OpenCode does, and prints what became of its objects.
+const driver = `
+import { Patchbay } from "./patchbay.mjs"
+const hooks = await Patchbay({ directory: process.argv[2] })
+const show = (v) => console.log(JSON.stringify(v))
+for (const command of process.argv.slice(3)) {
+  const args = { command, description: "mine" }
+  const output = { args }
+  try {
+    await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, output)
+    show({ args, same: output.args === args })
+  } catch (e) {
+    show({ thrown: e.message })
+  }
+}
+await hooks.dispose()
+`
+
+// playing is a program in Patchbay's place. It answers by what it reads, and writes down what that was.
+const playing = `#!/usr/bin/env node
+import { appendFileSync } from "node:fs"
+import { createInterface } from "node:readline"
+for await (const line of createInterface({ input: process.stdin })) {
+  appendFileSync(new URL("./seen", import.meta.url), line + "\n")
+  const { id, event, output } = JSON.parse(line)
+  const command = output?.args?.command
+  if (command === "die") process.exit(3)
+  if (command === "no") console.log(JSON.stringify({ id, deny: "not here" }))
+  else if (command === "change") console.log("not an answer\n" + JSON.stringify({ id, output: { args: { command: "changed" } } }))
+  else console.log(JSON.stringify({ id }))
+}
+`
+
+// drive installs the plugin for a program and calls its hooks.
+func drive(t *testing.T, p Program, dir string, commands ...string) (lines []string) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("the plugin for OpenCode is not run: there is no node here")
+	}
+	place := place(t, codehook.OpenCode, false)
+	change, err := Install(place, p, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := t.TempDir()
+	writeProgram(t, filepath.Join(at, "patchbay.mjs"), change.New)
+	writeProgram(t, filepath.Join(at, "driver.mjs"), driver)
+	cmd := exec.Command(node, append([]string{filepath.Join(at, "driver.mjs"), dir}, commands...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenCodePlugin(t *testing.T) {
+	dir := t.TempDir()
+	program := Program{Path: filepath.Join(dir, "patchbay-hook.mjs"), Closed: filepath.Join(dir, "none.json")}
+	writeProgram(t, program.Path, playing)
+	got := drive(t, program, "/a/project", "ls", "no", "change", "ls")
+	for i, want := range []string{
+		`{"args":{"command":"ls","description":"mine"},"same":true}`, `{"thrown":"not here"}`,
+		`{"args":{"command":"changed"},"same":true}`, `{"args":{"command":"ls","description":"mine"},"same":true}`,
+	} {
+		if i >= len(got) || got[i] != want {
+			t.Errorf("%d: got %q, wanted %s", i, got, want)
+		}
+	}
+	seen, err := os.ReadFile(filepath.Join(dir, "seen"))
+	if err != nil || !strings.Contains(string(seen), `"input":{"tool":"bash","sessionID":"s","callID":"c","directory":"/a/project"}`) {
+		t.Errorf("the program was told %s, %v", seen, err)
+	}
+}
+
+// TestOpenCodeWithoutPatchbay: where no plugin has to be asked the tool runs; where one has to, it does not, and the way out is told.
+func TestOpenCodeWithoutPatchbay(t *testing.T) {
+	dir := t.TempDir()
+	closed, broken := filepath.Join(dir, "closed.json"), filepath.Join(dir, "broken.json")
+	writeProgram(t, closed, `{"version":1,"points":{"tool.before":["guard"]},"projects":{"/open":{}}}`)
+	writeProgram(t, broken, `{`)
+	died := filepath.Join(dir, "patchbay-hook.mjs")
+	writeProgram(t, died, playing)
+	for _, tc := range []struct{ rule, program, closed, project, want string }{
+		{"nothing is closed", filepath.Join(dir, "gone"), filepath.Join(dir, "none.json"), "/p", `"same":true`},
+		{"a point is closed", filepath.Join(dir, "gone"), closed, "/p", "could not ask guard"},
+		{"not in this project", filepath.Join(dir, "gone"), closed, "/open", `"same":true`},
+		{"nobody knows", filepath.Join(dir, "gone"), broken, "/p", "could not ask " + broken},
+		{"the program dies", died, closed, "/p", "PATCHBAY_HOOK=off"},
+	} {
+		got := drive(t, Program{Path: tc.program, Closed: tc.closed}, tc.project, "die")
+		if !strings.Contains(got[0], tc.want) {
+			t.Errorf("%s: got %s", tc.rule, got)
+		}
+	}
+}

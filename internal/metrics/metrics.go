@@ -1,0 +1,188 @@
+// Package metrics counts what happens in a program, for Prometheus to read: counters, gauges that are read when somebody asks, histograms, in the text format
+// (version 0.0.4). Names and labels are the program's own and few; label values may be any text.
+package metrics
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Registry is what is shown together. It is safe for concurrent use.
+type Registry struct {
+	mu       sync.Mutex // protects families
+	families []family
+}
+
+// A family is all that has one name.
+type family interface {
+	head() *heading
+	write(p *page)
+}
+
+// Kind is what Prometheus takes a number for.
+type Kind string
+
+// The kinds of numbers that are read when somebody asks.
+const (
+	Counted  Kind = "counter" // it only grows
+	Measured Kind = "gauge"
+)
+
+// heading is what is told of a family before its numbers.
+type heading struct {
+	name, help string
+	kind       Kind
+	labels     []string
+}
+
+func (h *heading) head() *heading { return h }
+
+func (r *Registry) add(f family) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.families = append(r.families, f)
+}
+
+// sorted are the families by their names.
+func (r *Registry) sorted() []family {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.families)
+	slices.SortFunc(list, func(a, b family) int { return strings.Compare(a.head().name, b.head().name) })
+	return list
+}
+
+// series are numbers by the values of their labels.
+type series[T any] struct {
+	mu     sync.Mutex // protects the field below, and what is in it
+	values map[string]T
+}
+
+// separator stands between label values in a key. It is in no UTF-8.
+const separator = "\xff"
+
+// at has a number changed.
+func (s *series[T]) at(values []string, change func(T) T) {
+	var key strings.Builder
+	for i, value := range values {
+		if i > 0 {
+			key.WriteString(separator)
+		}
+		key.WriteString(strings.ToValidUTF8(value, "\uFFFD"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = make(map[string]T)
+	}
+	s.values[key.String()] = change(s.values[key.String()])
+}
+
+// each shows the numbers in the order of their labels.
+func (s *series[T]) each(show func(values []string, n T)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := make([]string, 0, len(s.values))
+	for key := range s.values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		show(strings.Split(key, separator), s.values[key])
+	}
+}
+
+// A Counter counts.
+type Counter struct {
+	heading
+	series series[float64]
+}
+
+// Counter makes a counter. Its name ends in _total.
+func (r *Registry) Counter(name, help string, labels ...string) *Counter {
+	c := &Counter{heading: heading{name, help, Counted, labels}}
+	r.add(c)
+	return c
+}
+
+// Add adds to what is counted under these values of the labels.
+func (c *Counter) Add(n float64, values ...string) {
+	c.series.at(values, func(old float64) float64 { return old + n })
+}
+
+func (c *Counter) write(p *page) {
+	c.series.each(func(values []string, n float64) { p.number(c.name, c.labels, values, n) })
+}
+
+// A Histogram counts how often values were in which range.
+type Histogram struct {
+	heading
+	bounds []float64
+	series series[*distribution]
+}
+
+type distribution struct {
+	counts []uint64 // within each bound, and above the last one
+	sum    float64
+}
+
+// Histogram makes a histogram with these upper bounds, which grow.
+func (r *Registry) Histogram(name, help string, bounds []float64, labels ...string) *Histogram {
+	h := &Histogram{heading: heading{name, help, "histogram", labels}, bounds: bounds}
+	r.add(h)
+	return h
+}
+
+// Observe adds one value.
+func (h *Histogram) Observe(v float64, values ...string) {
+	h.series.at(values, func(d *distribution) *distribution {
+		if d == nil {
+			d = &distribution{counts: make([]uint64, len(h.bounds)+1)}
+		}
+		at, _ := slices.BinarySearch(h.bounds, v) // a bound is within its range
+		d.counts[at]++
+		d.sum += v
+		return d
+	})
+}
+
+func (h *Histogram) write(p *page) {
+	labels := append(slices.Clone(h.labels), "le")
+	h.series.each(func(values []string, d *distribution) {
+		count := uint64(0)
+		for i, n := range d.counts {
+			count += n
+			p.number(h.name+"_bucket", labels, append(slices.Clone(values[:len(h.labels)]), h.bound(i)), float64(count))
+		}
+		p.number(h.name+"_sum", h.labels, values, d.sum)
+		p.number(h.name+"_count", h.labels, values, float64(count))
+	})
+}
+
+func (h *Histogram) bound(i int) string {
+	if i == len(h.bounds) {
+		return "+Inf"
+	}
+	return format(h.bounds[i])
+}
+
+// A Show takes one number, with the values of its labels.
+type Show func(n float64, values ...string)
+
+// observed are numbers that are read when somebody asks.
+type observed struct {
+	heading
+	read func(Show)
+}
+
+// Observe shows what read does, each time that somebody asks.
+func (r *Registry) Observe(kind Kind, name, help string, labels []string, read func(Show)) {
+	r.add(&observed{heading{name, help, kind, labels}, read})
+}
+
+func (o *observed) write(p *page) {
+	var now series[float64]
+	o.read(func(n float64, values ...string) { now.at(values, func(old float64) float64 { return old + n }) })
+	now.each(func(values []string, n float64) { p.number(o.name, o.labels, values, n) })
+}

@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Process shows what the system knows of the program's process.
+func (r *Registry) Process() {
+	r.Observe(Counted, "process_cpu_seconds_total", "Processor time that was used.", nil, func(show Show) { show(cpuSeconds()) })
+	r.measure("process_open_fds", "File descriptors in use.", openFiles)
+	r.measure("process_max_fds", "How many there may be.", func() float64 { return maxFiles() })
+	r.measure("process_virtual_memory_bytes", "Bytes of addresses in use.", func() float64 { return float64(statField(vsizeField)) })
+	r.measure("process_resident_memory_bytes", "Bytes of memory in use.", func() float64 { return float64(statField(rssField) * os.Getpagesize()) })
+	r.measure("process_start_time_seconds", "When the process began, since 1970.", startTime)
+}
+
+func cpuSeconds() float64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func openFiles() float64 {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return float64(len(list) - 1) // one of them is open to read the list
+}
+
+func maxFiles() float64 {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0
+	}
+	return float64(l.Cur)
+}
+
+// Fields of /proc/self/stat, counted from the one after the name.
+const (
+	startField = 19
+	vsizeField = 20
+	rssField   = 21
+)
+
+// statField is one of them; 0 where it cannot be read.
+func statField(i int) int {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	rest := string(text[strings.LastIndexByte(string(text), ')')+1:]) // a name may have anything in it
+	fields := strings.Fields(rest)
+	if i >= len(fields) {
+		return 0
+	}
+	n, _ := strconv.Atoi(fields[i])
+	return n
+}
+
+// ticks is how many of the kernel's ticks are a second, for programs.
+const ticks = 100
+
+// startTime is when the machine was started, and how long after that the process was.
+func startTime() float64 {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), "\nbtime ")
+	line, _, _ := strings.Cut(after, "\n")
+	boot, _ := strconv.ParseFloat(line, 64)
+	return boot + float64(statField(startField))/ticks
+}

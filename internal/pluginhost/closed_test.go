@@ -1,0 +1,41 @@
+package pluginhost
+
+import (
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// TestNoProtocolClosesAnAgentsPointByItself: only the configuration makes a plugin one that has to be asked about events of other agents. Who
+// cannot reach a daemon, and has never seen one, counts on that: docs/hosts/daemon.md.
+func TestNoProtocolClosesAnAgentsPointByItself(t *testing.T) {
+	fired := make(map[hook.Point]bool)
+	for _, agent := range codehook.Agents() {
+		for _, event := range codehook.Events(agent) {
+			for _, p := range event.Points {
+				fired[p] = true
+			}
+		}
+	}
+	if len(fired) < 10 {
+		t.Fatalf("only %d points", len(fired))
+	}
+	looked := 0
+	for _, d := range dialects() {
+		for _, p := range d.Points() {
+			spec, _ := p.Spec()
+			if !fired[p] || spec.Mode == hook.Notify {
+				continue
+			}
+			looked++
+			if action := dialect.Failures.Action(d.Name(), spec.Mode, hook.Unavailable); action != hook.ActionSkip {
+				t.Errorf("%s at %s: %s", d.Name(), p, action)
+			}
+		}
+	}
+	if looked < 8 {
+		t.Errorf("only %d native hooks were looked at", looked)
+	}
+}

@@ -1,0 +1,89 @@
+package pluginhost
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/mcp"
+)
+
+// find lists the plugins of a dialect. MCP servers are in the configuration, the others in their places.
+func (s *setup) find(d dialect.Dialect) []dialect.Found {
+	if d.Name() != mcp.Name {
+		return d.Find(s.env)
+	}
+	var found []dialect.Found
+	for _, m := range s.config.MCP {
+		found = append(found, s.server(m).Found())
+	}
+	return found
+}
+
+// server is one [[mcp]] table with its secrets filled in.
+func (s *setup) server(m config.MCP) *mcp.Server {
+	out := &mcp.Server{Name: m.Name, Command: m.Command, URL: m.URL, Prefix: m.Prefix}
+	var errs []error
+	fill := func(what string, texts map[string]string) map[string]mcp.Hidden {
+		filled := make(map[string]mcp.Hidden, len(texts))
+		for name, text := range texts {
+			value, err := s.expand(text)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s.%s: %w", what, name, err))
+			}
+			filled[name] = func() string { return value }
+		}
+		return filled
+	}
+	out.Env, out.Headers = fill("env", m.Env), fill("headers", m.Headers)
+	if own := s.sections(bearerOf(out.Found()), census{bearerOf(out.Found())}); m.URL != "" {
+		if grants, _ := own.granted(); grants != nil {
+			errs = append(errs, dialect.WithFix(errors.New("it has capabilities, and a server at a url runs where nothing holds it to them"),
+				fmt.Sprintf("remove capabilities from [plugins.%s]", m.Name)))
+		}
+	}
+	out.Err = errors.Join(errs...)
+	return out
+}
+
+// expand replaces ${NAME} by the secret of that name, or else by the variable; $${ is ${ itself. An error names the secret, never
+// its value.
+func (s *setup) expand(text string) (string, error) {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		if !found {
+			out.WriteString(before)
+			return out.String(), nil
+		}
+		if literal, escaped := strings.CutSuffix(before, "$"); escaped {
+			out.WriteString(literal + "${")
+			text = after
+			continue
+		}
+		name, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			return "", errors.New("has a ${ without a } (write $${ for the characters themselves)")
+		}
+		secret, ok := s.secrets.Lookup(name)
+		value := secret.Reveal()
+		if !ok {
+			value = s.env.Get(name)
+		}
+		if value == "" {
+			return "", dialect.WithFix(fmt.Errorf("the secret %.64q is neither in the secrets file nor in the environment", name),
+				fmt.Sprintf("write it into %s", s.dirs.SecretsFile))
+		}
+		out.WriteString(before + value)
+		text = rest
+	}
+}
+
+// sameServer tells of an MCP server whether its table says what it was opened with. What is no such server is the same.
+func sameServer(a, b dialect.Found) bool {
+	one, ok := a.Manifest.(*mcp.Server)
+	other, both := b.Manifest.(*mcp.Server)
+	return !ok || !both || one.Same(other)
+}
