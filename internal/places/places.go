@@ -109,8 +109,16 @@ func hasSecret(c *config.Config) bool {
 	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
 }
 
-// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~".
+// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~". They leave it where the file
+// really is.
 func copies(file string) []sandbox.Place {
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != filepath.Dir(file) {
+		return append(beside(real), beside(file)...)
+	}
+	return beside(file)
+}
+
+func beside(file string) []sandbox.Place {
 	dir, name := filepath.Split(file)
 	entries, _ := os.ReadDir(dir) // where it cannot be read there is none
 	var list []sandbox.Place
