@@ -11,5 +11,5 @@
 //	Serve                  listeners, routes, and how they end            serve.go
 //	├─ bounded, peers      who may connect, and how many                  listen.go
 //	├─ backend             the core as the routes see it                  backend.go
-//	└─ metrics             what Prometheus reads                          metrics.go
+//	└─ counts              what Prometheus reads                          metrics.go
 package daemon
