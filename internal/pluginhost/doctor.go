@@ -124,5 +124,21 @@ func finding(s Severity, e *entry, dialectName string, p dialect.Problem) Findin
 	if p.Line > 0 {
 		f.Where = fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
 	}
+	if f.Fix == "" && s != SeverityInfo {
+		f.Fix = lookAt(e, dialectName, p)
+	}
 	return f
+}
+
+// lookAt is what to do about a problem of which nobody knows the remedy: where to look.
+func lookAt(e *entry, dialectName string, p dialect.Problem) string {
+	switch {
+	case p.Line > 0:
+		return fmt.Sprintf("change that line; docs/protocols/%s.md says what may stand there", dialectName)
+	case e != nil && e.state == dialect.Broken && e.found.Path != "":
+		return "run it by hand, or `patchbay plugin info -v " + e.info.Name + "`, to see what it says"
+	case e != nil:
+		return "`patchbay plugin info -v " + e.info.Name + "` shows what it says"
+	}
+	return ""
 }
