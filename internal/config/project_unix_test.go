@@ -41,8 +41,8 @@ func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 				return
 			default:
 				for _, name := range []string{"/file", "/pipe"} {
-					_ = os.Remove(at + "/config.toml")
-					_ = os.Link(at+name, at+"/config.toml") // a link to each in turn
+					_ = os.Link(at+name, at+"/next")
+					_ = os.Rename(at+"/next", at+"/config.toml") // it is each in turn, and always there
 				}
 			}
 		}
@@ -50,7 +50,7 @@ func TestAPipeThatTakesTheFilesPlace(t *testing.T) {
 	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
-		for range 2000 {
+		for range 10_000 {
 			_, _ = LoadProject(root) // an error or an empty one: whatever was there
 		}
 	}()

@@ -192,6 +192,22 @@ func TestWhatAPluginShipsWidensNothing(t *testing.T) {
 	}
 }
 
+// TestAProgramCalledEnv: a program of the plugin's that is called env is one like any other: what its arguments name is neither judged nor mounted.
+func TestAProgramCalledEnv(t *testing.T) {
+	needNamespaces(t)
+	for name, system := range map[string]*System{"with namespaces": nil, "by Landlock alone": needSimple(t)} {
+		t.Run(name, func(t *testing.T) {
+			h := newHideout(t, outsideTmp(t))
+			h.ship(map[string]string{"run": "#!OWN/env SECRET/key\n"})
+			o := Options{Own: []string{h.own}, Environ: []string{testPath, "HOME=" + h.home}, System: system}
+			r, err := newGroup(t).Run(t.Context(), proc.Spec{Path: h.own + "/run", Dir: h.own, Env: []string{testPath}, Box: New(o)}, proc.Call{})
+			if err != nil || strings.Contains(string(r.Stdout), secretText) {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
 // TestOddNamesOfAPlugin: whatever a plugin's directory is called, it sees its own files and nothing of the operator's.
 func TestOddNamesOfAPlugin(t *testing.T) {
 	needNamespaces(t)

@@ -1,0 +1,24 @@
+package jail
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestNoLinkIsFollowed: the host has followed all links of what is to be mounted. One that is there now took the place of something since then.
+func TestNoLinkIsFollowed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "real/file"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"link", "link/file"} {
+		if tree, err := openSource(filepath.Join(dir, path)); !is(err, syscall.ELOOP) {
+			t.Errorf("%s: %d, %v, want ELOOP", path, tree, err)
+		}
+	}
+}
