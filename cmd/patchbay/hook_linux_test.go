@@ -454,6 +454,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 // TestHangingHooks: an answer comes in time, whoever hangs.
 func TestHangingHooks(t *testing.T) {
+	t.Parallel()
 	t.Run("a plugin", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard("[plugins.guard]\ntimeout = \"1s\"\n")
@@ -487,6 +488,7 @@ func TestHangingHooks(t *testing.T) {
 		}
 	})
 	t.Run("a daemon, and a plugin that has to agree", func(t *testing.T) {
+		t.Parallel() // it waits
 		if testing.Short() {
 			t.Skip("it takes the minute that an agent waits")
 		}
