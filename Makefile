@@ -26,19 +26,32 @@ FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
 	./internal/journal ./internal/notify ./internal/sessionstore ./internal/storage ./internal/tui
 
-# Packages whose tests start their own executable by the hundred, which is many times slower under the race detector. Most of them is
-# left out there, and all of it is run without.
-CROWDED := ./internal/sandbox ./internal/sandbox/escape
+# Packages that take the longest, the longest first: so that none of them is still at work when all others are done.
+LONG := ./internal/sandbox ./internal/engine ./faults ./internal/daemon ./internal/pluginhost ./adapter/job ./internal/dialect/python ./internal/sessionstore
+
+# Packages whose tests start whole programs by the hundred, which takes twice as long and more under the race detector. What the programs are made of
+# is tested with it in packages of its own; make soak has it look at these too.
+UNRACED := ./cmd/patchbay ./examples ./internal/sandbox/escape
+
+# What a package leaves out under the race detector for that reason, and is run without it.
+CROWDED := ./internal/sandbox -run TestAsNobody
+
+# -vet: make check has it done, for the code as it is built. -parallel: tests that say that they are parallel wait most of the time.
+TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
+
+# Keeps the race detector from sleeping for a second at the end of every process.
+export GORACE ?= atexit_sleep_ms=0
 
 BENCH_FLAGS ?=
 
 # How long a daemon is kept under load, and how often what could go wrong once in a hundred times is made to: crashes of each kind,
-# and messages that are lost on their way to a follower. 0 leaves that part out.
+# messages that are lost on their way to a follower, and whatever tests repeat when they are given the time. 0 leaves that part out.
 SOAK ?= 1h
 SOAK_FLAGS ?=
 SOAK_CRASHES ?= 30
 SOAK_LOSSES ?= 30
 SOAK_RERUNS ?= 1
+SOAK_TESTS ?= 1
 
 # Where npm installs the coding agents that test-hosts drives, two gigabytes of them. HOSTS_MATRIX=1 adds what goes wrong in them.
 HOSTS := $(CURDIR)/.hosts
@@ -66,13 +79,15 @@ build: ## bin/patchbay, bin/patchbay-hook for quicker hooks, and bin/patchbay-ja
 # The race detector is the one thing here that needs cgo, and a C compiler with it.
 test: tools ## all tests, under the race detector where a C compiler is present
 	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
-		echo 'go test -race ./...'; \
-		CGO_ENABLED=1 go test -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
-		echo 'go test $(CROWDED)'; \
-		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(CROWDED); \
+		echo 'go test -race, all packages but $(UNRACED)'; \
+		CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED))); \
+		echo 'go test $(UNRACED), and beside it $(CROWDED)'; \
+		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED) & crowded=$$!; failed=0; \
+		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(UNRACED) || failed=1; \
+		wait $$crowded || failed=1; exit $$failed; \
 	else \
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
-		go test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./...; \
+		go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...; \
 	fi
 	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
 		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
@@ -180,6 +195,10 @@ soak: ## one daemon under load for SOAK, then crash after crash
 	@if (( $(SOAK_RERUNS) )); then \
 		echo 'go test -run Again: as each user, in each place'; \
 		PATCHBAY_RERUN_ALL=1 go test ./... -run 'Again$$' -count 1 -timeout 60m; \
+	fi
+	@if (( $(SOAK_TESTS) )); then \
+		echo 'go test -race ./...: every repetition that .ci/run leaves out'; \
+		PATCHBAY_SOAK=1 CGO_ENABLED=1 go test -race -count 1 -timeout 120m ./...; \
 	fi
 	@if (( $(SOAK_CRASHES) )); then \
 		echo 'go test ./cmd/patchbay: kill -9 and Ctrl-C, $(SOAK_CRASHES) times each'; \

@@ -41,6 +41,8 @@ var leaves = map[string]struct {
 	"internal/guard":          {nil, "it takes over before main: nothing else may run by then"},
 	"internal/capability":     {[]string{"internal/schema"}, "words know not who keeps them"},
 	"internal/schema":         {[]string{"rawjson"}, "a check knows not whose manifest it is for"},
+	"internal/mcpcall":        {nil, "what travels with a call knows neither end of it"},
+	"internal/mcpinstall":     {[]string{"internal/editfile"}, "it knows files of agents, not what runs behind an entry"},
 	"internal/wire":           {[]string{"internal/excerpt", "rawjson"}, "framing knows no dialect and no point"},
 	"internal/limits":         {nil, "it bounds a process, and starts none"},
 	"internal/program":        {[]string{"internal/pattern"}, "it looks at files, and starts none"},
@@ -430,6 +432,8 @@ var heavy = map[string]string{
 	"charm.land/":               "a terminal is the command's affair, not the library's",
 	"github.com/charmbracelet/": "a terminal is the command's affair, not the library's",
 	"github.com/spf13/":         "a command line is the program's own",
+
+	"github.com/modelcontextprotocol/": "servers are spoken to with the library's own wire: see docs/decisions/0021-mcp.md",
 }
 
 // banned are modules that not even the command may have, by itself or through others.

@@ -11,5 +11,6 @@
 //	└─ modeltest        the model: plays the script, and keeps what it was sent
 //
 // recipe_test.go shows that each agent runs a turn and its hooks fire, without Patchbay. smoke_test.go is the turn that everybody
-// must pass; matrix_test.go, which runs with HOSTS_MATRIX=1, makes things go wrong.
+// must pass, with plugins of our own and with those of the protocol documents; matrix_test.go, which runs with HOSTS_MATRIX=1,
+// makes things go wrong.
 package hosttest

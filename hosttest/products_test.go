@@ -177,7 +177,9 @@ var openCode = &product{
 		// Else it asks the registry again and again, for more than a minute.
 		s.write(filepath.Join(s.home, ".npmrc"), "registry="+s.model.URL+"/\nfetch-retries=0\n")
 	},
-	environ: func(*stage) []string { return nil },
+	environ: func(*stage) []string {
+		return []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"} // it cannot fetch them here
+	},
 	argv: func(s *stage, text string) []string {
 		return []string{filepath.Join(s.modules, "opencode-linux-x64", "bin", "opencode"), "run", text}
 	},

@@ -10,36 +10,44 @@ import (
 	"testing"
 )
 
-// TestSmoke is the turn that Patchbay must pass in every agent. One plugin blocks a call and adds context, one rewrites a call and
-// edits a result; the three plugins of the protocol documents run beside them, unmodified.
+// TestSmoke is the turn that Patchbay must pass in every agent: one plugin blocks a call and adds context, one rewrites a call and edits
+// a result.
 func TestSmoke(t *testing.T) {
 	each(t, func(s *stage) {
 		s.plugin("warden")
 		s.plugin("keeper.py")
-		s.documentPlugins()
 		s.withPatchbay()
 		s.write(filepath.Join(s.project, "build", "precious"), "kept\n")
 		s.write(filepath.Join(s.project, "secret"), "the password is hunter2\n")
-		s.write(filepath.Join(s.project, "README.md"), "A project that changed.\n")
 
-		s.run("please begin",
-			[]string{"rm -rf build"},
-			[]string{"echo raw >dish; cat dish"},
-			[]string{"cat secret"},
-			[]string{"sudo rm secret"},
-		)
+		s.run("please begin", []string{"rm -rf build"}, []string{"echo raw >dish; cat dish"}, []string{"cat secret"})
 
 		s.tell()
 		s.blocked(0)
 		s.rewritten(1)
 		s.edited(2)
-		s.shellBlocked(3)
-		s.wantFile("secret", "the password is hunter2\n")
-		s.contextAdded("trunk")
-		s.audited("rm -rf build", "echo raw >dish; cat dish", "cat secret", "sudo rm secret")
+		s.contextAdded("House rule: feed the cat.")
 		s.contains("the output", s.output, done)
 		s.sessions(s.project)
+	})
+}
 
+// TestDocuments runs three plugins of the protocol documents, unmodified, in two repositories: the shell blocker, the audit logger and
+// the git context.
+func TestDocuments(t *testing.T) {
+	each(t, func(s *stage) {
+		s.documentPlugins()
+		s.withPatchbay()
+		s.write(filepath.Join(s.project, "secret"), "kept\n")
+		s.write(filepath.Join(s.project, "README.md"), "A project that changed.\n")
+
+		s.run("please begin", []string{"sudo rm secret"}, []string{"cat secret"})
+
+		s.tell()
+		s.wantResult(0, "Blocked by security policy")
+		s.wantResult(1, "kept")
+		s.gitContext("trunk")
+		s.audited("sudo rm secret", "cat secret")
 		s.elsewhere()
 	})
 }
@@ -64,7 +72,7 @@ func (s *stage) elsewhere() {
 	s.repository("branch-of-the-other")
 	s.write(filepath.Join(s.project, "README.md"), "Another project that changed.\n")
 	s.run("please begin", []string{"pwd"})
-	s.contextAdded("branch-of-the-other")
+	s.gitContext("branch-of-the-other")
 	s.wantResult(0, s.project)
 	s.sessions(one, s.project)
 	if after := s.daemons(); len(before) != 1 || !slices.Equal(before, after) {
@@ -123,36 +131,31 @@ func (s *stage) rewritten(n int) {
 	s.wantResult(n, "cooked", "!raw")
 }
 
-// shellBlocked holds the call that the documents' shell blocker replaces with a message.
-func (s *stage) shellBlocked(n int) {
+// gitContext holds what the documents' plugin adds to the prompt: the state of the right repository.
+func (s *stage) gitContext(branch string) {
 	s.Helper()
-	s.wantResult(n, "Blocked by security policy")
+	s.contextAdded("# Git Context\nBranch: " + branch + "\nChanges:\nREADME.md")
 }
 
-// contextAdded holds what plugins add to the prompt: the warden's rule, and the state of the right repository. Where the agent drops it,
-// the trace shows that they added it.
-func (s *stage) contextAdded(branch string) {
+// contextAdded holds what plugins add to the prompt. Where the agent drops it, the trace shows that they added it.
+func (s *stage) contextAdded(text string) {
 	s.Helper()
-	says, who := s.last().Says, "the model was not sent"
-	if s.product.noContext {
-		says, who = s.traced, "the trace does not have"
-	}
-	for _, text := range []string{"House rule: feed the cat.", "# Git Context\nBranch: " + branch + "\nChanges:\nREADME.md"} {
-		if !says(text) {
-			s.Errorf("%s %q", who, text)
-		}
+	switch {
+	case s.product.noContext:
+		s.traced(text)
+	case !s.last().Says(text):
+		s.Errorf("the model was not sent %q", text)
 	}
 }
 
 // traced waits until a text is in the traces, which are written after the agent has its answer.
-func (s *stage) traced(text string) bool {
+func (s *stage) traced(text string) {
 	s.Helper()
 	quoted := strings.Trim(quoteJSON(text), `"`)
 	s.await("the trace of "+text, func() bool {
 		traces := s.daemon("/v1/traces")
 		return strings.Contains(traces, quoted) || strings.Contains(traces, strings.Trim(quoteJSON(quoted), `"`)) // JSON in a string of JSON
 	})
-	return !s.Failed()
 }
 
 // audited holds the log of the documents' audit logger: each call once, in the words of the built-in tools.

@@ -21,6 +21,8 @@ import (
 
 // callTool takes one call of a client's through plugins and tool.
 func (s *Server) callTool(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
 	id := sessionID(req.Session)
 	asked := adapter.WithArguments(model.ToolCall{ID: "call_" + strings.ToLower(rand.Text()), Name: req.Params.Name}, req.Params.Arguments)
 	ctx = hook.WithSession(ctx, id)
@@ -91,11 +93,18 @@ func (s *Server) answer(ctx context.Context, call *adapter.ToolCall, r adapter.T
 		var out sdk.CallToolResult
 		err := json.Unmarshal(r.Raw, &out)
 		if err == nil {
+			out.Meta = ours(out.Meta)
 			return &out, nil
 		}
 		s.log.Warn("a tool's result is passed on as a text: it is not what MCP says", "tool", call.Call.Name, "err", err)
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: adapter.Told(r)}}, IsError: !r.Success}, nil
+}
+
+// ours is what a server says beside a result, less who it is: to the client we are that.
+func ours(m sdk.Meta) sdk.Meta {
+	delete(m, mcpcall.MetaServer)
+	return m
 }
 
 // protocolError is the error that a server answered with; nil: it is of another kind.
@@ -113,6 +122,8 @@ func (s *Server) ask(ctx context.Context, plugin, method string, params any, r r
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
 	ctx = hook.WithSession(ctx, sessionID(r.session))
 	result, err := s.options.Host.Ask(mcpcall.With(ctx, caller(ctx, r)), plugin, method, text)
 	if err != nil {
@@ -148,7 +159,9 @@ func (s *Server) getPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk
 		return nil, err
 	}
 	var out sdk.GetPromptResult
-	return &out, json.Unmarshal(result, &out)
+	err = json.Unmarshal(result, &out)
+	out.Meta = ours(out.Meta)
+	return &out, err
 }
 
 // uriParams names a resource.
@@ -164,7 +177,9 @@ func (s *Server) reader(plugin string) sdk.ResourceHandler {
 			return nil, err
 		}
 		var out sdk.ReadResourceResult
-		return &out, json.Unmarshal(result, &out)
+		err = json.Unmarshal(result, &out)
+		out.Meta = ours(out.Meta)
+		return &out, err
 	}
 }
 
@@ -186,7 +201,9 @@ func (s *Server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		return nil, err
 	}
 	var out sdk.CompleteResult
-	return &out, json.Unmarshal(result, &out)
+	err = json.Unmarshal(result, &out)
+	out.Meta = ours(out.Meta)
+	return &out, err
 }
 
 // subscribe follows a resource of a plugin's. What is no plugin's is nothing that could change.

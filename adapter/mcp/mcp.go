@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -75,6 +76,7 @@ type Server struct {
 
 	news chan news // what is to be looked at again
 	stop func()
+	ctx  context.Context // ends with the server
 	end  context.CancelFunc
 	work sync.WaitGroup
 
@@ -96,11 +98,10 @@ func New(o Options) *Server {
 		UnsubscribeHandler: s.unsubscribe,
 		PageSize:           1000,
 	})
-	ctx, end := context.WithCancel(context.Background())
-	s.end = end
+	s.ctx, s.end = context.WithCancel(context.Background())
 	s.stop = o.Host.Watch(s.tell)
 	s.sync(news{})
-	s.work.Go(func() { s.follow(ctx) })
+	s.work.Go(func() { s.follow(s.ctx) })
 	return s
 }
 
@@ -115,14 +116,34 @@ func capabilities() *sdk.ServerCapabilities {
 	}
 }
 
-// Close ends what follows the host. Clients are ended by those who let them in.
+// Close gives up the calls under way, and ends every session.
 func (s *Server) Close() {
 	s.stop()
 	s.end()
 	s.work.Wait()
+	for session := range s.sdk.Sessions() {
+		if err := session.Close(); err != nil {
+			s.log.Debug("a session did not end well", "err", err)
+		}
+	}
+}
+
+// bound is a call's context, which ends with the server too.
+func (s *Server) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // Run serves one client over a pair of streams until its input ends, or ctx does.
-func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	streams := newLines(in, out)
+	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: streams, Writer: streams})
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil // its farewell, or ours
+	}
+	return err
 }

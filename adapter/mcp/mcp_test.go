@@ -112,9 +112,6 @@ func client(t *testing.T, o Options, old bool, opts *sdk.ClientOptions) *sdk.Cli
 		httpClient.CloseIdleConnections()
 		web.CloseClientConnections()
 		web.Close()
-		for ss := range s.sdk.Sessions() {
-			_ = ss.Close()
-		}
 		s.Close()
 	})
 	return session

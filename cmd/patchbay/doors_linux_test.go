@@ -1,13 +1,12 @@
 package main
 
 import (
-	"github.com/patchbay-dev/patchbay/internal/plugtest"
-
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,6 +18,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 // knocker is a plugin that asks an address for its health, and tells what came.
@@ -135,7 +137,12 @@ func (s *street) test() {
 	write(s.t, s.home("four"), ".config/patchbay/config.toml", config)
 	s.handOver()
 	s.four, s.six, s.all = s.serve("four", "127.0.0.1:"+four), s.serve("six", "[::1]:"+six), s.serve("all", "0.0.0.0:"+all)
+	answers := make(map[string]bool)
 	for _, k := range knocks {
+		if s.user == 0 && answers[k.want] && !soak.Long() {
+			continue // root is nobody special here: once each answer, and an ordinary user does the rest
+		}
+		answers[k.want] = true
 		s.t.Run(k.rule, func(t *testing.T) {
 			for where, knock := range map[string]func(*testing.T, string, string, string) string{
 				"from the daemon itself": s.knockByDaemon, "from another process": s.knockByCommand,
@@ -287,12 +294,15 @@ func (s *street) foreign(t *testing.T) {
 // freePort is one on which nothing listens.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 { // below the ports that Linux gives away by itself: nobody else gets it before we do
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		if l, err := net.Listen("tcp", ":"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	t.Fatal("there are no free ports")
+	return ""
 }
 
 // plainServer is no daemon. It answers everything with 200.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -44,15 +42,6 @@ func (a *app) runMCP(ctx context.Context, o daemon.MCPOptions) error {
 	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), NoModel: true}, func(core *daemon.Core) error {
 		server := core.MCP(o)
 		defer server.Close()
-		err := server.Run(ctx, io.NopCloser(a.In), nopWriteCloser{a.Out})
-		if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
-			return nil
-		}
-		return err
+		return server.Run(ctx, a.In, a.Out)
 	})
 }
-
-// nopWriteCloser leaves the command's output open.
-type nopWriteCloser struct{ io.Writer }
-
-func (nopWriteCloser) Close() error { return nil }

@@ -10,5 +10,5 @@ import (
 
 // TestKindsAgain: only regular files are read, and files that others may read are reported, whoever the user is.
 func TestKindsAgain(t *testing.T) {
-	rerun.Tests(t, "TestWhatIsNoRegularFileIsAnErrorAtOnce", "TestExposed")
+	rerun.Tests(t, "TestWhatIsNoRegularFileIsAnErrorAtOnce", "TestExposed", "TestAPipeThatTakesTheFilesPlace")
 }

@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	plugtest.PlayMCP() // where this process is a server
+	plugtest.PlayMCP()                             // where this process is a server
 	if path := os.Getenv(dialerPath); path != "" { // another user's program
 		dialAsOther(path)
 		return

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // ours is a mark for the processes of one test, of the shape a host makes.
@@ -42,7 +44,7 @@ func shell(t *testing.T, script string, mark uint64) *os.Process {
 	}
 	if mark != 0 {
 		if err := unix.Prlimit(p.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}, nil); err != nil {
-			if os.Getenv("CI") == "true" {
+			if machine.CI() {
 				t.Fatal("marks cannot be set:", err) // all that follows would go untested
 			}
 			t.Skip("marks cannot be set:", err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // The real limits of a cgroup need the memory and pids controllers in version 2, which a machine may keep in version
@@ -100,7 +102,7 @@ func bareCgroups(t *testing.T) (s *Cgroups, dir string) {
 	t.Helper()
 	s, dir, err := BareCgroups("patchbay-limits-test-" + strconv.Itoa(os.Getpid()))
 	if err != nil {
-		t.Skip(err)
+		machine.Lacks(t, machine.Cgroups, err)
 	}
 	t.Cleanup(func() {
 		if err := os.Remove(dir); err != nil {

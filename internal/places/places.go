@@ -38,7 +38,7 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 		list = append(list, copies(dirs.ConfigFile)...)
 	}
 	list = append(list, named(dirs, c)...)
-	list = append(list, programs()...)
+	list = append(list, programs(dirs.Home)...)
 	list = append(list, dotagent(dirs.DotagentSecrets())...)
 	for _, dir := range append(agents, plugins...) {
 		list = append(list, sandbox.Place{Path: dir, Make: true})
@@ -63,24 +63,27 @@ func agentFiles(agents []string) []string {
 	return files
 }
 
-// linked are the places to which links among some files lead. Who may write around a file can put another in its place, so the directory is kept with it;
-// not where the home is in there, which no plugin could then write.
+// linked are the places to which links among some files lead.
 func linked(files []string, home string) []sandbox.Place {
 	var list []sandbox.Place
 	for _, file := range files {
 		if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(file)
-		if err != nil {
-			continue // it leads nowhere
+		if real, err := filepath.EvalSymlinks(file); err == nil { // else it leads nowhere
+			list = append(list, withDir(real, home))
 		}
-		info, err := os.Stat(real)
-		rel, relErr := filepath.Rel(filepath.Dir(real), home)
-		apart := relErr != nil || !filepath.IsLocal(rel)
-		list = append(list, sandbox.Place{Path: real, Around: err == nil && !info.IsDir() && apart})
 	}
 	return list
+}
+
+// withDir is a place with the directory around it, if it is a file: who may write there can put another file in its place. It is the file alone where the home
+// lies in that directory, which would then be closed to everybody.
+func withDir(path, home string) sandbox.Place {
+	info, err := os.Stat(path)
+	rel, relErr := filepath.Rel(filepath.Dir(path), home)
+	apart := relErr != nil || !filepath.IsLocal(rel)
+	return sandbox.Place{Path: path, Around: err == nil && !info.IsDir() && apart}
 }
 
 // Projects lists where projects say something to plugins: the one at work, and each that a grant opens as a whole for writing. work is a project's root, or
@@ -106,8 +109,16 @@ func hasSecret(c *config.Config) bool {
 	return !c.Server.Token.Empty() || strings.Contains(c.Engine.URL, "@")
 }
 
-// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~".
+// copies are what editors and others leave beside a file with secrets, under a name with the file's in it: "secrets.toml~". They leave it where the file
+// really is.
 func copies(file string) []sandbox.Place {
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != filepath.Dir(file) {
+		return append(beside(real), beside(file)...)
+	}
+	return beside(file)
+}
+
+func beside(file string) []sandbox.Place {
 	dir, name := filepath.Split(file)
 	entries, _ := os.ReadDir(dir) // where it cannot be read there is none
 	var list []sandbox.Place
@@ -145,14 +156,14 @@ func named(dirs config.Dirs, c *config.Config) []sandbox.Place {
 // they are not kept from anybody as Patchbay's own.
 var SystemPrograms = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
 
-// programs is the directory of the program that runs, in which the one that makes its sandboxes may lie, too: whoever could replace one of them would
-// run outside of any sandbox at the next start.
-func programs() []sandbox.Place {
+// programs is the program that runs. The one that makes its sandboxes may lie beside it. Whoever could replace one of them would run outside of any sandbox at the
+// next start.
+func programs(home string) []sandbox.Place {
 	path, err := os.Executable()
 	if err != nil || slices.Contains(SystemPrograms, filepath.Dir(path)) {
 		return nil
 	}
-	return []sandbox.Place{{Path: filepath.Dir(path)}}
+	return []sandbox.Place{withDir(path, home)}
 }
 
 // dotagent keeps secrets as well. They can only be hidden where their directory is there.

@@ -14,5 +14,6 @@ func TestNamesAndPipesAgain(t *testing.T) {
 		"TestAnEnvironmentThatIsInheritedIsNarrowed", "TestWhatRestrictsHoldsForAllWhoBearTheName", "TestABareNameOfTwoRestrictsBoth",
 		"TestOtherSettingsGoByEitherName", "TestAPlacesNameIsItsOwn", "TestPythonFilesHaveTheirNames", "TestADotagentPluginsOwnName",
 		"TestFindingsAboutNames", "TestBoundsOfAPluginThatHasAnotherName", "TestNothingWaitsForAPipe", "TestStorageIsHeldToItsLimits",
-		"TestNoGrantOpensPatchbaysOwnPlaces", "TestNoPlaceForPluginsIsMade")
+		"TestNoGrantOpensPatchbaysOwnPlaces", "TestNoPlaceForPluginsIsMade", "TestAProjectsConfigIsNotWritten",
+		"TestPluginsThatLieElsewhere", "TestCheckedCodeSeesNoPlaceOfOurs")
 }

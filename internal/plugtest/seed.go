@@ -5,9 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // A Document is one protocol document. It is read where it lies and never copied: what it prints is what the tests send
@@ -40,7 +41,7 @@ func Seed(t testing.TB, number string) *Document {
 	t.Helper()
 	dir := os.Getenv("PATCHBAY_SEEDS")
 	if dir == "" {
-		if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // what is not a truth value is not true
+		if machine.CI() {
 			t.Fatal("PATCHBAY_SEEDS is not set: it must name the folder of the protocol documents")
 		}
 		t.Skipf("PATCHBAY_SEEDS is not set; with the folder of the protocol documents this test runs. In its place: %s", standIn(number))

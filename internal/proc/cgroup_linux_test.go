@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/patchbay-dev/patchbay/internal/limits"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // cgroupGroup is a Group whose processes are started in real cgroups, without controllers.
@@ -17,7 +18,7 @@ func cgroupGroup(t *testing.T) (g *Group, dir string) {
 	t.Helper()
 	cgroups, dir, err := limits.BareCgroups("patchbay-test-" + strconv.Itoa(os.Getpid()))
 	if err != nil {
-		t.Skip(err)
+		machine.Lacks(t, machine.Cgroups, err)
 	}
 	t.Cleanup(func() { // after the Group's own
 		if err := os.Remove(dir); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
 // host starts a fake host and waits until it says that it is up.
@@ -74,11 +75,11 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 		rounds int
 		least  int // processes besides the host
 	}{
-		{"worst", 10, 5}, // two leaders, two strays, a standby
-		{"early", 10, 0}, // the host is killed as soon as its first process exists
-		{"quick", 10, 1},
-		{"unmarked", 3, 1},
-		{"nested", 3, 6},
+		{"worst", soak.Times(3, 10), 5}, // two leaders, two strays, a standby
+		{"early", soak.Times(3, 10), 0}, // the host is killed as soon as its first process exists
+		{"quick", soak.Times(3, 10), 1},
+		{"unmarked", soak.Times(1, 3), 1},
+		{"nested", soak.Times(1, 3), 6},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
 			for range test.rounds {

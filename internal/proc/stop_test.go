@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 func TestStopLadder(t *testing.T) {
@@ -176,7 +178,7 @@ func TestNoSignalAfterReaping(t *testing.T) {
 func onlyWithMarks(t *testing.T) {
 	t.Helper()
 	if markCeiling() < leastTop {
-		if os.Getenv("CI") == "true" {
+		if machine.CI() {
 			t.Fatal("no marks on this system") // the sweep would go untested
 		}
 		t.Skip("no marks on this system")

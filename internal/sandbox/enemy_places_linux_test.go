@@ -199,3 +199,23 @@ func TestPlacesThatCoincide(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkingInAHiddenPlace: that something is to be started in a place which is hidden, or that its manifest says so, does not show the place.
+func TestWorkingInAHiddenPlace(t *testing.T) {
+	needNamespaces(t)
+	for place, dir := range map[string]string{"below a home": outsideTmp(t), "below /tmp": t.TempDir()} {
+		write(t, dir+"/state/kept", secretText, 0o644)
+		write(t, dir+"/config/secrets.toml", secretText, 0o644)
+		guarded := []Place{{Path: dir + "/config", Make: true}, {Path: dir + "/config/secrets.toml", Hidden: true}, {Path: dir + "/state", Make: true, Hidden: true}}
+		for _, all := range []bool{false, true} {
+			for _, work := range []string{"/state", "/config", "/state/."} {
+				t.Run(fmt.Sprint(place, work, all), func(t *testing.T) {
+					s := sh(Options{Guarded: guarded, ReadAll: all, AnyProgram: true}, "cat kept secrets.toml "+dir+"/state/kept "+dir+"/config/secrets.toml 2>/dev/null; :")
+					s.Dir = dir + work
+					s.Env = append([]string{"HOME=" + dir + work, "TMPDIR=" + dir + work}, s.Env...)
+					expect(t, s, "")
+				})
+			}
+		}
+	}
+}

@@ -183,9 +183,7 @@ func TestOldCalls(t *testing.T) {
 // TestWhatMountsDoNotKeep: Landlock's part where there are namespaces.
 func TestWhatMountsDoNotKeep(t *testing.T) {
 	needNamespaces(t)
-	if here().Landlock != nil {
-		t.Skip(here().Landlock)
-	}
+	needLandlock(t)
 	s := newScene(t)
 	outside := outsideTmp(t) // beneath /tmp it would lie beneath what may be written, and there Landlock cannot tell the two apart
 	pipe := outside + "/pipe"

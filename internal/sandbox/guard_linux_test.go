@@ -119,6 +119,12 @@ func TestPatchbaysOwnPlaces(t *testing.T) {
 				t.Errorf("%s: %v", grant, err)
 			}
 		}
+		yielding := []Place{{Path: dir + "/project/.patchbay", Make: true, Yields: true}}
+		write(t, dir+"/project/file", "", 0o644)
+		expect(t, sh(Options{Guarded: yielding, Grants: grants(t, "write:fs:"+dir+"/project"), System: system}, "echo hi >"+dir+"/project/file && echo put"), "put")
+		if exists(dir + "/project/.patchbay") {
+			t.Error("something was made that cannot be covered")
+		}
 		s := sh(Options{Guarded: guarded, Grants: grants(t, "read:fs:"+dir+"/.config/other"), System: system}, "read line <"+dir+"/.config/other/file; echo $line")
 		expect(t, s, "other")
 	})

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,21 @@ func TestProgramIn(t *testing.T) {
 	}
 	if got := programIn(dir); got != helper {
 		t.Errorf("with one: %s", got)
+	}
+	if err := os.Chmod(helper, 0o757); err != nil {
+		t.Fatal(err)
+	}
+	if got := programIn(dir); got != itself {
+		t.Errorf("with one that everybody may write: %s", got)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make one that is somebody else's")
+	}
+	if err := errors.Join(os.Chmod(helper, 0o755), os.Chown(helper, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	if got := programIn(dir); got != itself {
+		t.Errorf("with somebody else's: %s", got)
 	}
 }
 

@@ -40,13 +40,13 @@ func (p *planner) outside() {
 }
 
 // uncover takes those directories in memory out of the plan over which something lies that was granted: what may be written is told by
-// its path.
+// its path. One that hides a place of Patchbay's stays.
 func (p *planner) uncover() {
 	granted := make(map[string]bool)
 	for _, m := range p.plan.Mounts {
 		granted[m.Target] = granted[m.Target] || m.Kind == jail.Bind
 	}
-	p.plan.Mounts = slices.DeleteFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == jail.Temp && granted[m.Target] })
+	p.plan.Mounts = slices.DeleteFunc(p.plan.Mounts, func(m jail.Mount) bool { return m.Kind == jail.Temp && granted[m.Target] && !p.isHidden(m.Target) })
 }
 
 // inMemory reports whether what lies nearest above a path is a directory in memory.

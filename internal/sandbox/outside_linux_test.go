@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox/jail"
 )
@@ -30,7 +31,7 @@ func pipe(t *testing.T, path string) {
 func needLandlock(t *testing.T) {
 	t.Helper()
 	if err := here().Landlock; err != nil {
-		t.Skip(err)
+		machine.Lacks(t, machine.Landlock, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -304,7 +305,7 @@ func (s *session) over() {
 	}
 }
 
-// jailProgram is what is started as the jail. Who could put another in the helper's place could do so with the executable, too.
+// jailProgram is what is started as the jail.
 var jailProgram = sync.OnceValue(func() string {
 	executable, err := os.Executable()
 	if err != nil {
@@ -319,8 +320,20 @@ const itself = "/proc/self/exe"
 // programIn is the helper in a directory, or else this executable.
 func programIn(dir string) string {
 	helper := filepath.Join(dir, jail.Helper)
-	if info, err := os.Stat(helper); err != nil || !info.Mode().IsRegular() || unix.Access(helper, unix.X_OK) != nil {
+	if info, err := os.Stat(helper); err != nil || !info.Mode().IsRegular() || unix.Access(helper, unix.X_OK) != nil || !trusted(info) {
 		return itself
 	}
 	return helper
+}
+
+// trusted reports whether nobody but root, this user or the owner of this executable can have written a file: in a directory like /tmp everybody can put a helper beside
+// somebody else's executable.
+func trusted(info os.FileInfo) bool {
+	owners := []uint32{0, uint32(os.Geteuid())}
+	var stat unix.Stat_t
+	if unix.Stat(itself, &stat) == nil {
+		owners = append(owners, stat.Uid)
+	}
+	file, ok := info.Sys().(*syscall.Stat_t)
+	return ok && slices.Contains(owners, file.Uid) && info.Mode().Perm()&0o002 == 0
 }

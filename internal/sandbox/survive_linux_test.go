@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 )
 
@@ -26,8 +27,8 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 		kind          string
 		rounds, least int // least: how many processes there are to kill, besides the host
 	}{
-		{"full", 50, 6},
-		{"simple", 10, 4},
+		{"full", soak.Times(6, 50), 6},
+		{"simple", soak.Times(3, 10), 4},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			if needNamespaces(t); c.kind == "simple" {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/program"
 )
@@ -47,7 +48,7 @@ var here = sync.OnceValue(func() *System {
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if err := here().Namespaces; err != nil {
-		t.Skipf("no namespaces here: %v", err)
+		machine.Lacks(t, machine.Namespaces, err)
 	}
 }
 
@@ -55,7 +56,7 @@ func needNamespaces(t *testing.T) {
 func needSimple(t *testing.T) *System {
 	t.Helper()
 	if err := errors.Join(here().Landlock, here().Filter); err != nil {
-		t.Skipf("no Landlock or no filter here: %v", err)
+		machine.Lacks(t, machine.Landlock, err)
 	}
 	return &System{Namespaces: errors.New("switched off by the test"), Scoped: here().Scoped}
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -137,7 +138,7 @@ func (p *plugin) secondFor(ctx context.Context) connection {
 // Info is what the server says of itself, and has now.
 func (p *plugin) Info() dialect.Info {
 	now := p.lists.Load()
-	return dialect.Info{Name: p.server.Name, Called: p.server.Name, Version: now.welcome.version, Description: now.description(),
+	return dialect.Info{Name: p.server.Name, Version: now.welcome.version, Description: now.description(),
 		Tools: now.tools, Methods: now.methods(), Priority: hook.DefaultPriority, Protocol: now.protocol}
 }
 
@@ -171,7 +172,7 @@ func (p *plugin) CheckHealth(ctx context.Context) {
 		}
 		_, err = l.call(ctx, method, rawjson.Object{})
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, hook.Refused) { // a refusal is a sign of life
 		health = "failing: " + err.Error()
 	}
 	p.health.Store(&health)

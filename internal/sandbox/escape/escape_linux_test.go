@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 const (
@@ -35,7 +37,7 @@ func needs(t *testing.T) {
 	}
 	for _, path := range []string{python, "/bin/bash"} {
 		_, err := os.Stat(path)
-		if err != nil && os.Getenv("CI") == "true" {
+		if err != nil && machine.CI() {
 			t.Fatal(err)
 		}
 		if err != nil {
@@ -85,7 +87,7 @@ func inArena(t *testing.T, v visit, line func([]byte)) {
 	}, &os.ProcAttr{Files: []*os.File{nil, write, os.Stderr}, Sys: arenaAttr()})
 	write.Close()
 	if err != nil {
-		t.Skipf("no arena: %v", err)
+		machine.Lacks(t, machine.Namespaces, err)
 	}
 	lines := bufio.NewReader(read)
 	for {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
@@ -78,7 +79,7 @@ func needsLandlock(t *testing.T) {
 	defer g.Close()
 	system := sandbox.Probe(context.Background(), g)
 	if err := errors.Join(system.Landlock, system.Filter); err != nil {
-		t.Skip(err)
+		machine.Lacks(t, machine.Landlock, err)
 	}
 	if !system.Scoped {
 		t.Skip("this kernel's Landlock does not keep signals and abstract sockets apart")

@@ -1,12 +1,15 @@
 package jail
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // shell is a plan to start a shell in what is given, with what every shell needs.
@@ -97,7 +100,7 @@ func lastReport(t *testing.T, control int) Report {
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if r, _ := build(t, &Plan{Probe: true, Path: "/", Dir: "/"}); !r.Runs {
-		t.Skipf("no namespaces here: %s: %s", r.Stage, r.Error)
+		machine.Lacks(t, machine.Namespaces, errors.New(string(r.Stage)+": "+r.Error))
 	}
 }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from unittest import mock
 
+from plugins.invocation import threads
 from plugins.output import Output
 from plugins.registry import plugin_registry
 from plugins.runner import Runner
@@ -61,6 +63,16 @@ class InsideTest(PluginCase):
         self.assertIn("result", self.receive())
         return path
 
+    def get_stuck(self, path: str) -> None:
+        """Have a thread stuck, or two. On a busy machine the time may be over before the thread has begun: then it is not stuck."""
+        end = time.monotonic() + 60
+        while threads.stuck and time.monotonic() < end:  # of the test before, which has let it go
+            time.sleep(0.01)
+        self.assertEqual(threads.stuck, 0)
+        while not threads.stuck:
+            self.send("call", plugin=path, hook="on_begin", limit=0.01)
+            self.assertEqual(self.receive()["error"]["code"], -32001)
+
     def test_where_pipes_cannot_be_waited_for_a_thread_reads(self):
         self.start(add_reader=mock.Mock(side_effect=NotImplementedError))
         path = self.load("a", "@on_final\nasync def f(ctx, text): return text + '!'\n")
@@ -70,9 +82,10 @@ class InsideTest(PluginCase):
     def test_the_host_is_asked_for_another_process_when_a_stuck_thread_is_all_there_is(self):
         self.start(quiet=0.05)
         path = self.load("a", STUCK)
-        self.send("call", plugin=path, hook="on_begin", limit=0.01)
-        self.assertEqual(self.receive()["error"]["code"], -32001)
-        self.assertEqual(self.receive(), {"jsonrpc": "2.0", "method": "stuck", "params": {"threads": 1}})
+        self.get_stuck(path)
+        asked = self.receive()
+        self.assertEqual(asked["method"], "stuck")
+        self.assertGreater(asked["params"]["threads"], 0)
         self.send("call", plugin=path, hook="on_done")
         while "result" not in self.receive():  # it is asked again until the thread is free
             pass
@@ -81,8 +94,7 @@ class InsideTest(PluginCase):
         self.start(quiet=60.0)
         path = self.load("a", STUCK)
         with mock.patch("plugins.runner._WATCH", 0.01):
-            self.send("call", plugin=path, hook="on_begin", limit=0.01)
-            self.assertEqual(self.receive()["error"]["code"], -32001)
+            self.get_stuck(path)
             for _ in range(20):
                 self.send("ping")
                 self.assertIn("result", self.receive())  # and no word of threads

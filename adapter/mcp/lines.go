@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"bufio"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// lastGrace is how long answers are waited for when a client has said its last word. A client that wants more waits itself.
+const lastGrace = 2 * time.Second
+
+// lines are the two streams of a client that speaks over pipes. The end of its input is told when everything it asked for
+// before has an answer: who writes requests and closes the pipe gets them answered.
+type lines struct {
+	in  *bufio.Reader
+	out io.Writer
+
+	rest []byte // of a line that did not fit into the reader's buffer
+
+	mu   sync.Mutex    // protects the fields below
+	open int           // requests without an answer
+	none chan struct{} // closed when there is none; nil: nobody waits
+}
+
+func newLines(in io.Reader, out io.Writer) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
+}
+
+// Read hands out line by line.
+func (l *lines) Read(p []byte) (int, error) {
+	if len(l.rest) == 0 {
+		line, err := l.in.ReadSlice('\n')
+		if len(line) == 0 && err != nil && err != bufio.ErrBufferFull {
+			l.settle()
+			return 0, err
+		}
+		l.count(line, 1)
+		l.rest = append(l.rest[:0], line...)
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// Write takes one message at a time.
+func (l *lines) Write(p []byte) (int, error) {
+	n, err := l.out.Write(p)
+	l.count(p, -1)
+	return n, err
+}
+
+// count keeps count of requests that are read, and of answers that are written. A line that is too long to be looked at is not
+// counted: its answer is not waited for.
+func (l *lines) count(line []byte, by int) {
+	o, err := rawjson.Parse(line)
+	if err != nil || len(o.Get("id")) == 0 {
+		return
+	}
+	method, isRequest := o.String("method")
+	if isRequest != (by > 0) || method == "subscriptions/listen" { // that one has no end
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = max(0, l.open+by)
+	if l.open == 0 && l.none != nil {
+		close(l.none)
+		l.none = nil
+	}
+}
+
+// settle waits until everything has an answer, or for the grace.
+func (l *lines) settle() {
+	l.mu.Lock()
+	if l.open == 0 {
+		l.mu.Unlock()
+		return
+	}
+	none := make(chan struct{})
+	l.none = none
+	l.mu.Unlock()
+	timer := time.NewTimer(lastGrace)
+	defer timer.Stop()
+	select {
+	case <-none:
+	case <-timer.C:
+	}
+}
+
+// Close leaves the streams to who opened them.
+func (l *lines) Close() error { return nil }
