@@ -306,9 +306,12 @@ async def seen(ctx, call):
 		}
 	})
 	t.Run("it listens on no port", func(t *testing.T) {
-		var health struct{ Hooks bool }
-		if err := h.call("/v1/health", &health); err != nil || !health.Hooks {
-			t.Errorf("%v %v", health, err)
+		if ports := listens(t, h.daemon()); len(ports) != 0 {
+			t.Errorf("%v", ports)
+		}
+		s := serve(t, newHookHome(t).home, "--listen", "127.0.0.1:0")
+		if ports := listens(t, s.cmd.Process.Pid); len(ports) != 1 {
+			t.Errorf("a daemon that has one: %v", ports)
 		}
 	})
 	t.Run("off is off", func(t *testing.T) {
@@ -335,6 +338,34 @@ async def seen(ctx, call):
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// listens are the lines of the kernel's tables about TCP sockets on which a process listens.
+func listens(t *testing.T, pid int) []string {
+	t.Helper()
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(fds) == 0 {
+		t.Fatalf("no descriptors: %v", err)
+	}
+	own := map[string]bool{}
+	for _, fd := range fds {
+		if name, err := os.Readlink(fd); err == nil {
+			own[strings.TrimSuffix(strings.TrimPrefix(name, "socket:["), "]")] = true
+		}
+	}
+	var found []string
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		if err != nil {
+			continue // there is no such protocol here
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 9 && f[3] == "0A" && own[f[9]] {
+				found = append(found, line)
+			}
+		}
+	}
+	return found
 }
 
 // TestAProjectBringsNoPlugins: what lies in a repository is not run because an agent works there.
@@ -454,6 +485,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 // TestHangingHooks: an answer comes in time, whoever hangs.
 func TestHangingHooks(t *testing.T) {
+	t.Parallel()
 	t.Run("a plugin", func(t *testing.T) {
 		h := newHookHome(t)
 		h.guard("[plugins.guard]\ntimeout = \"1s\"\n")
@@ -487,6 +519,7 @@ func TestHangingHooks(t *testing.T) {
 		}
 	})
 	t.Run("a daemon, and a plugin that has to agree", func(t *testing.T) {
+		t.Parallel() // it waits
 		if testing.Short() {
 			t.Skip("it takes the minute that an agent waits")
 		}
