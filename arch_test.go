@@ -42,6 +42,7 @@ var leaves = map[string]struct {
 	"internal/capability":     {[]string{"internal/schema"}, "words know not who keeps them"},
 	"internal/schema":         {[]string{"rawjson"}, "a check knows not whose manifest it is for"},
 	"internal/mcpcall":        {nil, "what travels with a call knows neither end of it"},
+	"internal/mcphttp":        {[]string{"internal/mcpcall"}, "a client knows addresses, not what is asked of them"},
 	"internal/mcpinstall":     {[]string{"internal/editfile"}, "it knows files of agents, not what runs behind an entry"},
 	"internal/wire":           {[]string{"internal/excerpt", "rawjson"}, "framing knows no dialect and no point"},
 	"internal/limits":         {nil, "it bounds a process, and starts none"},

@@ -15,6 +15,7 @@ const (
 	sectionStandby  = "standby"
 	sectionStart    = "start"
 	sectionPython   = "python"
+	sectionMCP      = "mcp"
 	sectionTurns    = "turns"
 	sectionTurnRate = "turn-rate"
 	sectionTurnHeap = "turn-heap"
@@ -84,6 +85,7 @@ func sections() []section {
 		{sectionStandby, "One Python process per call, with and without a spare standing by", "ms", 0, nameCold, measureStandby},
 		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, "", measureStart},
 		{sectionPython, "One hook call of the python dialect, 300 bytes", "µs", 0, "", measurePython},
+		{sectionMCP, "One call of an MCP server's tool, 300 bytes", "µs", 0, nameMCPDirect, measureMCP},
 		{sectionTurns, "One turn of the agent: 16 plugins asked 48 times, the offline model, the transcript on disk", "ms", 0, nameTurn, measureTurns},
 		{sectionTurnRate, "Such turns a second, one after another", "turns/s", 0, "", measureTurnRate},
 		{sectionTurnHeap, "Live heap of the daemon during 1,000 such turns", "MB", 0, nameHeapEarly, measureTurnHeap},

@@ -27,7 +27,7 @@ func newServeCommand(a *app) *cobra.Command {
 It keeps the plugins running and answers HTTP on 127.0.0.1:8000, or where
 [server] listen or --listen says, and on a socket for programs of yours. Any address
 but a loopback one needs [server] token. Web pages of other sites cannot use it,
-nor can plugins in a sandbox.
+nor can plugins in a sandbox. MCP clients find the tools of plugins at /mcp.
 
 It also runs the agents of ` + "`patchbay job list`" + ` when they are due.
 

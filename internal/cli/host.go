@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/mcphttp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -28,6 +29,7 @@ func (a *app) options(n needs) *pluginhost.Options {
 		Dir:        a.dir(),
 		Dialects:   a.flags.dialects,
 		Needs:      n,
+		Remote:     mcphttp.New,
 	}
 }
 

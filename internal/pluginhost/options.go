@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	// Storage is where plugins keep what they store, by a name that no two of them
 	// have, each within its quota. Nil: they are told that there is no storage.
 	Storage func(plugin string, quota dialect.StorageQuota) dialect.Storage
+	// Remote reaches MCP servers at an address: mcphttp.New. Nil: they cannot be reached, and the program links no HTTP client.
+	Remote mcpcall.Remote
 	// Needs, where it is not nil, is asked before a plugin is started. One that
 	// is not needed is not opened and not listed.
 	Needs func(Candidate) bool
@@ -120,10 +123,11 @@ type setup struct {
 }
 
 func (o *Options) setup() (*setup, error) {
-	s := &setup{dialects: dialects()}
+	s := &setup{}
 	if o != nil {
 		s.Options = *o
 	}
+	s.dialects = dialects(s.Remote)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -215,7 +219,7 @@ func (s *setup) names() []string {
 // Dialects lists the protocols that Patchbay speaks.
 func Dialects() []string {
 	var names []string
-	for _, d := range dialects() {
+	for _, d := range dialects(nil) {
 		names = append(names, d.Name())
 	}
 	return names
@@ -224,7 +228,7 @@ func Dialects() []string {
 // Places lists where plugins are looked for in this environment.
 func Places(environ []string) []dialect.Place {
 	var places []dialect.Place
-	for _, d := range dialects() {
+	for _, d := range dialects(nil) {
 		places = append(places, d.Places(dialect.Env{Vars: environ})...)
 	}
 	return places

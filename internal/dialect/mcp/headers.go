@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
@@ -53,19 +52,19 @@ func isToken(s string) bool {
 }
 
 // modernHeader repeats in the header what is asked for.
-func (w *web) modernHeader(h http.Header, method string, params json.RawMessage) {
-	h.Set("MCP-Protocol-Version", mcpcall.Modern)
+func (w *web) modernHeader(h map[string]string, method string, params json.RawMessage) {
+	h["MCP-Protocol-Version"] = mcpcall.Modern
 	if method == "" {
 		return
 	}
-	h.Set("Mcp-Method", method)
+	h["Mcp-Method"] = method
 	o, err := rawjson.Parse(params)
 	if err != nil {
 		return
 	}
 	key := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[method]
 	if name, ok := o.String(key); ok && key != "" {
-		h.Set("Mcp-Name", headerText(name))
+		h["Mcp-Name"] = headerText(name)
 	}
 	if method != "tools/call" {
 		return
@@ -73,7 +72,7 @@ func (w *web) modernHeader(h http.Header, method string, params json.RawMessage)
 	name, _ := o.String("name")
 	for _, p := range w.address.plugin.lists.Load().headers[name] {
 		if text, ok := argument(o.Get("arguments"), p.path); ok {
-			h.Set("Mcp-Param-"+p.name, headerText(text))
+			h["Mcp-Param-"+p.name] = headerText(text)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 )
 
 // Name is the dialect's.
@@ -68,10 +69,12 @@ func (s *Server) Found() dialect.Found {
 }
 
 // Dialect opens such plugins. It finds none on disk: they are in the configuration.
-type Dialect struct{}
+type Dialect struct {
+	remote mcpcall.Remote // nil: servers at an address cannot be reached
+}
 
 // New returns the dialect.
-func New() *Dialect { return &Dialect{} }
+func New(remote mcpcall.Remote) *Dialect { return &Dialect{remote} }
 
 // Name implements [dialect.Dialect].
 func (*Dialect) Name() string { return Name }
@@ -89,12 +92,16 @@ func (*Dialect) Find(dialect.Env) []dialect.Found { return nil }
 func (*Dialect) At(string, dialect.Env) (dialect.Found, bool) { return dialect.Found{}, false }
 
 // Open connects to a server and learns what it has.
-func (*Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
+func (d *Dialect) Open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.Runtime) (dialect.Plugin, error) {
 	server, ok := f.Manifest.(*Server)
 	if !ok || f.State != "" {
 		return nil, unopened(f.Name, fmt.Errorf("it is %s: %w", f.State, f.Err))
 	}
+	if server.URL != "" && d.remote == nil {
+		return nil, unopened(f.Name, errors.New("this program has no HTTP client, and the server is at an address"))
+	}
 	p := newPlugin(server, s, rt)
+	p.remote = d.remote
 	if err := p.open(ctx); err != nil {
 		return nil, named(p.server.Name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
+	"github.com/patchbay-dev/patchbay/internal/mcphttp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/wire"
@@ -43,7 +44,7 @@ func openIn(t *testing.T, home, config string) *bed {
 	t.Helper()
 	b := &bed{T: t, home: home, log: &plugtest.Log{}}
 	b.configure(config)
-	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: b.environ(), Dir: b.home,
+	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Environ: b.environ(), Dir: b.home, Remote: mcphttp.New,
 		Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

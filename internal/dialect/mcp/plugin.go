@@ -41,6 +41,7 @@ type plugin struct {
 	log      *slog.Logger
 	noise    *dialect.NoiseLog
 
+	remote   mcpcall.Remote
 	main     connection
 	lists    atomic.Pointer[lists]
 	notified atomic.Int64

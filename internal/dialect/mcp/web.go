@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/wire"
 	"github.com/patchbay-dev/patchbay/rawjson"
@@ -28,6 +28,14 @@ const (
 	resumes   = 10               // how often one answer's stream is taken up again
 )
 
+// Statuses of HTTP that mean something here.
+const (
+	statusOK           = 200
+	statusUnauthorized = 401
+	statusForbidden    = 403
+	statusNotFound     = 404
+)
+
 // errLost says that a server has forgotten a session.
 var errLost = errors.New("the server has forgotten the session")
 
@@ -35,7 +43,7 @@ var errLost = errors.New("the server has forgotten the session")
 type address struct {
 	plugin *plugin
 	only   *era
-	client *http.Client
+	client mcpcall.Client
 
 	mu       sync.Mutex // protects the fields below; held while a connection is opened
 	link     *link      // nil: none
@@ -46,12 +54,11 @@ type address struct {
 	closed   bool
 }
 
+// openWeb connects to an address for the first time.
 func (p *plugin) openWeb(ctx context.Context, only *era) (connection, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	a := &address{plugin: p, only: only, client: &http.Client{Transport: transport,
-		// What is sent may have a secret in its header, which is for the server that was named.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	a := &address{plugin: p, only: only, client: p.remote()}
 	if _, err := a.get(ctx); err != nil {
+		a.client.Close()
 		return nil, err
 	}
 	return a, nil
@@ -117,6 +124,7 @@ func (a *address) close(ctx context.Context) {
 	a.link, a.closed = nil, true
 	a.mu.Unlock()
 	if l == nil {
+		a.client.Close()
 		return
 	}
 	w := l.carrier.(*web)
@@ -124,14 +132,11 @@ func (a *address) close(ctx context.Context) {
 	if session, ok := w.session.Load().(string); ok && session != "" {
 		ctx, cancel := context.WithTimeout(ctx, byeTime)
 		defer cancel()
-		if req, err := http.NewRequestWithContext(ctx, http.MethodDelete, a.plugin.server.URL, nil); err == nil {
-			w.header(req)
-			if resp, err := a.client.Do(req); err == nil { // a server that does not answer forgets by itself
-				resp.Body.Close()
-			}
+		if resp, err := a.client.Do(ctx, w.request("DELETE", nil)); err == nil { // a server that does not answer forgets by itself
+			resp.Body.Close()
 		}
 	}
-	a.client.CloseIdleConnections()
+	a.client.Close()
 }
 
 // A web carries messages over HTTP: each request is one POST, whose answer is a message or a stream of them.
@@ -162,7 +167,7 @@ func (w *web) send(ctx context.Context, method string, params json.RawMessage, c
 		return nil, w.lost(ctx, err)
 	}
 	defer resp.Body.Close()
-	if session := resp.Header.Get("Mcp-Session-Id"); session != "" && method == "initialize" {
+	if session := resp.Header("Mcp-Session-Id"); session != "" && method == "initialize" {
 		w.session.Store(session)
 	}
 	m, err := w.answer(ctx, resp, id, c)
@@ -228,66 +233,51 @@ func (w *web) deliver(ctx context.Context, body []byte, method string) error {
 }
 
 // post makes one request. What is no success is an error.
-func (w *web) post(ctx context.Context, body []byte, method string, params json.RawMessage) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address.plugin.server.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	w.header(req)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
+func (w *web) post(ctx context.Context, body []byte, method string, params json.RawMessage) (*mcpcall.Response, error) {
+	req := w.request("POST", body)
+	req.Header["Content-Type"] = "application/json"
+	req.Header["Accept"] = "application/json, text/event-stream"
 	if w.link.era == modern {
 		w.modernHeader(req.Header, method, params)
 	}
-	resp, err := w.address.client.Do(req)
+	resp, err := w.address.client.Do(ctx, req)
 	if err != nil {
-		return nil, plainError(err)
+		return nil, err
 	}
-	if resp.StatusCode/100 == 2 {
+	if resp.Status/100 == 2 {
 		return resp, nil
 	}
 	defer resp.Body.Close()
 	return nil, w.refusal(resp)
 }
 
-// header is what every request has.
-func (w *web) header(req *http.Request) {
+// request is one with what every request has.
+func (w *web) request(method string, body []byte) mcpcall.Request {
+	req := mcpcall.Request{Method: method, URL: w.address.plugin.server.URL, Header: make(map[string]string), Body: body}
 	for name, value := range w.address.plugin.server.Headers {
-		req.Header.Set(name, value())
+		req.Header[name] = value()
 	}
 	if session, ok := w.session.Load().(string); ok {
-		req.Header.Set("Mcp-Session-Id", session)
+		req.Header["Mcp-Session-Id"] = session
 	}
 	if w.link.version != "" {
-		req.Header.Set("MCP-Protocol-Version", w.link.version)
+		req.Header["MCP-Protocol-Version"] = w.link.version
 	}
-}
-
-// plainError is an error of net/http without the address, which may hold a secret.
-func plainError(err error) error {
-	var at interface {
-		error
-		Unwrap() error
-		Timeout() bool
-	}
-	if errors.As(err, &at) && at.Unwrap() != nil {
-		return at.Unwrap()
-	}
-	return err
+	return req
 }
 
 // refusal is why a server does not take a request. Its body may be an error of JSON-RPC.
-func (w *web) refusal(resp *http.Response) error {
-	if resp.StatusCode == http.StatusNotFound && w.session.Load() != nil {
+func (w *web) refusal(resp *mcpcall.Response) error {
+	if resp.Status == statusNotFound && w.session.Load() != nil {
 		return errLost
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what was read is enough to say what is wrong
 	if m, err := readMessage(body); err == nil && m.err != nil {
 		return hook.Failure(hook.Refused, m.err)
 	}
-	err := fmt.Errorf("the server answers %d %s: %q", resp.StatusCode, http.StatusText(resp.StatusCode), excerpt.Of(string(body), shown))
-	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	err := fmt.Errorf("the server answers %d: %q", resp.Status, excerpt.Of(string(body), shown))
+	switch resp.Status {
+	case statusUnauthorized, statusForbidden:
 		return dialect.WithFix(err, "write what it wants into headers of its [[mcp]] table, such as Authorization = \"Bearer ${TOKEN}\", and TOKEN into secrets.toml")
 	}
 	return err
@@ -295,8 +285,8 @@ func (w *web) refusal(resp *http.Response) error {
 
 // answer reads the answer to a request: a message, or a stream with that message in it. A stream that ends before is taken
 // up again where the server can.
-func (w *web) answer(ctx context.Context, resp *http.Response, id string, c *pending) (message, error) {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+func (w *web) answer(ctx context.Context, resp *mcpcall.Response, id string, c *pending) (message, error) {
+	kind, _, _ := mime.ParseMediaType(resp.Header("Content-Type"))
 	if kind != "text/event-stream" {
 		body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.most())+1))
 		if err == nil && len(body) > w.most() {
@@ -333,7 +323,7 @@ func (w *web) answer(ctx context.Context, resp *http.Response, id string, c *pen
 }
 
 // resume asks for the rest of a stream.
-func (w *web) resume(ctx context.Context, stream *events) (*http.Response, error) {
+func (w *web) resume(ctx context.Context, stream *events) (*mcpcall.Response, error) {
 	if err := pause.For(ctx, max(stream.retry, 10*time.Millisecond)); err != nil {
 		return nil, err
 	}
@@ -341,21 +331,17 @@ func (w *web) resume(ctx context.Context, stream *events) (*http.Response, error
 }
 
 // stream asks for a stream of what the server has to say.
-func (w *web) stream(ctx context.Context, after string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.address.plugin.server.URL, nil)
+func (w *web) stream(ctx context.Context, after string) (*mcpcall.Response, error) {
+	req := w.request("GET", nil)
+	req.Header["Accept"] = "text/event-stream"
+	if after != "" {
+		req.Header["Last-Event-ID"] = after
+	}
+	resp, err := w.address.client.Do(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	w.header(req)
-	req.Header.Set("Accept", "text/event-stream")
-	if after != "" {
-		req.Header.Set("Last-Event-ID", after)
-	}
-	resp, err := w.address.client.Do(req)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.Status != statusOK {
 		defer resp.Body.Close()
 		return nil, w.refusal(resp)
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// The series of the MCP section.
+const (
+	nameMCPDirect  = "MCP tool, made directly"
+	nameMCPThrough = "the same through patchbay mcp"
+	nameMCPHost    = "the same by Host.CallTool"
+)
+
+// mcpDirect is a tool call of the SDK's client, with nothing between it and the server.
+type mcpDirect struct{ mcpTool }
+
+func (m *mcpDirect) Name() string { return nameMCPDirect }
+
+// mcpHome is a home with the benchmark's own MCP server among the plugins.
+func mcpHome() (dir string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "bench-mcp-"); err != nil {
+		return "", err
+	}
+	table := fmt.Sprintf("[[mcp]]\nname = \"bench\"\ncommand = [%q]\nenv = { %s = \"mcp\" }\nprefix = \"\"\n", self, envChild)
+	return dir, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(table), 0o600)
+}
+
+// mcpEnviron has the home, and nothing of the machine's own plugins.
+func mcpEnviron(dir string) []string {
+	var environ []string
+	for _, v := range lonely(dir) {
+		if !strings.HasPrefix(v, "PATCHBAY_HOME=") {
+			environ = append(environ, v)
+		}
+	}
+	return append(environ, "PATCHBAY_HOME="+dir)
+}
+
+// mcpThrough is the same client, and Patchbay between it and the same server: both ends of MCP, the points around a call, the trace.
+type mcpThrough struct {
+	mcpTool
+	program string
+	dir     string
+}
+
+func (m *mcpThrough) Name() string { return nameMCPThrough }
+
+func (m *mcpThrough) Open(ctx context.Context) (err error) {
+	if m.dir, err = mcpHome(); err != nil {
+		return err
+	}
+	cmd := exec.Command(m.program, "mcp")
+	cmd.Env, cmd.Dir, cmd.Stderr = mcpEnviron(m.dir), m.dir, os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
+	m.session, err = client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	return err
+}
+
+func (m *mcpThrough) Close() error {
+	defer os.RemoveAll(m.dir)
+	return m.mcpTool.Close()
+}
+
+// mcpHost is a call by a program that embeds Patchbay: its own client alone.
+type mcpHost struct {
+	dir  string
+	host *pluginhost.Host
+}
+
+func (m *mcpHost) Name() string { return nameMCPHost }
+
+func (m *mcpHost) Open(ctx context.Context) (err error) {
+	if m.dir, err = mcpHome(); err != nil {
+		return err
+	}
+	m.host, err = pluginhost.Open(ctx, &pluginhost.Options{Environ: mcpEnviron(m.dir), Dir: m.dir})
+	return err
+}
+
+func (m *mcpHost) Call(ctx context.Context, payload []byte) error {
+	result, err := m.host.CallTool(ctx, "echo", json.RawMessage(payload))
+	if err != nil {
+		return err
+	}
+	return checkEcho(payload, []byte(result.Result))
+}
+
+func (m *mcpHost) Close() error {
+	defer os.RemoveAll(m.dir)
+	if m.host == nil {
+		return nil
+	}
+	return m.host.Close()
+}
+
+// measureMCP makes 40 × 50 = 2,000 calls of each.
+func measureMCP(ctx context.Context, e effort) ([]Series, error) {
+	contestants := []Contestant{&mcpDirect{}, &mcpThrough{program: e.program}, &mcpHost{}}
+	return each(ctx, e.of(40), contestants, func(c Contestant) turn { return timed(c, payloadOf(smallCall), settle, 50) })
+}
