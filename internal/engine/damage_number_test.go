@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
@@ -166,7 +167,7 @@ func testQuietDamage(t *testing.T, filled string, p place, harm func(data []byte
 		harm(data, from, to)
 	})
 
-	var log lockedBuffer
+	var log plugtest.Log
 	defer func() {
 		if t.Failed() {
 			t.Log(log.String())

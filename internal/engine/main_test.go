@@ -2,14 +2,12 @@ package engine
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -230,22 +228,4 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		}
 	}
 	t.Fatal("never: " + what)
-}
-
-// A lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex // protects text
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -178,7 +178,7 @@ func TestFollow(t *testing.T) {
 		}
 	})
 	t.Run("what is no event is logged and left out", func(t *testing.T) {
-		var log lockedBuffer
+		var log plugtest.Log
 		j := New(e, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for _, data := range []string{`{`, `[]`, `{"kind":"k"}`, `{"kind":"k","data":7}`} {
 			if _, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_g/k/-", Data: []byte(data)}); err != nil {
@@ -251,7 +251,7 @@ func TestPost(t *testing.T) {
 		}
 	})
 	t.Run("what cannot be kept is counted and logged", func(t *testing.T) {
-		var log lockedBuffer
+		var log plugtest.Log
 		j := New(openEngine(t), Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		j.Post("k", "", json.RawMessage("{"))
 		if err := j.Close(); err == nil || j.Dropped() != 1 || !strings.Contains(log.String(), "event dropped") {
@@ -296,24 +296,6 @@ func (s stuck) Stream(ctx context.Context, c engine.StreamConfig) (engine.Stream
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// lockedBuffer is a log that may be written and read at once.
-type lockedBuffer struct {
-	mu   sync.Mutex // protects text
-	text strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // FuzzDecode reads anything as an event. What is accepted has a kind and valid data.

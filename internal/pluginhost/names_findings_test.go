@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // TestFindingsAboutNames: a section whose name means none, two, or a plugin that it cannot give to.
@@ -33,7 +34,7 @@ func TestFindingsAboutNames(t *testing.T) {
 			if c.secrets != "" {
 				h.secrets(c.secrets)
 			}
-			var log lockedBuffer
+			var log plugtest.Log
 			o := h.options()
 			o.Logger = logger(&log)
 			host := h.openWith(o)
@@ -66,4 +67,4 @@ func TestFindingsAboutNames(t *testing.T) {
 	})
 }
 
-func logger(log *lockedBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
+func logger(log *plugtest.Log) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }

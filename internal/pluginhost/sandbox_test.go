@@ -1,7 +1,6 @@
 package pluginhost_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -364,7 +363,7 @@ def begin(ctx):
         except OSError: pass
 `, 0o644)
 	h.config("[plugins.caller]\ncapabilities = [\"net:127.0.0.1:" + port + "\"]\n")
-	var log lockedBuffer
+	var log plugtest.Log
 	o := h.options()
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	host := h.openWith(o)
@@ -388,24 +387,6 @@ def begin(ctx):
 	if strings.Contains(notes, "net:127.0.0.1:") {
 		t.Errorf("what was granted was denied: %s", notes)
 	}
-}
-
-// lockedBuffer is what several goroutines log to.
-type lockedBuffer struct {
-	mu  sync.Mutex // protects buf
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // TestNoGrantOpensPatchbaysOwnPlaces: whoever could write there would be free at the next start.

@@ -71,16 +71,13 @@ func (r *repeated) served() (said string, used bool) {
 // mustServe calls the program, which must say this, until a spare was used. Whatever else is mounted on the machine meanwhile makes one useless.
 func (r *repeated) mustServe(want string) {
 	r.t.Helper()
-	for range 3 {
+	eventually(r.t, "a jail that was built ahead is used", func() bool {
 		said, used := r.served()
 		if said != want {
 			r.t.Fatalf("it said %q, want %q", said, want)
 		}
-		if used {
-			return
-		}
-	}
-	r.t.Error("no jail that was built ahead was used")
+		return used
+	})
 }
 
 // called is a script that is called again and again.
