@@ -23,7 +23,7 @@ func TestNoProtocolClosesAnAgentsPointByItself(t *testing.T) {
 		t.Fatalf("only %d points", len(fired))
 	}
 	looked := 0
-	for _, d := range dialects() {
+	for _, d := range dialects(nil) {
 		for _, p := range d.Points() {
 			spec, _ := p.Spec()
 			if !fired[p] || spec.Mode == hook.Notify {
