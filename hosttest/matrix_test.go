@@ -3,6 +3,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,17 +46,19 @@ func TestMatrix(t *testing.T) {
 		fmt.Fprintf(&table, "%-9s", p.name)
 	}
 	for _, r := range rows {
-		table.WriteByte('\n')
+		cells := map[*product]string{} // of those that were asked for
 		t.Run(r.name, func(t *testing.T) {
 			for _, p := range products {
-				cell := "-" // not asked for
 				t.Run(p.name, func(t *testing.T) {
-					t.Cleanup(func() { cell = map[bool]string{true: "FAILED", false: "ok"}[t.Failed()] })
+					t.Cleanup(func() { cells[p] = map[bool]string{true: "FAILED", false: "ok"}[t.Failed()] })
 					r.play(newStage(t, p))
 				})
-				fmt.Fprintf(&table, "%-9s", cell)
 			}
 		})
+		table.WriteByte('\n')
+		for _, p := range products {
+			fmt.Fprintf(&table, "%-9s", cmp.Or(cells[p], "-"))
+		}
 		table.WriteString(r.name)
 	}
 	t.Logf("the matrix:\n%s", &table)
