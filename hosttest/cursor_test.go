@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model/modeltest"
 )
@@ -170,7 +171,14 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 		return // the agent went away
 	}
 	turn := b.turn(string(within(body[envelopeHead:], 1)))
-	send := func(fields ...field) { envelope(w, 0, message(fields...)) }
+	var writing sync.Mutex // protects w
+	send := func(fields ...field) {
+		writing.Lock()
+		defer writing.Unlock()
+		envelope(w, 0, message(fields...))
+	}
+	stop := beat(func() { send(nested(1, nested(13))) })
+	defer stop()
 	started := within(turn.await(r.Context(), clientRun), clientRun)
 	send(nested(2, number(execID, 1), nested(execContext)))
 	about := within(turn.await(r.Context(), clientExec), clientExec, execContext)
@@ -180,6 +188,7 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 		if len(reply.Tools) == 0 {
 			send(nested(1, nested(1, text(1, reply.Text))))
 			send(nested(1, nested(14)))
+			stop()
 			envelope(w, 2, []byte("{}"))
 			return
 		}
@@ -192,6 +201,28 @@ func (b *cursorBackend) run(w http.ResponseWriter, r *http.Request) {
 			calls++
 		}
 	}
+}
+
+// beat calls send every few seconds, until stop is called: after half a minute of silence the agent takes its connection for stalled.
+func beat(send func()) (stop func()) {
+	quit, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		ticker := time.NewTicker(5 * time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				send()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(quit)
+		<-over
+	})
 }
 
 // shellCall asks the agent to run a command and to stream what it prints.
