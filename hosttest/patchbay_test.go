@@ -156,7 +156,10 @@ func printed(t testing.TB, number, heading string) string {
 }
 
 // daemons are the process ids of the daemons that hooks on this stage have started.
-func (s *stage) daemons() []int {
+func (s *stage) daemons() []int { return s.processes(s.isDaemon) }
+
+// processes are the ids of all processes that are so.
+func (s *stage) processes(are func(pid int) bool) []int {
 	s.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -165,7 +168,7 @@ func (s *stage) daemons() []int {
 	var pids []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err == nil && s.isDaemon(pid) {
+		if err == nil && are(pid) {
 			pids = append(pids, pid)
 		}
 	}
@@ -174,12 +177,22 @@ func (s *stage) daemons() []int {
 
 // isDaemon reports whether a process is `patchbay hook daemon` or `patchbay serve` out of this stage's directory.
 func (s *stage) isDaemon(pid int) bool {
-	argv, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil {
-		return false // it is gone
-	}
-	args := strings.Split(string(argv), "\x00")
+	args := argv(pid)
 	return args[0] == s.program("patchbay") && (slices.Contains(args, "daemon") || slices.Contains(args, "serve"))
+}
+
+// isOurs reports whether a process is one of Patchbay's programs out of this stage's directory.
+func (s *stage) isOurs(pid int) bool {
+	return filepath.Dir(argv(pid)[0]) == filepath.Dir(s.program("patchbay"))
+}
+
+// argv is the command line of a process; of one that is gone, an empty one.
+func argv(pid int) []string {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return []string{""}
+	}
+	return strings.Split(string(text), "\x00")
 }
 
 // killDaemon kills every daemon of this stage; there must be one.
@@ -192,8 +205,13 @@ func (s *stage) killDaemon() {
 	s.kill(pids, syscall.SIGKILL)
 }
 
-// endDaemon ends what hooks have left running.
-func (s *stage) endDaemon() { s.kill(s.daemons(), syscall.SIGTERM) }
+// endDaemon ends what hooks have left running. A hook may outlive its agent and start another daemon: it is waited for.
+func (s *stage) endDaemon() {
+	s.await("the end of every hook", func() bool {
+		s.kill(s.daemons(), syscall.SIGTERM)
+		return len(s.processes(s.isOurs)) == 0
+	})
+}
 
 func (s *stage) kill(pids []int, how syscall.Signal) {
 	s.Helper()
