@@ -3,10 +3,12 @@ package doors
 import (
 	"fmt"
 	"os"
+	"time"
 )
 
-// tries is how often a process's ancestors are gone through where they change meanwhile.
-const tries = 5
+// tries is how often a process's ancestors are gone through where they change meanwhile. The pauses between them double, from a
+// millisecond to 64.
+const tries = 8
 
 // Peer returns nil if a process is in none of our sandboxes. pid is the process at the other end of a Unix socket; 0 stands for one that
 // this process cannot see.
@@ -24,23 +26,24 @@ func Peer(pid int) error {
 // outside returns nil if no ancestor of a process is a jail. Ancestors that this process has, too, do not count.
 func outside(pid int, own map[int]bool) error {
 	var err error
-	for range tries {
+	for try := range tries {
 		var moved bool
 		if moved, err = climb(pid, own); !moved {
 			return err
 		}
+		time.Sleep(time.Millisecond << max(0, try-1)) // an end takes a moment: first the name goes, then the children
 	}
-	return unknown("its ancestors change too fast")
+	return err
 }
 
-// climb goes from a process up to the first. It reports whether a parent ended meanwhile. What was read then means nothing: its number may
-// belong to another process by now.
+// climb goes from a process up to the first. It reports whether a parent ended meanwhile, or is about to. What was read then means nothing:
+// its number may belong to another process by now.
 func climb(pid int, own map[int]bool) (moved bool, err error) {
 	for at, child := pid, 0; at != 0 && !own[at]; {
 		s, name, err := look(at)
 		switch {
 		case child != 0 && !isChild(child, at):
-			return true, nil
+			return true, unknown("its ancestors change too fast")
 		case isHidden(err) && child != 0:
 			return false, nil
 		case isGone(err):
@@ -49,8 +52,8 @@ func climb(pid int, own map[int]bool) (moved bool, err error) {
 			return false, unknown(err.Error())
 		case isJail(name):
 			return false, &Refusal{Inside: true, Reason: "the caller is in a sandbox of Patchbay's"}
-		case name == "" && child != 0: // a jail that is ending has no name any more
-			return false, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
+		case name == "" && child != 0: // what is ending, perhaps a jail, has no name any more
+			return true, unknown(fmt.Sprintf("process %d, one of its ancestors, does not say what it is", at))
 		}
 		at, child = s.parent, at
 	}
