@@ -11,17 +11,7 @@ import (
 // SetJSON is data with a value at a path of names. Objects that are not there are added; an empty text stands for an empty
 // object. Comments may stand in the text, and commas before closing brackets.
 func SetJSON(data []byte, path []string, value json.RawMessage) ([]byte, error) {
-	typed, err := decode(value)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the value is not JSON: %w", err)
-	case len(path) == 0:
-		return nil, errors.New("no path is given")
-	}
-	if strings.TrimSpace(string(data)) == "" {
-		data = []byte("{\n}\n")
-	}
-	doc, err := scanJSON(data)
+	doc, typed, err := readyJSON(data, path, value)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +19,23 @@ func SetJSON(data []byte, path []string, value json.RawMessage) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return firstGood(data, []splice{doc.place(path, string(value))}, want, parseJSON)
+	return firstGood(doc.data, []splice{doc.place(path, string(value))}, want, parseJSON)
+}
+
+// readyJSON reads a text in which a value is to be put at a path, and the value.
+func readyJSON(data []byte, path []string, value json.RawMessage) (doc *jsonDoc, typed any, err error) {
+	typed, err = decode(value)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("the value is not JSON: %w", err)
+	case len(path) == 0:
+		return nil, nil, errors.New("no path is given")
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		data = []byte("{\n}\n")
+	}
+	doc, err = scanJSON(data)
+	return doc, typed, err
 }
 
 // RemoveJSON is data without the member at a path of names, and data itself where there is none.

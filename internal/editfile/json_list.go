@@ -3,7 +3,6 @@ package editfile
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,20 +12,11 @@ import (
 // last one. Others that ours accepts are taken out. Where the item is there already, and alone, data stays as it is. A list
 // that is not there is added, with the objects around it.
 func PutItem(data []byte, path []string, ours func(item any) bool, item json.RawMessage) ([]byte, error) {
-	typed, err := decode(item)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the item is not JSON: %w", err)
-	case len(path) == 0:
-		return nil, errors.New("no path is given")
-	}
-	if strings.TrimSpace(string(data)) == "" {
-		data = []byte("{\n}\n")
-	}
-	doc, err := scanJSON(data)
+	doc, typed, err := readyJSON(data, path, item)
 	if err != nil {
 		return nil, err
 	}
+	data = doc.data
 	if !at(doc.values(), path) {
 		return doc.addList(path, item)
 	}
