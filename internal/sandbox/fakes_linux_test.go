@@ -32,6 +32,7 @@ var fakes = map[string]func(args []string) int{
 	"tries":    tries,
 	"connects": connects,
 	"host":     fakeHost,
+	"shares":   shares,
 }
 
 // tell prints its arguments, its directory and its environment, each with a zero after it.

@@ -77,7 +77,8 @@ func openTree(m *Mount, users int) (tree int, note string, err error) {
 			note = m.Source + ": its file system cannot lend files to another user, so only what everybody may write can be written: " + err.Error()
 		}
 	}
-	if err = setMount(tree, atRecursive, &mountAttr{set: m.attributes()}); err != nil {
+	// Private, since a copy of a shared mount is shared, too: what is mounted on it in here would be mounted for the host as well.
+	if err = setMount(tree, atRecursive, &mountAttr{set: m.attributes(), propagation: syscall.MS_PRIVATE}); err != nil {
 		_ = syscall.Close(tree)
 		return -1, "", while(err, "restrict "+m.Source)
 	}
