@@ -15,8 +15,9 @@ import (
 // A jail can be built before there is a program for it. Most of what a sandbox costs is then paid before the call.
 //
 // When the program comes, its plan is worked out as if there were no such jail. The jail is used only where it is what that plan would build: the same
-// namespaces, mounts and network; every mount of the same file or directory, by its number and not only by its name; and nothing mounted or unmounted in the
-// host's sight since then. Else it is thrown away. What a thread gives up before it starts the program, and the limits, come from the new plan.
+// namespaces, mounts and network; every mount of the same file or directory, by its number and not only by its name; nothing mounted or unmounted in the
+// host's sight since then; and, which the jail itself sees to (jail/ahead_linux.go), every mount still at its place. Else it is thrown away. What a thread gives up
+// before it starts the program, and the limits, come from the new plan.
 
 // ahead is what a session remembers of a jail that was built ahead.
 type ahead struct {
@@ -47,6 +48,7 @@ func (s *session) buildAhead(l proc.Launch) (*proc.Packed, error) {
 		return nil, err
 	}
 	plan.Ahead = true
+	plan.Path, plan.Argv, plan.Env, plan.Dir = "", nil, nil, "" // those come with the call; what waits is to know of none, its secrets least of all
 	packed, err := s.pack(plan)
 	if err != nil {
 		return nil, err

@@ -172,6 +172,8 @@ func (s *session) await(ctx context.Context) error {
 		case r.Built && s.ahead != nil:
 			s.ahead.seen, s.notes = r.Seen, append(s.notes, r.Notes...)
 			return nil
+		case r.Stale:
+			return proc.ErrStale
 		case r.Runs && s.box.opts.System.simple() && !becomes:
 			becomes = true
 			_ = s.heard(r) // its notes

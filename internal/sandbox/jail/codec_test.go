@@ -31,7 +31,7 @@ func full() *Plan {
 
 // TestCodec: what is read is what was written, of every message.
 func TestCodec(t *testing.T) {
-	r := Report{Sockets: "ports", Built: true, Seen: []Identity{{1, math.MaxUint64}, {}}, Runs: true, Stage: "mount /a", Error: "no", Errno: 13, Notes: []string{"a", ""}}
+	r := Report{Sockets: "ports", Built: true, Seen: []Identity{{1, math.MaxUint64}, {}}, Stale: true, Runs: true, Stage: "mount /a", Error: "no", Errno: 13, Notes: []string{"a", ""}}
 	s := supplied{opened: true, mounts: []int{0, 7}, last: true, notes: []string{"n"}}
 	for _, c := range []struct{ sent, got message }{
 		{full(), new(Plan)}, {new(Plan), new(Plan)}, {&r, new(Report)}, {new(Report), new(Report)},
@@ -46,8 +46,8 @@ func TestCodec(t *testing.T) {
 
 // TestProtocol: a plan is written as it was when the protocol got its number.
 func TestProtocol(t *testing.T) {
-	sum := sha256.Sum256(append(full().Encode(), (&Report{Sockets: "ports", Built: true, Seen: []Identity{{1, 2}}, Runs: true, Stage: "s", Error: "e", Errno: 13, Notes: []string{"n"}}).Encode()...))
-	if got, want := fmt.Sprintf("%x", sum[:8]), "5ab41c4309f1b2f3"; got != want {
+	sum := sha256.Sum256(append(full().Encode(), (&Report{Sockets: "ports", Built: true, Seen: []Identity{{1, 2}}, Stale: true, Runs: true, Stage: "s", Error: "e", Errno: 13, Notes: []string{"n"}}).Encode()...))
+	if got, want := fmt.Sprintf("%x", sum[:8]), "0ad00624ff18e3a1"; got != want {
 		t.Errorf("plans are written otherwise (%s, not %s): raise Protocol, and put the new sum here", got, want)
 	}
 }

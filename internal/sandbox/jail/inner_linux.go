@@ -31,7 +31,7 @@ func (s *stage) inner() {
 		s.finishProbe(plan)
 	}
 	if plan.Ahead {
-		if plan, err = s.awaitOrder(); err != nil {
+		if plan, err = s.awaitOrder(plan.Mounts); err != nil {
 			s.fail(err)
 		}
 	}
@@ -69,33 +69,6 @@ func (s *stage) watchHost() {
 			s.orders <- fds[0]
 		}
 	}
-}
-
-// awaitOrder says that all is built, and waits for the plan of the program that is to be started in it. What that plan says of mounts and network is what
-// there is: the host has seen to it. All that is given up before a program starts is given up as the new plan says.
-func (s *stage) awaitOrder() (*Plan, error) {
-	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
-		syscall.Exit(1) // the host is gone
-	}
-	s.notes = nil
-	s.plan = <-s.orders
-	return s.readPlan()
-}
-
-// identities are which files were opened for the mounts of a plan.
-func identities(trees []int) ([]Identity, error) {
-	list := make([]Identity, len(trees))
-	for i, tree := range trees {
-		if tree < 0 {
-			continue
-		}
-		var stat syscall.Stat_t
-		if err := syscall.Fstat(tree, &stat); err != nil {
-			return nil, err
-		}
-		list[i] = Identity{uint64(stat.Dev), stat.Ino} //nolint:unconvert // Dev is smaller on some machines
-	}
-	return list, nil
 }
 
 // receive takes what outer opened: for each mount of the plan a descriptor, or -1; nil: nothing was opened, for lack of rights.

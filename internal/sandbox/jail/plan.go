@@ -13,7 +13,7 @@ const Mark = "PATCHBAY_JAIL"
 
 // Protocol is what host and jail must agree on, since the jail may be a program of its own ([Helper]): how a plan is written, and what
 // is meant by it. Whoever changes either raises it.
-const Protocol = "6"
+const Protocol = "7"
 
 // Helper is the file name of a small program that is nothing but the jail. Where one lies beside the host's executable, it is
 // started in that one's stead: the larger a Go program, the longer it takes to start.
@@ -125,6 +125,7 @@ type Report struct {
 	Sockets string     // descriptors come along: "redirect" or "ports"; then one report more follows
 	Built   bool       // all is ready for the program, which is still to be named (Plan.Ahead)
 	Seen    []Identity // with Built: what each of the plan's mounts has bound; zero for those that bind nothing
+	Stale   bool       // what was built is not any more: nothing was started
 	Runs    bool       // the program was started
 	Stage   string     // what went wrong
 	Error   string     // how
@@ -215,6 +216,7 @@ func (r *Report) fields(c *codec) {
 	text(c, &r.Sockets)
 	c.flag(&r.Built)
 	list(c, &r.Seen, func(c *codec, i *Identity) { number(c, &i.Device); number(c, &i.Inode) })
+	c.flag(&r.Stale)
 	c.flag(&r.Runs)
 	text(c, &r.Stage)
 	text(c, &r.Error)

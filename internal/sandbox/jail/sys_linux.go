@@ -37,6 +37,7 @@ const (
 	closeRangeCloexec = 0x4
 	allDescriptors    = 1<<32 - 1
 	pipefsMagic       = 0x50495045
+	statxMntID        = 0x1000
 )
 
 // Of mounts.
@@ -100,6 +101,14 @@ const (
 
 // mountAttr is struct mount_attr.
 type mountAttr struct{ set, clear, propagation, userns uint64 }
+
+// statx is the beginning of struct statx, up to the number of the mount, and the rest.
+type statx struct {
+	mask  uint32
+	_     [140]byte
+	mount uint64
+	_     [104]byte
+}
 
 // openHow is struct open_how.
 type openHow struct{ flags, mode, resolve uint64 }
@@ -213,6 +222,17 @@ func openat2(dir int, path string, how *openHow) (int, error) {
 	}
 	return value(syscall.Syscall6(sysOpenat2, uintptr(dir), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(how)),
 		unsafe.Sizeof(*how), 0, 0))
+}
+
+// mountID is the number of the mount that a file was opened by.
+func mountID(fd int) (uint64, error) {
+	var none byte
+	var stat statx
+	err := done(syscall.Syscall6(sysStatx, uintptr(fd), uintptr(unsafe.Pointer(&none)), atEmptyPath, statxMntID, uintptr(unsafe.Pointer(&stat)), 0))
+	if err == nil && stat.mask&statxMntID == 0 {
+		err = syscall.ENOSYS // the kernel does not tell
+	}
+	return stat.mount, err
 }
 
 func symlinkat(target string, dir int, name string) error {

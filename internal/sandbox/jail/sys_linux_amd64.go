@@ -1,3 +1,6 @@
 package jail
 
-const sysSeccomp = 317
+const (
+	sysSeccomp = 317
+	sysStatx   = 332
+)

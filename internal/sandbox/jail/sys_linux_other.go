@@ -2,5 +2,8 @@
 
 package jail
 
-// sysSeccomp is the number on arm64. For other machines no filter has been written.
-const sysSeccomp = 277
+// The numbers on arm64. For other machines no filter has been written, and where the second is not that of statx nothing is built ahead.
+const (
+	sysSeccomp = 277
+	sysStatx   = 291
+)

@@ -25,6 +25,7 @@ func TestNumbers(t *testing.T) {
 		"landlock_add_rule":       {sysLandlockAddRule, unix.SYS_LANDLOCK_ADD_RULE},
 		"landlock_restrict_self":  {sysLandlockRestrictSelf, unix.SYS_LANDLOCK_RESTRICT_SELF},
 		"seccomp":                 {sysSeccomp, unix.SYS_SECCOMP},
+		"statx":                   {sysStatx, unix.SYS_STATX},
 
 		"AT_FDCWD":                {atFdcwd, unix.AT_FDCWD},
 		"AT_EMPTY_PATH":           {atEmptyPath, unix.AT_EMPTY_PATH},
@@ -46,6 +47,7 @@ func TestNumbers(t *testing.T) {
 		"MOUNT_ATTR_NOEXEC":       {mountAttrNoexec, unix.MOUNT_ATTR_NOEXEC},
 		"MOUNT_ATTR_IDMAP":        {mountAttrIdmap, unix.MOUNT_ATTR_IDMAP},
 		"PIPEFS_MAGIC":            {pipefsMagic, unix.PIPEFS_MAGIC},
+		"STATX_MNT_ID":            {statxMntID, unix.STATX_MNT_ID},
 		"CLOSE_RANGE_CLOEXEC":     {closeRangeCloexec, unix.CLOSE_RANGE_CLOEXEC},
 
 		"SECCOMP_SET_MODE_FILTER":     {seccompSetFilter, unix.SECCOMP_SET_MODE_FILTER},
@@ -72,6 +74,8 @@ func TestNumbers(t *testing.T) {
 		"LANDLOCK_ACCESS_FS_IOCTL_DEV":  {landlockIoctlDev, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
 
 		"struct mount_attr":                 {int(unsafe.Sizeof(mountAttr{})), int(unsafe.Sizeof(unix.MountAttr{}))},
+		"struct statx":                      {int(unsafe.Sizeof(statx{})), int(unsafe.Sizeof(unix.Statx_t{}))},
+		"the mount in struct statx":         {int(unsafe.Offsetof(statx{}.mount)), int(unsafe.Offsetof(unix.Statx_t{}.Mnt_id))},
 		"struct open_how":                   {int(unsafe.Sizeof(openHow{})), int(unsafe.Sizeof(unix.OpenHow{}))},
 		"struct landlock_ruleset_attr":      {int(unsafe.Offsetof(rulesetAttr{}.scoped)), int(unsafe.Offsetof(unix.LandlockRulesetAttr{}.Scoped))},
 		"struct landlock_path_beneath_attr": {int(unsafe.Offsetof(pathAttr{}.parent)), int(unsafe.Offsetof(unix.LandlockPathBeneathAttr{}.Parent_fd))},

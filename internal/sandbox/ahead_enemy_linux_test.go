@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestCoversBuiltAhead: what lies over Patchbay's own places lies over those that are there when the call comes. A mount is bound to the directory that it was made on
+// and not to its name: whoever renames or removes that directory, outside, takes the cover along.
+func TestCoversBuiltAhead(t *testing.T) {
+	do := func(t *testing.T, errs ...error) {
+		t.Helper()
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		rule, kind string
+		change     func(t *testing.T, dir string)
+	}{
+		{"a hidden one was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local/state/patchbay", dir+"/away")) }},
+		{"a hidden one was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/state/patchbay")) }},
+		{"a directory above it was replaced", "read", func(t *testing.T, dir string) { do(t, os.Rename(dir+"/.local", dir+"/away")) }},
+		{"one to be read only was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local/share/plugins")) }},
+		{"the one with secrets was removed and made again", "write", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.config/patchbay")) }},
+		{"all were removed and made again", "read", func(t *testing.T, dir string) { do(t, os.RemoveAll(dir+"/.local"), os.RemoveAll(dir+"/.config")) }},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			dir := outsideTmp(t)
+			const want = "- - config -"
+			r := called(t, Options{Guarded: ownHome(t, dir), Grants: grants(t, c.kind+":fs:"+dir)}, "D="+dir+"\n"+lookAround+
+				`echo $(see .config/patchbay/secrets.toml; see .local/state/patchbay/log; see .config/patchbay/config.toml; put .local/share/plugins/evil)`)
+			r.mustServe(want)
+			r.awaitSpare()
+			c.change(t, dir)
+			ownHome(t, dir)
+			if said, used := r.served(); said != want {
+				t.Errorf("it said %q, want %q; built ahead: %v", said, want, used)
+			}
+		})
+	}
+}
+
+// TestJailsBuiltAheadAreEmpty: a call finds nothing of the one before, and one that waits knows nothing of any.
+func TestJailsBuiltAheadAreEmpty(t *testing.T) {
+	r := new(repeated)
+	r.spec = sh(Options{AnyProgram: true, OnPlan: func([]Tree) { r.plans.Add(1) }}, `echo $(ls -A /tmp /var/tmp /dev/shm $HOME | grep left; ls /proc/self/fd | wc -l; ls -d /proc/[0-9]* | wc -l)
+touch /tmp/left /var/tmp/left /dev/shm/left $HOME/left`)
+	const secret = "a-word-of-the-call-before"
+	r.spec.Env = append(r.spec.Env, "SECRET="+secret)
+	r.begin(t)
+	first := r.call()
+	r.mustServe(first)
+	r.awaitSpare()
+	looked := 0
+	for _, pid := range offspring(os.Getpid()) {
+		for _, what := range []string{"environ", "cmdline", "fd/4"} { // the last is its plan
+			text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + what)
+			if err == nil {
+				looked++
+			}
+			if strings.Contains(string(text), secret) {
+				t.Errorf("%s of a jail that waits has the environment of a call", what)
+			}
+		}
+	}
+	if looked == 0 {
+		t.Error("nothing could be read")
+	}
+}
