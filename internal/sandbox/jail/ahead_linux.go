@@ -4,43 +4,29 @@ import "syscall"
 
 // awaitOrder says that all is built, and waits for the plan of the program that is to be started in it. What that plan says of mounts and network is what
 // there is: the host has seen to it, but for what only this process can see. All that is given up before a program starts is given up as the new plan says.
-func (s *stage) awaitOrder(mounts []Mount) (*Plan, error) {
-	built, err := whereabouts(mounts)
-	if err != nil {
-		return nil, while(err, "look at what was built")
-	}
+func (s *stage) awaitOrder() (*Plan, error) {
 	if err := s.report(Report{Built: true, Seen: s.seen, Notes: s.notes}, nil); err != nil {
 		syscall.Exit(1) // the host is gone
 	}
 	s.notes = nil
 	s.plan = <-s.orders
-	if now, err := whereabouts(mounts); err != nil || !same(now, built) {
+	if !inPlace(s.placed) {
 		_ = s.report(Report{Stale: true}, nil)
 		syscall.Exit(1)
 	}
 	return s.readPlan()
 }
 
-// nowhere is the number of no mount.
-const nowhere = 0
-
-// whereabouts are the mounts that are found at each target of a plan, by their numbers. A mount is tied to the directory that it was put on, and not to that one's name.
-// Whoever renames that directory, outside, takes the mount along, and whoever removes it removes the mount as well, which frees the numbers of what it had bound.
-// Then something else is at the target. Nothing is mounted in here after the build, so that a number cannot come to mean another mount.
-func whereabouts(mounts []Mount) ([]uint64, error) {
-	list := make([]uint64, len(mounts))
-	for i := range mounts {
-		id, err := mountAt(mounts[i].Target)
-		switch {
-		case err == nil:
-			list[i] = id
-		case is(err, syscall.ENOENT):
-			list[i] = nowhere // what was missing, and need not be there
-		default:
-			return nil, while(err, mounts[i].Target)
+// inPlace reports whether at each target there is the mount that was put there, by its number. A mount is tied to the directory that it was put on, and not to that one's
+// name. Whoever renames that directory, outside, takes the mount along, and whoever removes it removes the mount as well, which frees the numbers of what it had
+// bound. Then something else is at the target. Nothing is mounted in here after the build, so that a number cannot come to mean another mount.
+func inPlace(placed map[string]uint64) bool {
+	for target, id := range placed {
+		if now, err := mountAt(target); err != nil || now != id {
+			return false
 		}
 	}
-	return list, nil
+	return true
 }
 
 // mountAt is the number of the mount that is found at a path, to which no link leads.
@@ -51,16 +37,6 @@ func mountAt(path string) (uint64, error) {
 	}
 	defer syscall.Close(fd)
 	return mountID(fd)
-}
-
-// same reports whether two lists are.
-func same(a, b []uint64) bool {
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 // identities are which files were opened for the mounts of a plan.

@@ -11,6 +11,8 @@ type builder struct {
 	firm   []int
 
 	covered bool // something that was granted lies over the root itself
+
+	placed map[string]uint64 // the mount that lies on top at each target, by its number; nil: nobody will ask
 }
 
 // make makes one mount. tree is what is to be bound; -1: nothing is.
@@ -143,6 +145,11 @@ func (b *builder) attach(tree int, target string) error {
 	defer syscall.Close(at)
 	if err := moveMount(tree, at, ""); err != nil {
 		return err
+	}
+	if b.placed != nil {
+		if b.placed[target], err = mountID(tree); err != nil {
+			return err
+		}
 	}
 	if target == "/" { // what follows goes into what now lies on top
 		b.covered = true

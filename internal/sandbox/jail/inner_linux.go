@@ -31,7 +31,7 @@ func (s *stage) inner() {
 		s.finishProbe(plan)
 	}
 	if plan.Ahead {
-		if plan, err = s.awaitOrder(plan.Mounts); err != nil {
+		if plan, err = s.awaitOrder(); err != nil {
 			s.fail(err)
 		}
 	}

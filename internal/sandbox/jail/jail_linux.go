@@ -65,8 +65,9 @@ type stage struct {
 	notes   []string
 
 	// Of inner, where it is built ahead.
-	orders chan int   // the file with the plan of the program
-	seen   []Identity // what was bound
+	orders chan int          // the file with the plan of the program
+	seen   []Identity        // what was bound
+	placed map[string]uint64 // which mount was put where
 }
 
 // A fault is what went wrong, and while doing what.

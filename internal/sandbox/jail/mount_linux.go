@@ -22,6 +22,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 		if s.seen, err = identities(trees); err != nil {
 			return while(err, "look at what is mounted")
 		}
+		s.placed = make(map[string]uint64)
 	}
 	procfs, err := s.procfs(plan) // while the host's own is in sight, which the kernel asks for
 	if err != nil {
@@ -35,7 +36,7 @@ func (s *stage) mounts(p *Plan, trees []int) error {
 	if err != nil {
 		return while(err, "open the root directory")
 	}
-	b := builder{place: place, root: root, procfs: procfs}
+	b := builder{place: place, root: root, procfs: procfs, placed: s.placed}
 	for i := range plan {
 		if err := b.make(&plan[i], trees[i]); err != nil {
 			return while(err, "mount "+plan[i].Target)
