@@ -45,6 +45,21 @@ func TestCoversBuiltAhead(t *testing.T) {
 	}
 }
 
+// TestCopiesThatComeLater: what an editor leaves beside a file with secrets is hidden like it, also where that was not there when the plugin was loaded.
+func TestCopiesThatComeLater(t *testing.T) {
+	dir := outsideTmp(t)
+	const want = "- - - config other"
+	r := called(t, Options{Guarded: ownHome(t, dir), Grants: grants(t, "read:fs:"+dir)}, "D="+dir+"\n"+lookAround+
+		`cd .config/patchbay; echo $(see secrets.toml; see secrets.toml~; see .secrets.toml.swp; see config.toml; see ../other/file)`)
+	r.mustServe(want)
+	r.awaitSpare()
+	write(t, dir+"/.config/patchbay/secrets.toml~", "secret", 0o600)
+	write(t, dir+"/.config/patchbay/.secrets.toml.swp", "secret", 0o600)
+	if said, used := r.served(); said != want {
+		t.Errorf("it said %q, want %q; built ahead: %v", said, want, used)
+	}
+}
+
 // TestJailsBuiltAheadAreEmpty: a call finds nothing of the one before, and one that waits knows nothing of any.
 func TestJailsBuiltAheadAreEmpty(t *testing.T) {
 	r := new(repeated)

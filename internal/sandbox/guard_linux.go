@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -181,9 +182,8 @@ func (p *planner) veil(dir string) error {
 
 // unveil shows one entry of a directory that is veiled.
 func (p *planner) unveil(path string, kind os.FileMode) {
-	isHidden := func(place Place) bool { return place.Hidden && (place.Path == path || realPath(place.Path) == path) }
 	switch {
-	case slices.ContainsFunc(p.opts.Guarded, isHidden), p.has(jail.Bind, path), p.has(jail.Temp, path):
+	case slices.ContainsFunc(p.opts.Guarded, func(place Place) bool { return place.hides(path) }), p.has(jail.Bind, path), p.has(jail.Temp, path):
 	case kind.IsRegular(), kind.IsDir():
 		p.add(becauseGuarded, p.readOnly(path))
 	case kind == os.ModeSymlink:
@@ -191,6 +191,24 @@ func (p *planner) unveil(path string, kind os.FileMode) {
 			p.add("", jail.Mount{Kind: jail.Link, Source: target, Target: path})
 		}
 	}
+}
+
+// hides reports whether an entry of a directory is a hidden place, or a copy that an editor has left beside a hidden file. Copies come and go, so they are looked for at each start.
+func (place Place) hides(path string) bool {
+	if !place.Hidden {
+		return false
+	}
+	for _, at := range []string{place.Path, realPath(place.Path)} {
+		if at == path || filepath.Dir(at) == filepath.Dir(path) && strings.Contains(filepath.Base(path), filepath.Base(at)) && !place.Make && !isDir(at) {
+			return true
+		}
+	}
+	return false
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // has reports whether something of a kind is mounted at a path.
