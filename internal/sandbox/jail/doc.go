@@ -34,7 +34,7 @@
 //	     └─► start, reap
 //
 // A jail that is built ahead (Plan.Ahead) stops after its mounts, says what it has bound, and waits for a second plan on the control socket: that of the program.
-// The host has compared the two. What the thread gives up is what the second one says.
+// The host has compared the two, and inner looks whether its mounts are still where it put them (ahead_linux.go). What the thread gives up is what the second one says.
 //
 // Where user namespaces are not to be had, the plan says so (Plan.Simple), and outer gives up its rights and becomes the program: Landlock
 // and seccomp without namespaces.
