@@ -11,7 +11,7 @@ import (
 
 // glanceTime bounds what a start spends on blocks that are as they were at the last clean stop. It is enough for some hundred
 // megabytes that are in the system's memory.
-const glanceTime = 200 * time.Millisecond
+const glanceTime = 120 * time.Millisecond
 
 // glance looks at the lengths and the sequence numbers of blocks, and hashes nothing. A wrong number is the one damage that must
 // be found before the server meets it: the server says nothing, cuts the block or takes its messages for deleted, and one that is
