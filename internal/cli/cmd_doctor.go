@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/hookinstall"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -24,7 +26,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 		GroupID: groupMore,
 		Long: `Read the configuration, start every plugin there is, and list all that is wrong or
 odd, each with how to mend it. Mine plugins are asked for their health, side by
-side, for at most five seconds in all. Nothing is changed.`,
+side, for at most five seconds in all. Hooks that are installed in other agents are
+tried with a sample event, as ` + "`patchbay hook status`" + ` does. Nothing is changed.`,
 		Example: `  patchbay doctor
   patchbay doctor --json | jq -r '.findings[] | select(.severity == "error") | .fix'`,
 		Annotations: exits(exit{exitOK, "nothing is wrong; there may be warnings"},
@@ -56,7 +59,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 			}
 		}
 		findings, _, err := a.examineJobs(ctx, host, false)
-		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(), a.examineEngine())...)
+		d.Findings = append([]pluginhost.Finding{}, slices.Concat(host.Doctor(), a.reservedFindings(host.Plugins()), findings, a.hookFindings(ctx), a.examineEngine())...)
 		return err
 	})
 	if bad, ok := errors.AsType[*config.Error](err); ok && ctx.Err() == nil {
@@ -73,13 +76,27 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
 }
 
-// hookFindings is what is wrong with Patchbay in the files of other agents.
-func (a *app) hookFindings() []pluginhost.Finding {
+// hookFindings is what is wrong with Patchbay in the files of other agents, whose hooks are tried.
+func (a *app) hookFindings(ctx context.Context) []pluginhost.Finding {
 	home, err := a.home()
 	if err != nil {
 		return nil // without a home nothing is installed in it
 	}
-	return daemon.HookFindings(home, pluginhost.ProjectRoot(a.dir()), a.getenv)
+	dir, err := filepath.Abs(a.dir())
+	if err != nil {
+		return nil // nor in a directory that is gone
+	}
+	root := pluginhost.ProjectRoot(dir)
+	findings := daemon.HookFindings(home, root, a.getenv)
+	all, _ := hookinstall.All(home, root, a.getenv) // a file that cannot be read is the agent's to tell of
+	prober := hookinstall.Prober{Environ: a.Environ, Dir: root, Logger: a.logger()}
+	for _, in := range all {
+		faults, _ := tryHook(ctx, prober, in)
+		for _, f := range faults {
+			findings = append(findings, pluginhost.Finding{Severity: pluginhost.SeverityError, Where: in.Place.Path(), Problem: f.Problem, Fix: f.Fix})
+		}
+	}
+	return findings
 }
 
 func configFindings(e *config.Error) []pluginhost.Finding {

@@ -57,18 +57,25 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	}
 	for _, in := range all {
 		s := hookState{in: in, faults: in.Faults}
-		if len(in.Faults) == 0 {
-			s.proof = prober.Probe(ctx, in)
-			if s.proof.Fault != nil {
-				s.faults = append(s.faults, *s.proof.Fault)
-			}
-		}
-		if in.Place.Agent == codehook.Codex {
-			s.faults = append(s.faults, unapproved(ctx, prober, in)...)
-		}
+		tried, proof := tryHook(ctx, prober, in)
+		s.proof, s.faults = proof, append(s.faults, tried...)
 		states = append(states, s)
 	}
 	return states, append(faults, hookinstall.Doubles(all)...), ctx.Err()
+}
+
+// tryHook starts what is installed as the agent would, and asks Codex whether it would at all.
+func tryHook(ctx context.Context, prober hookinstall.Prober, in hookinstall.Installed) (faults []hookinstall.Fault, proof hookinstall.Proof) {
+	if len(in.Faults) == 0 {
+		proof = prober.Probe(ctx, in)
+		if proof.Fault != nil {
+			faults = append(faults, *proof.Fault)
+		}
+	}
+	if in.Place.Agent == codehook.Codex {
+		faults = append(faults, unapproved(ctx, prober, in)...)
+	}
+	return faults, proof
 }
 
 // unapproved asks Codex which of our hooks it would pass over.
