@@ -82,7 +82,7 @@ type toolOutcome struct {
 func (c *ToolCall) Run(ctx context.Context) (ToolResult, error) {
 	answer, err := c.before(ctx)
 	if err != nil || answer != nil {
-		return deref(answer), err // seed 003: "Returning stop prevents the tool from executing"; nothing comes after it
+		return deref(answer), err // a plugin that stops the call answers it: docs/protocols/scaffold.md, pre_tool_execute
 	}
 	answer, denied, err := c.resolve(ctx)
 	if err != nil || denied {
@@ -126,8 +126,7 @@ func (c *ToolCall) before(ctx context.Context) (*ToolResult, error) {
 	return nil, nil
 }
 
-// resolve asks whether a plugin runs this tool. Seed 004: "First plugin to
-// return a result wins".
+// resolve asks whether a plugin runs this tool. The first result wins: docs/protocols/python.md, on_resolve_tool.
 func (c *ToolCall) resolve(ctx context.Context) (answer *ToolResult, denied bool, err error) {
 	out, fields, err := c.fire(ctx, hook.ToolResolve, nil)
 	if err != nil {

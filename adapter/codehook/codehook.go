@@ -84,7 +84,7 @@ type Moment struct {
 	Ends    bool   // a turn ends with it
 	Last    bool   // the session ends with it
 
-	// What plugins are told beside the event. Whoever calls [Moment.Fire] may know better, and set them before.
+	// Plugins are told these two with every event. A caller who knows better sets them before [Moment.Fire].
 	Root     string // of the project; [Parse] takes the agent's word, or Dir
 	UserText string // what the user said in this turn; [Parse] knows it only where the event says it
 
@@ -95,7 +95,7 @@ type Moment struct {
 	alien bool        // another agent sent it
 }
 
-// Points are the points that the event stands for, in the order in which they are fired. None: nobody is asked.
+// Points are the points that Fire fires for this event, in order. It has none where no plugin is asked.
 func (m *Moment) Points() []hook.Point { return slices.Clone(m.event.points) }
 
 // An EventSpec is an event that Patchbay wants to be asked about.
@@ -106,7 +106,7 @@ type EventSpec struct {
 	Timeout time.Duration // what the agent is told to wait for an answer
 }
 
-// Deadline is when an answer must be there: before the agent gives up, since every agent goes on as if nobody had an opinion then.
+// Deadline is how long an answer may take. It ends before the agent gives up, because an agent that gets no answer goes on.
 func (s EventSpec) Deadline() time.Duration {
 	if s.Timeout <= 2*time.Second {
 		return 800 * time.Millisecond
@@ -117,8 +117,8 @@ func (s EventSpec) Deadline() time.Duration {
 // Deadline is how long an answer to this event may take.
 func (m *Moment) Deadline() time.Duration { return m.event.spec().Deadline() }
 
-// NoOpinion is the answer by which an agent goes on as if nobody had been asked.
-// It fits every event, also one that could not be read.
+// NoOpinion tells an agent to go on by its own rules. It is a valid answer to
+// every event, also to one that could not be read.
 func NoOpinion(a Agent) Answer {
 	switch a {
 	case Cursor, OpenCode:
@@ -128,11 +128,11 @@ func NoOpinion(a Agent) Answer {
 	}
 }
 
-// NoOpinion is the answer to this event by which the agent goes on as if nobody had been asked.
+// NoOpinion tells the agent to go on by its own rules.
 func (m *Moment) NoOpinion() Answer { return m.encode(&wish{}) }
 
-// Refuse is a denial of the event, for a point that is closed and that nobody
-// could be asked about. Where the event gates nothing the agent goes on.
+// Refuse denies the event. It is for events at which a plugin must be asked and
+// could not be. Where the event cannot be denied, the agent goes on.
 func (m *Moment) Refuse(reason string) Answer {
 	w := &wish{}
 	if m.Gates() {
