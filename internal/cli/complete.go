@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -28,6 +31,17 @@ func completePoints(context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	for _, spec := range hook.Points() {
 		out = append(out, cobra.CompletionWithDesc(string(spec.Point), spec.Doc))
+	}
+	return out
+}
+
+// completeSections offers the tables of the configuration.
+func completeSections(context.Context) []cobra.Completion {
+	var out []cobra.Completion
+	for _, s := range config.Sections() {
+		if name, _, _ := strings.Cut(s.Name, "."); name != "" && !slices.ContainsFunc(out, func(c cobra.Completion) bool { return strings.HasPrefix(c, name+"\t") }) {
+			out = append(out, cobra.CompletionWithDesc(name, s.Doc))
+		}
 	}
 	return out
 }

@@ -14,6 +14,9 @@
 //	└─ readConfig            one function a table (schema.go)
 //	   └─ Table.Text, …      typed values, problems collected
 //
+// Beside it stands a table of every key ([Sections]), from which come the file to begin with ([Sample]) and the list of what is
+// in force ([InForce], which never has a secret in it). Tests hold that the table has the keys that are read, and no other.
+//
 // The tables are read by hand rather than decoded into tagged structs, because the decoder stops at
 // the first value of a wrong type, and because an unset key must differ from a zero one.
 package config

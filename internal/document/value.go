@@ -44,6 +44,9 @@ type Value struct {
 // Path is where the value is in the file, as in connect[0].point; empty at the top.
 func (v Value) Path() string { return v.path }
 
+// Position is where the value stands; where it is missing, what it is missing from.
+func (v Value) Position() Position { return v.at }
+
 // Present tells whether the file has the value.
 func (v Value) Present() bool { return v.node != nil }
 

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/project"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newConfigCommand(a *app) *cobra.Command {
+	cmd := newGroupCommand("config", "Write, find, show and edit the configuration",
+		newConfigInitCommand(a), newConfigPathCommand(a), newConfigShowCommand(a), newConfigEditCommand(a))
+	cmd.GroupID = groupMore
+	cmd.Long = `Patchbay works without a configuration. These commands write one to begin with, say where its
+files are, show which settings are in force and where each comes from, and edit the file so that
+a mistake never reaches it.`
+	return cmd
+}
+
+// configDirs says where things are. --config names another file, which need not be there.
+func (a *app) configDirs() (config.Dirs, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err == nil && a.flags.config != "" {
+		dirs.ConfigFile, err = filepath.Abs(a.path(a.flags.config))
+	}
+	return dirs, err
+}
+
+// projectRoot is the project that the command works in.
+func (a *app) projectRoot() (string, error) {
+	dir, err := filepath.Abs(cmp.Or(a.dir(), "."))
+	return project.Root(dir), err
+}
+
+func newConfigInitCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write a configuration file with every setting explained",
+		Long: `Write config.toml with every section and key, its default and a sentence about each. All of
+it is commented out, so nothing changes until you remove a #. The file is yours alone (mode
+0600). A file that is there is never overwritten.`,
+		Example: `  patchbay config init
+  patchbay config init --config ./patchbay.toml`,
+		Annotations: exits(exit{exitOK, "the file is written"}, exit{exitFailed, "there is a file already, or it cannot be written"}),
+		Args:        arguments(),
+		RunE:        func(*cobra.Command, []string) error { return a.runConfigInit() },
+	}
+}
+
+// written is the result of a command that wrote a file, as other programs see it.
+type written struct {
+	Path    string `json:"path"`
+	Written bool   `json:"written"`
+	Backup  string `json:"backup,omitempty"` // where the text from before is
+}
+
+func (a *app) runConfigInit() error {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return err
+	}
+	there := fmt.Errorf("there is a configuration already: %s", dirs.ConfigFile)
+	refusal := &problem{kind: kindFailed, err: there, fix: "`patchbay config edit` edits it; `patchbay config show` says what is in force"}
+	if _, err := os.Lstat(dirs.ConfigFile); err == nil {
+		return refusal
+	}
+	place := editfile.Place{Dir: filepath.Dir(dirs.ConfigFile), Name: filepath.Base(dirs.ConfigFile), Mode: 0o600}
+	result, err := editfile.Edit(place, func(old []byte) ([]byte, error) {
+		if old != nil {
+			return nil, refusal
+		}
+		return []byte(config.Sample()), nil
+	})
+	if err != nil {
+		return &problem{kind: kindFailed, err: err, fix: fixOf(err)}
+	}
+	if a.flags.json {
+		return a.printJSON(written{Path: result.Path, Written: true})
+	}
+	a.printf("written: %s\n", render.Line(result.Path))
+	a.printf("Everything in it is commented out. Change it with: patchbay config edit\n")
+	return nil
+}
+
+func newConfigPathCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "path",
+		Short: "Say where configuration, secrets, data and state are",
+		Long: `List the files and directories of Patchbay: the configuration, the secrets, the lock file, data,
+state, agents, and the configuration of the project at hand; whether each is there, and what
+moves it elsewhere. Nothing is created.`,
+		Example: `  patchbay config path
+  patchbay config path --json | jq -r '.[] | select(.what == "config").path'
+  PATCHBAY_HOME=/srv/patchbay patchbay config path`,
+		Annotations: exits(exit{exitOK, "listed"}),
+		Args:        arguments(),
+		RunE:        func(*cobra.Command, []string) error { return a.runConfigPath() },
+	}
+}
+
+// A configPlace is one of Patchbay's places, as `config path --json` prints it.
+type configPlace struct {
+	What    string `json:"what"`
+	Path    string `json:"path"`
+	Exists  bool   `json:"exists"`
+	MovedBy string `json:"moved_by"` // the variable, flag or key that moves it; "": it goes with another
+}
+
+func (a *app) runConfigPath() error {
+	places, err := a.configPlaces()
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(places)
+	}
+	rows := [][]render.Cell{render.Head("WHAT", "PATH", "THERE", "MOVED BY")}
+	for _, p := range places {
+		there := render.Cell{Text: "no", Style: render.StyleDim}
+		if p.Exists {
+			there = render.Cell{Text: "yes", Style: render.StyleGreen}
+		}
+		rows = append(rows, []render.Cell{{Text: p.What, Style: render.StyleBold}, {Text: p.Path}, there, {Text: orDash(p.MovedBy), Style: render.StyleDim}})
+	}
+	screen := a.screen()
+	screen.Width = 0 // a path that is cut cannot be copied
+	return render.Table(a.out, rows, screen)
+}
+
+func (a *app) configPlaces() ([]configPlace, error) {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return nil, err
+	}
+	root, err := a.projectRoot()
+	if err != nil {
+		return nil, err
+	}
+	agents, err := dirs.JobDirs(config.Default())
+	if c, loadErr := config.Load(dirs.ConfigFile); loadErr == nil { // where it is at fault, other commands say so
+		agents, err = dirs.JobDirs(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	by := func(variable string) string {
+		if a.getenv("PATCHBAY_HOME") != "" {
+			return "$PATCHBAY_HOME"
+		}
+		return variable
+	}
+	list := []configPlace{
+		{What: "config", Path: dirs.ConfigFile, MovedBy: "--config, " + by("$XDG_CONFIG_HOME")},
+		{What: "secrets", Path: dirs.SecretsFile, MovedBy: by("$XDG_CONFIG_HOME")},
+		{What: "lock", Path: dirs.LockFile, MovedBy: by("$XDG_CONFIG_HOME")},
+		{What: "data", Path: dirs.Data, MovedBy: by("$XDG_DATA_HOME")},
+		{What: "state", Path: dirs.State, MovedBy: by("$XDG_STATE_HOME")},
+		{What: "project config", Path: filepath.Join(root, filepath.FromSlash(config.ProjectFile)), MovedBy: "--dir"},
+	}
+	for _, dir := range agents {
+		list = append(list, configPlace{What: "agents", Path: dir, MovedBy: "[jobs] dirs"})
+	}
+	for i := range list {
+		_, err := os.Stat(list[i].Path)
+		list[i].Exists = err == nil
+	}
+	return list, nil
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
+)
+
+func newConfigEditCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit",
+		Short: "Edit the configuration; a mistake never reaches the file",
+		Long: `Open a copy of config.toml in $VISUAL or $EDITOR. When the editor has ended, the copy is checked:
+every mistake is shown with its line and column, and you may edit again. A copy without mistakes
+replaces the file as a whole, and the file from before is kept beside it. Where there is no file
+yet, the copy begins as what ` + "`patchbay config init`" + ` writes.
+
+Nothing is written where somebody else has changed the file meanwhile, or where you give up: your
+text is then kept beside the file, as config.toml.patchbay.draft.`,
+		Example: `  patchbay config edit
+  EDITOR='code --wait' patchbay config edit`,
+		Annotations: exits(exit{exitOK, "written, or nothing was changed"},
+			exit{exitFailed, "no editor, it failed, or the file was changed meanwhile"}, exit{exitConfig, "the text has mistakes, and was not written"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConfigEdit(cmd.Context()) },
+	}
+}
+
+func (a *app) runConfigEdit(ctx context.Context) error {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return err
+	}
+	if _, err := a.editor(); err != nil {
+		return err
+	}
+	d, err := newDraft(dirs.ConfigFile)
+	if err != nil {
+		return err
+	}
+	defer d.remove()
+	if err := a.editUntilValid(ctx, d); err != nil {
+		return err
+	}
+	if bytes.Equal(d.text, d.begin) {
+		return a.printWritten(editfile.Result{Path: d.file})
+	}
+	result, err := editfile.Edit(d.place(), d.replace)
+	if err != nil {
+		return d.keep(&problem{kind: kindFailed, err: err})
+	}
+	return a.printWritten(result)
+}
+
+// editUntilValid has the draft edited, again and again, until it has no mistakes or the user gives up.
+func (a *app) editUntilValid(ctx context.Context, d *draft) error {
+	for {
+		if err := a.edit(ctx, d.path); err != nil {
+			return err
+		}
+		if err := d.read(); err != nil {
+			return err
+		}
+		_, err := config.ParseConfig(d.file, d.text)
+		switch {
+		case ctx.Err() != nil:
+			return d.keep(&problem{kind: kindInterrupted, err: errors.New("interrupted; nothing was written")})
+		case err == nil:
+			return nil
+		case !a.InTTY:
+			return d.keep(err)
+		}
+		a.reportText(kindConfig, err)
+		again, askErr := a.confirm(ctx, "Edit again? [Y/n] ")
+		if askErr != nil || !again {
+			return d.keep(&problem{kind: kindConfig, err: errors.Join(errors.New("nothing was written"), askErr)})
+		}
+	}
+}
+
+// confirm asks a question on the terminal; no answer means yes. It reads no further than the end of the line.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(a.Err, question)
+	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
+	if err != nil {
+		fmt.Fprintln(a.Err)
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "" || answer == "y" || answer == "yes", nil
+}
+
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) < 4096; {
+		n, err := r.Read(b)
+		if n == 1 && b[0] == '\n' {
+			return string(line), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, b[:n]...)
+	}
+	return string(line), nil
+}
+
+func (a *app) printWritten(r editfile.Result) error {
+	if a.flags.json {
+		return a.printJSON(written{Path: r.Path, Written: r.Changed, Backup: r.Backup})
+	}
+	switch {
+	case !r.Changed:
+		a.printf("nothing was changed\n")
+	case r.Backup != "":
+		a.printf("written: %s; the file from before is %s\n", render.Line(r.Path), render.Line(r.Backup))
+	default:
+		a.printf("written: %s\n", render.Line(r.Path))
+	}
+	return nil
+}
+
+// A draft is the copy of a file that is edited.
+type draft struct {
+	file  string // the one that it becomes, links followed
+	old   []byte // its text; nil: there is no file
+	begin []byte // the draft's text at first
+	text  []byte // and now
+	dir   string // the draft's own, readable by nobody else
+	path  string
+}
+
+func newDraft(file string) (*draft, error) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real // editors of dotfiles keep links here
+	}
+	d := &draft{file: file}
+	var err error
+	d.old, err = plainfile.Read(file, document.MaxSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.begin = []byte(config.Sample())
+	case err != nil:
+		return nil, err
+	default:
+		d.begin = d.old
+	}
+	if d.dir, _, err = scratch.Make("config"); err != nil {
+		return nil, err
+	}
+	d.path = filepath.Join(d.dir, filepath.Base(file))
+	if err := os.WriteFile(d.path, d.begin, 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(d.dir))
+	}
+	return d, nil
+}
+
+func (d *draft) read() (err error) {
+	d.text, err = plainfile.Read(d.path, document.MaxSize)
+	return err
+}
+
+// remove takes the copy away; what cannot be removed is swept by the next command that makes one.
+func (d *draft) remove() { _ = os.RemoveAll(d.dir) }
+
+func (d *draft) place() editfile.Place {
+	return editfile.Place{Dir: filepath.Dir(d.file), Name: filepath.Base(d.file), Mode: 0o600}
+}
+
+// replace is the change of the file: the draft's text, unless somebody else has changed the file.
+func (d *draft) replace(now []byte) ([]byte, error) {
+	if (now == nil) != (d.old == nil) || !bytes.Equal(now, d.old) {
+		return nil, editfile.ErrChanged
+	}
+	return d.text, nil
+}
+
+// keep keeps the text that was not written, and says where.
+func (d *draft) keep(why error) error {
+	place := d.place()
+	place.Name += ".patchbay.draft"
+	result, err := editfile.Edit(place, func([]byte) ([]byte, error) { return d.text, nil })
+	if err != nil {
+		return errors.Join(why, fmt.Errorf("your text could not be kept: %w", err))
+	}
+	return &problem{kind: statedKind(why), err: why, fix: "your text is kept in " + result.Path}
+}

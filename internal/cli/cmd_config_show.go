@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type configShowOptions struct {
+	modelFlags
+	listen string
+	set    bool
+}
+
+func newConfigShowCommand(a *app) *cobra.Command {
+	var o configShowOptions
+	cmd := &cobra.Command{
+		Use:   "show [PREFIX]",
+		Short: "Show what is in force, and where each value comes from",
+		Long: `List every setting with its value and where that comes from: a default, your config.toml or the
+project's .patchbay/config.toml with the line, a variable of the environment, or a flag. With
+PREFIX, the settings whose names begin so. --model, --script and --listen are those of chat and
+serve: the list is what these commands would have with them.
+
+Secrets are never shown: of a token, of passwords in addresses, of headers and variables of MCP
+servers, and of what secrets.toml holds, the list says that it is set, and where.`,
+		Example: `  patchbay config show
+  patchbay config show model --model offline
+  patchbay config show plugins.notes
+  patchbay config show --set
+  patchbay config show --json | jq -r '.[] | select(.source != "default").key'`,
+		Annotations: exits(exit{exitOK, "shown"}, exit{exitNotFound, "no setting begins with PREFIX"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: completeOnce(completeSections),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.runConfigShow(args, o) },
+	}
+	o.add(cmd.Flags())
+	cmd.Flags().StringVar(&o.listen, "listen", "", "as for serve: the address it would listen at")
+	cmd.Flags().BoolVar(&o.set, "set", false, "leave out what is at its default")
+	return cmd
+}
+
+func (a *app) runConfigShow(args []string, o configShowOptions) error {
+	settings, err := a.settingsInForce(o)
+	if err != nil {
+		return err
+	}
+	chosen := []config.Setting{}
+	for _, s := range settings {
+		if (len(args) == 0 || s.Under(args[0])) && (!o.set || s.Source != config.FromDefault) {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 && len(args) > 0 && !o.set {
+		return noSetting(args[0], settings)
+	}
+	if a.flags.json {
+		return a.printJSON(chosen)
+	}
+	return a.printSettings(chosen)
+}
+
+func (a *app) settingsInForce(o configShowOptions) ([]config.Setting, error) {
+	if err := a.checkPlaces(); err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{"--model": o.model, "$PATCHBAY_MODEL": a.getenv("PATCHBAY_MODEL")} {
+		if _, _, err := model.ParseName(value); value != "" && err != nil {
+			return nil, usage("", "%s: %w", name, err)
+		}
+	}
+	dirs, err := a.configDirs()
+	if err != nil {
+		return nil, err
+	}
+	root, err := a.projectRoot()
+	if err != nil {
+		return nil, err
+	}
+	return config.InForce(dirs, config.Overrides{Getenv: a.getenv, Model: o.model, Script: a.path(o.script), Listen: o.listen, Project: root})
+}
+
+func noSetting(prefix string, all []config.Setting) error {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Key)
+	}
+	return &problem{kind: kindNotFound, err: fmt.Errorf("no setting begins with %q", prefix),
+		fix: meant(prefix, names, "`patchbay config show` lists them all; of plugins, it lists what is written")}
+}
+
+func (a *app) printSettings(settings []config.Setting) error {
+	if len(settings) == 0 {
+		a.printf("Everything is at its default.\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("SETTING", "VALUE", "FROM")}
+	for _, s := range settings {
+		value := render.Cell{Text: settingText(s)}
+		if s.Source == config.FromDefault {
+			value.Style = render.StyleDim
+		}
+		rows = append(rows, []render.Cell{{Text: s.Key, Style: render.StyleBold}, value, {Text: a.settingOrigin(s), Style: originStyle(s.Source)}})
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+// settingText is a value as one would write it, or what stands in for it.
+func settingText(s config.Setting) string {
+	switch {
+	case s.Secret && s.Note != "":
+		return "(set; " + s.Note + ")"
+	case s.Secret:
+		return "(set)"
+	case s.Value == nil:
+		return "(" + s.Note + ")"
+	}
+	raw, err := encodeJSON(s.Value)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return string(raw)
+}
+
+// settingOrigin names the file and line, the variable or the flag. A path is short where it is below the working directory.
+func (a *app) settingOrigin(s config.Setting) string {
+	switch s.Source {
+	case config.FromEnvironment:
+		return "$" + s.Name
+	case config.FromFlag:
+		return s.Name
+	case config.FromDefault:
+		return "default"
+	}
+	file := s.File
+	if root, err := a.projectRoot(); err == nil && s.Source == config.FromProject {
+		if short, err := filepath.Rel(root, file); err == nil {
+			file = short
+		}
+	}
+	if s.Line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, s.Line)
+}
+
+func originStyle(s config.Source) render.Style {
+	if s == config.FromDefault {
+		return render.StyleDim
+	}
+	return render.StyleCyan
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+)
+
+const sampleHead = `# Patchbay's configuration. Every setting below is commented out and shows its default, or an
+# example where there is none: this file changes nothing until you remove a # at the beginning of a
+# line. Remove the one before the [section] above it too.
+#
+#   patchbay config show    what is in force, and from which file and line
+#   patchbay config edit    edit this file; it is checked before it is written
+#
+# docs/configuration.md explains all of it. Keys and passwords belong into secrets.toml beside this file.
+`
+
+// Sample is a config.toml with every section and key, each with a sentence, all commented out.
+func Sample() string {
+	var b strings.Builder
+	b.WriteString(sampleHead)
+	for _, s := range Sections() {
+		b.WriteString("\n")
+		if s.Name != "" {
+			b.WriteString("# " + s.Doc + "\n#" + s.header() + "\n")
+		}
+		for _, k := range s.Keys {
+			b.WriteString(k.sample())
+		}
+	}
+	return b.String()
+}
+
+func (s Section) header() string {
+	if s.List {
+		return "[[" + s.Name + "]]"
+	}
+	return "[" + s.Name + "]"
+}
+
+// sample is the key with its sentence before it. Prose begins with "# ", a setting with "#" alone.
+func (k Key) sample() string {
+	doc := k.Doc
+	switch {
+	case k.Otherwise == "required":
+		doc += " Required."
+	case k.Otherwise != "":
+		doc += "\n# Default: " + k.Otherwise + "."
+	}
+	return "# " + doc + "\n#" + k.Name + " = " + cmp.Or(k.Default, k.Example) + "\n"
+}

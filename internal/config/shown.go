@@ -1,0 +1,159 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
+)
+
+// shown is a value of a file as it may be shown; secret where it may not be shown at all.
+func shown(key string, value any) (v any, secret bool) {
+	switch {
+	case key == "server.token", isPrivate(key):
+		return nil, value != ""
+	case strings.HasPrefix(key, "mcp["):
+		return shownServer(key, value)
+	}
+	return scrubbed(value), false
+}
+
+// scrubbed is a value without what sounds like a secret in it.
+func scrubbed(value any) any {
+	switch v := value.(type) {
+	case string:
+		return withoutPasswords(v)
+	case []any:
+		return withoutSecrets(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, field := range v {
+			out[name] = scrubbed(field)
+			if secretName(name) {
+				out[name] = hidden
+			}
+		}
+		return out
+	}
+	return value
+}
+
+// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a file of their own, but people
+// write them here all the same.
+func isPrivate(key string) bool {
+	if !strings.HasPrefix(key, "plugins.") || !strings.Contains(key, ".config.") {
+		return false
+	}
+	_, path, _ := strings.Cut(key, ".config.")
+	return secretName(path)
+}
+
+// secretWords are the words of names of secrets.
+var secretWords = []string{"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pass", "pwd", "credential", "credentials", "auth", "authorization", "bearer", "cookie"}
+
+// secretName reports whether a name sounds like that of a secret: api_key, apiKey, GITHUB-TOKEN.
+func secretName(name string) bool {
+	var words strings.Builder
+	for i, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r = ' '
+		case unicode.IsUpper(r) && i > 0 && unicode.IsLower(rune(name[i-1])):
+			words.WriteByte(' ')
+		}
+		words.WriteRune(unicode.ToLower(r))
+	}
+	return slices.ContainsFunc(strings.Fields(words.String()), func(w string) bool {
+		return slices.Contains(secretWords, w) || slices.Contains(secretWords, strings.TrimSuffix(w, "s"))
+	})
+}
+
+// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless it only refers to one; its
+// address may have one in its path.
+func shownServer(key string, value any) (v any, secret bool) {
+	text, isText := value.(string)
+	switch {
+	case strings.Contains(key, "].env.") || strings.Contains(key, "].headers."):
+		if isText && onlyRefers(text) {
+			return text, false
+		}
+		return nil, true
+	case strings.HasSuffix(key, "].url") && isText:
+		return hostOnly(text), false
+	}
+	return scrubbed(value), false
+}
+
+var reference = pattern.New(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// onlyRefers reports whether a text is nothing but ${NAME}, with the name of a scheme before it.
+func onlyRefers(text string) bool {
+	rest := strings.ToLower(strings.TrimSpace(reference.Regexp().ReplaceAllString(text, "")))
+	return rest != strings.ToLower(text) && slices.Contains([]string{"", "bearer", "basic", "token"}, rest)
+}
+
+// hidden stands in a text for what is not shown.
+const hidden = "…"
+
+// withoutPasswords hides the user, the password and the query of addresses.
+func withoutPasswords(text string) string {
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err != nil && strings.Contains(part, "://") {
+			parts[i] = hidden
+		}
+		if err != nil || u.Host == "" || u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+			continue
+		}
+		parts[i] = u.Scheme + "://" + u.Host + u.EscapedPath()
+		if u.User != nil {
+			parts[i] = u.Scheme + "://" + hidden + "@" + u.Host + u.EscapedPath()
+		}
+		if u.RawQuery != "" {
+			parts[i] += "?" + hidden
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// hostOnly hides all of an address behind its host.
+func hostOnly(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return hidden
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return u.Scheme + "://" + u.Host + "/" + hidden
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// withoutSecrets hides what follows an argument such as --token, or its = sign, and passwords in addresses.
+func withoutSecrets(list []any) []any {
+	out := slices.Clone(list)
+	for i, item := range out {
+		text, ok := item.(string)
+		if !ok {
+			out[i] = scrubbed(item)
+			continue
+		}
+		name, _, given := strings.Cut(text, "=")
+		switch {
+		case given && secretName(name):
+			out[i] = name + "=" + hidden
+		case i > 0 && secretFlag(list[i-1]):
+			out[i] = hidden
+		default:
+			out[i] = withoutPasswords(text)
+		}
+	}
+	return out
+}
+
+func secretFlag(item any) bool {
+	text, _ := item.(string)
+	return strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && secretName(text)
+}
