@@ -1,0 +1,154 @@
+/*
+Package plugin writes plugins for Patchbay, and for the five hosts whose protocols it speaks, as Go functions.
+
+A plugin is written once. The same program answers in every dialect that can carry it, and finds out by itself in which
+one it is asked: dotagent has a verb among the arguments, mine an envelope on stdin, and kaged, scaffold and MCP shake
+hands. The package needs nothing but the standard library.
+
+# A first plugin
+
+	package main
+
+	import (
+		"context"
+		"strings"
+
+		plugin "github.com/patchbay-dev/patchbay/sdk/go"
+	)
+
+	type countArgs struct {
+		Text string `json:"text" doc:"What to count."`
+	}
+
+	func main() {
+		p := plugin.New("words", "1.0.0", "Counts words.")
+		plugin.Tool(p, "count", "Counts the words of a text.",
+			func(ctx context.Context, in countArgs) (int, error) {
+				return len(strings.Fields(in.Text)), nil
+			})
+		p.Main()
+	}
+
+Build it, and try it without installing it: `patchbay plugin test ./words` holds it to its protocol, and `patchbay plugin
+dev ./words` shows what passes. As a scaffold plugin it is installed by a copy to ~/.local/scaffold/plugins; the last
+section has the others.
+
+# Tools and methods
+
+A tool is for a model, a method for programs. Both are functions of a struct, whose fields are the arguments:
+
+	type args struct {
+		Text  string   `json:"text" doc:"What to count."`                // required
+		Lines bool     `json:"lines,omitempty" doc:"Count lines."`       // may be left out
+		Mode  string   `json:"mode,omitempty" enum:"fast,exact"`         // one of these
+		Most  int      `json:"most,omitempty" min:"1" max:"100"`         // of a text, min and max bound its length
+	}
+
+A field is required unless its tag says omitempty or omitzero, or it is a pointer. The JSON Schema that hosts and models
+see is made of the type; [Schema] gives one by hand. Arguments are checked before the function is called, and what is
+wrong with them is answered in a sentence. A result that is no string is JSON. An error is the tool's failure; so is a
+panic, whose stack is logged.
+
+# Events and verdicts
+
+[On] has a function asked at a point: a tool is about to run, a command was typed, a job is over. The point says which
+event the function gets, and the compiler holds it to that:
+
+	plugin.On(p, plugin.ToolBefore, func(ctx context.Context, e *plugin.ToolEvent) plugin.Verdict {
+		if strings.Contains(e.Argument("cmd"), "rm -rf") {
+			return plugin.Deny("rm -rf is not allowed here").Suggest("name the files")
+		}
+		return plugin.NoOpinion()
+	}, plugin.Only("shell"))
+
+The answer is a [Verdict]:
+
+	NoOpinion, Continue   the event goes on as it is
+	Modify                it goes on as the handler has changed it: e.Message = "…", then Modify
+	Stop                  the same, and no other plugin is asked
+	Answer                the plugin answers in the place of a tool
+	Skip                  a message of the user's is dropped
+	Deny                  the tool, the command, the job or the message is refused, with a reason and a suggestion
+	Fail                  the handler could not do its work; Fail(nil) is Continue
+
+Each point understands some of them; any other is answered as an error that says which. What they become:
+
+	point             dialect    hook                verdicts beside NoOpinion, Continue, Fail
+	session.start     kaged      on_session_start    Modify (Inject)
+	turn.input        scaffold   post_user_input     Modify, Stop, Skip, Deny (the message is dropped, the reason logged)
+	prompt.context    scaffold   context_enhance     Modify
+	prompt.send       scaffold   pre_llm_send        Modify, Stop
+	model.reply       scaffold   post_llm_response   Modify, Stop
+	tool.before       scaffold   pre_tool_execute    Modify, Stop, Answer, Deny
+	tool.resolve      scaffold   pre_tool_execute    Answer
+	tool.after        scaffold   post_tool_execute   Modify, Stop
+	turn.final        scaffold   post_llm_response   Modify, Stop (replies without tool calls)
+	session.idle      kaged      on_session_idle
+	compact.before    kaged      pre_compact         Modify (Summary or Messages, of the compactor)
+	compact.after     kaged      post_compact        Modify (Retain, Inject)
+	command.validate  mine       prevalidate         Modify, Deny
+	command.before    mine       preexec             Modify, Deny
+	command.after     mine       postexec            Modify, Deny
+	command.done      mine       notify
+	job.preflight     dotagent   preflight           Deny
+	job.sink          dotagent   sink                Deny
+	job.notify        dotagent   notify              Deny
+
+Patchbay can wire hooks to other points as well ([[connect]] in its config.toml): then the plugin is asked there in the
+words of its own hook. No protocol that this package speaks has turn.begin, turn.done or session.end.
+
+# Config, secrets, state
+
+[Config] declares settings as a struct with their defaults, and returns where their values are when handlers run:
+
+	config := plugin.Config(p, settings{Limit: 10})
+
+Hosts of kaged and dotagent send a config, which is checked against the struct and by its method Validate, if it has one.
+In mine, scaffold and MCP it is ~/.config/NAME/config.json. The tag knob:"Label" adds a control for people (kaged), and
+control:"multiline" chooses its type. [Secrets] does the same for tokens: from kaged's system_config, or from the variables
+that the tag env names.
+
+[Plugin.State] keeps values from one process to the next: in the host's storage under kaged, in files below
+~/.local/share/NAME elsewhere. A kaged host without storage has no place for it, and the error says so.
+
+[Plugin.Log] writes to stderr, which hosts keep. So does whatever the program prints while it is a plugin: stdout belongs
+to the protocol. [Plugin.Notification] says something unasked. [From] tells whose call it is. The context of a handler
+ends when the host goes away, after a signal, and after [Within].
+
+# Commands
+
+[Plugin.Command] adds a command for people, `patchbay NAME COMMAND ARG…` (mine). There stdout is the user's.
+
+# Where it goes
+
+	scaffold   cp words ~/.local/scaffold/plugins/
+	dotagent   cp words ~/.config/dotagent/plugins/dotagent-plugin-words
+	kaged      a directory ~/.local/share/kaged/plugins/words with the program, and `words manifest kaged >manifest.yaml`
+	mine       a directory ~/.local/share/mine/plugins/words with the program, and `words manifest mine >mine-plugin.toml`
+	mcp        `words manifest mcp` prints the lines for Patchbay's config.toml; any MCP client can start it too
+
+Manifests are printed from the code, so they cannot say anything else than it does: print them again after a change.
+
+# Tests
+
+Package plugintest plays a host in the words of each dialect, inside the test's process. `patchbay plugin test` tries the
+built program with everything that can go wrong.
+
+# How it works
+
+	Main
+	  Run
+	    detect            run.go        by the arguments, the environment, the first line
+	      dotagent        dotagent.go   info, validate, invoke
+	      mine            mine.go       hook, command, lifecycle
+	      serve           rpc.go        JSON-RPC, line by line; handshake tells the dialect
+	        scaffolder    scaffold.go   answered where it is read: one call at a time, and nobody to wake
+	        kager         kaged.go      a goroutine a call; storage and notifications go the other way
+	        mcper         mcp.go        a goroutine a call
+	      manifest        manifest.go
+	  Plugin.ask          on.go         the handlers of a point, in order
+	  Plugin.invoke       tool.go       a tool or a method: check.go holds its arguments to schema.go's schema
+
+It is not a host: it finds, starts and supervises nothing.
+*/
+package plugin
