@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // large are buffers beyond keepBuffer, between two messages of that size. A connection keeps none: of 64 plugins that were sent a
 // large message once, each would hold it for good. To allocate one for every message makes the garbage collector run
@@ -14,10 +17,27 @@ func roomFor(buf []byte, more int) []byte {
 	if size <= keepBuffer || size <= cap(buf) {
 		return buf
 	}
-	if b, ok := large.Get().(*[]byte); ok && cap(*b) >= size {
-		return append((*b)[:0], buf...)
+	to := pooled(size, math.MaxInt)
+	if to == nil {
+		to = make([]byte, 0, size)
 	}
-	return append(make([]byte, 0, size), buf...)
+	return append(to, buf...)
+}
+
+// pooled is a buffer of the pool's with room for size bytes and for no more than most; nil where there is none.
+func pooled(size, most int) []byte {
+	b, ok := large.Get().(*[]byte)
+	if !ok {
+		return nil
+	}
+	switch {
+	case cap(*b) < size: // left to the collector: put back, it would come again instead of a larger one
+		return nil
+	case cap(*b) > most:
+		large.Put(b)
+		return nil
+	}
+	return (*b)[:0]
 }
 
 // requestSize is about how long a request is, and not less for a method of plain letters.

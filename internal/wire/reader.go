@@ -23,6 +23,7 @@ type Reader struct {
 	buf  []byte // buf[next:] is what was read and not yet handed out
 	next int
 	seen int    // no newline in buf[next:seen]
+	home []byte // the first buffer, while buf is one of the pool's
 	over bool   // inside a line over the cap
 	head []byte // how the last line over the cap began
 	tail []byte // how it ended, as far as it was seen
@@ -145,23 +146,42 @@ func (r *Reader) fill(src io.Reader) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes the buffer ready for a read: it moves what is left to the front, and grows by doubling, up to the cap
-// and one first buffer.
+// makeRoom makes the buffer ready for a read: it moves what is left to the front, and grows. A buffer too large to be kept goes to the
+// pool once its line is done: no line of it is borrowed any more, and one that was kept has taken its buffer along.
 func (r *Reader) makeRoom() {
 	left := len(r.buf) - r.next
 	if left == 0 && cap(r.buf) > keepBuffer {
-		r.buf, r.next, r.seen = nil, 0, 0
+		release(r.buf)
+		r.buf, r.next, r.seen = r.home, 0, 0
+		r.home = nil
 	}
 	if cap(r.buf)-len(r.buf) >= firstBuffer/4 && left > 0 {
 		return
 	}
 	to := r.buf[:0]
 	if cap(r.buf)-left < firstBuffer/4 {
-		to = make([]byte, 0, max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4))
+		to = r.larger(left)
 	}
 	r.seen -= r.next
 	r.buf = append(to, r.buf[r.next:]...)
 	r.next = 0
+}
+
+// larger is an empty buffer with more room than buf: one of the pool's, or else twice as large, up to the cap and one first buffer. To
+// double from the first one on for each large line would allocate four times its size and copy it once more.
+func (r *Reader) larger(left int) []byte {
+	size, most := max(firstBuffer, min(2*cap(r.buf), r.max+firstBuffer), left+firstBuffer/4), r.max+firstBuffer
+	if cap(r.buf) == 0 {
+		return make([]byte, 0, size)
+	}
+	b := pooled(size, most)
+	if b == nil {
+		return make([]byte, 0, size)
+	}
+	if cap(r.buf) == firstBuffer {
+		r.home = r.buf[:0]
+	}
+	return b
 }
 
 // keep makes a part of the line just taken safe to hold on to. Small parts are copied; for a large one the reader gives

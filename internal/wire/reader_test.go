@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -226,4 +227,43 @@ func split(data []byte, limit int) []string {
 		return append(all, last+"+EOF")
 	}
 	return append(all, "EOF")
+}
+
+// A reader that lends its lines out, as a plugin that decodes them at once does, has no garbage from large ones.
+func TestReaderTakesLargeLinesWithoutGarbage(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes the pool forget")
+	}
+	const lines, size = 20, 256 << 10
+	line := strings.Repeat("x", size) + "\n"
+	var each []io.Reader // one line at a time, as a plugin that is called gets them
+	for range lines + 1 {
+		each = append(each, strings.NewReader(line))
+	}
+	r := NewReader(io.MultiReader(each...), 1<<20)
+	next := func() {
+		for {
+			switch got, ok, err := r.line(); {
+			case err != nil:
+				t.Fatal(err)
+			case ok && len(got) == size:
+				return
+			case ok:
+				t.Fatalf("a line of %d bytes", len(got))
+			}
+			if err := r.fill(r.src); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	next()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range lines {
+		next()
+	}
+	runtime.ReadMemStats(&after)
+	if garbage := (after.TotalAlloc - before.TotalAlloc) / lines; garbage > size/2 {
+		t.Errorf("%d bytes are allocated for a line of %d", garbage, size)
+	}
 }
