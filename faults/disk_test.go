@@ -16,6 +16,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/engine"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
 
@@ -125,16 +126,16 @@ func TestAFullDiskKeepsTheOldCode(t *testing.T) {
 		}
 	}()
 	const old = "@on_final\nasync def f(ctx, text): return 'old'\n"
-	if _, err := host.SaveSource(t.Context(), "notes", old); err != nil {
+	if _, err := pythonfile.Of(host).Save(t.Context(), "notes", old); err != nil {
 		t.Fatal(err)
 	}
 	free := fill(t, disk)
-	_, err = host.SaveSource(t.Context(), "notes", old+"#"+strings.Repeat("x", 256<<10)+"\n")
+	_, err = pythonfile.Of(host).Save(t.Context(), "notes", old+"#"+strings.Repeat("x", 256<<10)+"\n")
 	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "no space left") {
 		t.Errorf("saving on a full disk: %v", err)
 	}
 	free()
-	s, err := host.Source(t.Context(), "notes")
+	s, err := pythonfile.Of(host).Get(t.Context(), "notes")
 	if err != nil || s.Content != old {
 		t.Errorf("the old code: %.100q, %v", s.Content, err)
 	}

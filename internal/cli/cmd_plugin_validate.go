@@ -13,6 +13,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -59,7 +60,7 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 	}
 	code := false
 	opts := a.options(func(c pluginhost.Candidate) bool {
-		code = c.Dialect == pluginhost.SourceDialect
+		code = c.Dialect == pythonfile.Dialect
 		return !code
 	})
 	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
@@ -102,12 +103,12 @@ func (v *validation) failure() error {
 
 // validateCode checks a file of code that is not trusted yet.
 func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path string) error {
-	s, err := host.CheckFile(ctx, path)
-	fault, faulty := errors.AsType[*pluginhost.CodeError](err)
+	s, err := pythonfile.Of(host).CheckFile(ctx, path)
+	fault, faulty := errors.AsType[*pythonfile.CodeError](err)
 	if err != nil && !faulty {
 		return err
 	}
-	v := &validation{OK: !faulty, Plugin: cmp.Or(s.Name, trimExt(filepath.Base(path))), Dialect: pluginhost.SourceDialect,
+	v := &validation{OK: !faulty, Plugin: cmp.Or(s.Name, trimExt(filepath.Base(path))), Dialect: pythonfile.Dialect,
 		Errors: []problemJSON{}, Warnings: []problemJSON{}}
 	if faulty {
 		v.Errors = append(v.Errors, codeProblem(fault))
@@ -126,7 +127,7 @@ func (a *app) validateCode(ctx context.Context, host *pluginhost.Host, path stri
 }
 
 // codeProblem is what is wrong with code. Where it may lack only what the sandbox keeps from it, the fix is to trust it.
-func codeProblem(fault *pluginhost.CodeError) problemJSON {
+func codeProblem(fault *pythonfile.CodeError) problemJSON {
 	p := problemJSON(fault.Problem)
 	if p.Fix == "" && fault.Tried() {
 		p.Fix = "if you trust it, copy it to ~/.agent/plugins/, and validate it by its name: then it is loaded as in use"

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
 func newPythonCommand(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ func (a *app) runPythonPath() error {
 	if err != nil {
 		return err
 	}
-	path, err := pluginhost.ExportPython(dirs.Data)
+	path, err := pythonfile.Export(dirs.Data)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
@@ -55,7 +56,7 @@ func (c *conversation) Plugins() []tui.PluginRow {
 }
 
 func (c *conversation) takesPart(p pluginhost.PluginInfo) bool {
-	return c.plugins == nil || p.Dialect != pluginhost.SourceDialect || slices.Contains(c.plugins, p.Name) ||
+	return c.plugins == nil || p.Dialect != pythonfile.Dialect || slices.Contains(c.plugins, p.Name) ||
 		slices.Contains(c.plugins, trimExt(filepath.Base(p.Path)))
 }
 
@@ -64,7 +65,7 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 	if c.plugins == nil {
 		return nil
 	}
-	list, err := c.core.Host.Sources(ctx)
+	list, err := pythonfile.Of(c.core.Host).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,15 +100,15 @@ func (c *conversation) Generate(ctx context.Context, d tui.PluginDraft) (string,
 
 // Validate says what is wrong with a plugin's code.
 func (c *conversation) Validate(ctx context.Context, name, content string) error {
-	_, err := c.core.Host.CheckSource(ctx, name, content)
+	_, err := pythonfile.Of(c.core.Host).Check(ctx, name, content)
 	return err
 }
 
 // Save writes a plugin's file and loads it. It takes part from the next turn on, whatever --plugins said.
 func (c *conversation) Save(ctx context.Context, name, content string, replace bool) (string, error) {
-	save := c.core.Host.CreateSource
+	save := pythonfile.Of(c.core.Host).Create
 	if replace {
-		save = c.core.Host.SaveSource
+		save = pythonfile.Of(c.core.Host).Save
 	}
 	saved, err := save(ctx, name, content)
 	if err == nil && c.plugins != nil && !slices.Contains(c.plugins, saved.Name) {

@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -30,7 +31,7 @@ func (c *Core) backend() httpapi.Backend {
 type sources struct{ *Core }
 
 func (s sources) List(ctx context.Context) ([]httpapi.Source, error) {
-	list, err := s.Host.Sources(ctx)
+	list, err := pythonfile.Of(s.Host).List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +43,12 @@ func (s sources) List(ctx context.Context) ([]httpapi.Source, error) {
 }
 
 func (s sources) Get(ctx context.Context, name string) (httpapi.Source, error) {
-	one, err := s.Host.Source(ctx, name)
+	one, err := pythonfile.Of(s.Host).Get(ctx, name)
 	return asSource(one), sourceError(err)
 }
 
 func (s sources) Save(ctx context.Context, name, content string) (string, error) {
-	one, err := s.Host.SaveSource(ctx, name, content)
+	one, err := pythonfile.Of(s.Host).Save(ctx, name, content)
 	if err == nil {
 		s.post("plugin.saved", "", map[string]string{"name": one.Name, "path": one.Path})
 	}
@@ -55,7 +56,7 @@ func (s sources) Save(ctx context.Context, name, content string) (string, error)
 }
 
 func (s sources) Delete(ctx context.Context, name string) error {
-	err := s.Host.DeleteSource(ctx, name)
+	err := pythonfile.Of(s.Host).Delete(ctx, name)
 	if err == nil {
 		s.post("plugin.deleted", "", map[string]string{"name": name})
 	}
@@ -63,16 +64,16 @@ func (s sources) Delete(ctx context.Context, name string) error {
 }
 
 func (s sources) Reload(ctx context.Context, name string) (httpapi.Source, error) {
-	one, err := s.Host.ReloadSource(ctx, name)
+	one, err := pythonfile.Of(s.Host).Reload(ctx, name)
 	return asSource(one), sourceError(err)
 }
 
 func (s sources) Validate(ctx context.Context, name, content string) (httpapi.Source, error) {
-	one, err := s.Host.CheckSource(ctx, name, content)
+	one, err := pythonfile.Of(s.Host).Check(ctx, name, content)
 	return asSource(one), sourceError(err)
 }
 
-func asSource(s pluginhost.Source) httpapi.Source {
+func asSource(s pythonfile.Source) httpapi.Source {
 	out := httpapi.Source{Name: s.Name, Path: s.Path, Hooks: s.Hooks, Metadata: s.Metadata, Content: s.Content}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
@@ -82,11 +83,11 @@ func asSource(s pluginhost.Source) httpapi.Source {
 
 // sourceError puts an error into the words of the routes.
 func sourceError(err error) error {
-	var code *pluginhost.CodeError
+	var code *pythonfile.CodeError
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound):
 		return httpapi.ErrNoPlugin
-	case errors.Is(err, pluginhost.ErrBadName), errors.Is(err, pluginhost.ErrLink):
+	case errors.Is(err, pythonfile.ErrBadName), errors.Is(err, pythonfile.ErrLink):
 		return &httpapi.InvalidRequestError{Reason: err.Error()}
 	case errors.As(err, &code):
 		return &httpapi.InvalidCodeError{Reason: withPlace(code.Problem)}
@@ -173,12 +174,12 @@ func (s sessions) known(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	list, err := s.Host.Sources(ctx)
+	list, err := pythonfile.Of(s.Host).List(ctx)
 	if err != nil {
 		return err
 	}
 	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(list, func(one pluginhost.Source) bool { return one.Name == name || one.File == name })
+		return slices.ContainsFunc(list, func(one pythonfile.Source) bool { return one.Name == name || one.File == name })
 	})
 	if len(unknown) > 0 {
 		return &httpapi.UnknownPluginsError{Names: unknown}

@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/storage"
 )
@@ -293,7 +294,7 @@ func TestDraftsArePlugins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := c.Host.CheckSource(t.Context(), d.Name, content)
+		s, err := pythonfile.Of(c.Host).Check(t.Context(), d.Name, content)
 		if err != nil || s.Name != d.Name || d.Hooks != nil && !slices.Equal(s.Hooks, d.Hooks) {
 			t.Errorf("%s\n%+v, %v", content, s, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
@@ -42,13 +43,13 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 // gather finds out which plugins of code there are now: those that have come, gone or been mended since the last turn act
 // so in this one. Of those that the turn names, one that does not work is left out with a warning.
 func (c *Core) gather(ctx context.Context, host *pluginhost.Host, r TurnRequest) {
-	sources, err := host.Sources(ctx)
+	sources, err := pythonfile.Of(host).List(ctx)
 	if err != nil {
 		c.log.Warn("plugins are as they were", "session", r.Session, "err", err)
 		return
 	}
 	for _, name := range r.Plugins {
-		i := slices.IndexFunc(sources, func(s pluginhost.Source) bool { return s.File == name || s.Name == name })
+		i := slices.IndexFunc(sources, func(s pythonfile.Source) bool { return s.File == name || s.Name == name })
 		switch {
 		case i < 0:
 			c.log.Warn("plugin left out of the turn: there is no such file", "plugin", name, "session", r.Session)
@@ -99,7 +100,7 @@ func scoped(ctx context.Context, s session.Session, plugins []string) context.Co
 	if plugins == nil {
 		return ctx
 	}
-	return hook.WithChoice(ctx, hook.Choice{Dialect: pluginhost.SourceDialect, Plugins: plugins})
+	return hook.WithChoice(ctx, hook.Choice{Dialect: pythonfile.Dialect, Plugins: plugins})
 }
 
 // A turnUse is work on a session whose lease is held, with the plugins of its project.

@@ -164,6 +164,12 @@ type HealthChecker interface {
 	CheckHealth(ctx context.Context)
 }
 
+// A Reloader is a plugin that looks itself whether its file has changed: the host need not open it anew for that. Plugins that share an
+// interpreter are unloaded from it by their path, so the host has one loaded again after another of the same file was closed.
+type Reloader interface {
+	Reload(ctx context.Context) error
+}
+
 // A ToolCaller is a plugin with tools. name is the tool's full name.
 type ToolCaller interface {
 	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
 // TestAPlacesNameIsItsOwn: of two plugins that claim a name, the one whose directory or file has it is the one.
@@ -75,7 +76,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 	}
 	final := func(t *testing.T, host *pluginhost.Host, plugins ...string) string {
 		t.Helper()
-		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: pluginhost.SourceDialect, Plugins: plugins})
+		ctx := hook.WithChoice(t.Context(), hook.Choice{Dialect: pythonfile.Dialect, Plugins: plugins})
 		out, err := host.Fire(hook.WithRequest(ctx, t.Name()+strings.Join(plugins, "")), hook.TurnFinal, json.RawMessage(`{"text":"x"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +91,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			if got := final(t, host, name); got != `{"text":"x foo"}` {
 				t.Errorf("%s: %s", name, got)
 			}
-			if s, err := host.Source(t.Context(), name); err != nil || filepath.Base(s.Path) != "foo.py" || s.File != "foo" {
+			if s, err := pythonfile.Of(host).Get(t.Context(), name); err != nil || filepath.Base(s.Path) != "foo.py" || s.File != "foo" {
 				t.Errorf("%s: %+v, %v", name, s, err)
 			}
 		}
@@ -105,7 +106,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 			}
 			host := h.open()
 			if late {
-				if _, err := host.SaveSource(t.Context(), "bar", code("bar", "bar")); err != nil {
+				if _, err := pythonfile.Of(host).Save(t.Context(), "bar", code("bar", "bar")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -129,7 +130,7 @@ func TestPythonFilesHaveTheirNames(t *testing.T) {
 		h := newHouse(t)
 		host := h.open()
 		h.write(".agent/plugins/bar.py", code("bar", "bar"), 0o644)
-		if _, err := host.SaveSource(t.Context(), "foo", code("bar", "foo")); err == nil || !strings.Contains(err.Error(), "bar.py") {
+		if _, err := pythonfile.Of(host).Save(t.Context(), "foo", code("bar", "foo")); err == nil || !strings.Contains(err.Error(), "bar.py") {
 			t.Errorf("error %v", err)
 		}
 		if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/foo.py")); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
 // pipe makes a named pipe to which nobody writes.
@@ -103,7 +104,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 			if p := host.Plugins(); len(p) != 1 || p[0].State != dialect.Ready {
 				t.Errorf("%+v", p)
 			}
-			if _, err := host.ReloadSource(t.Context(), "p"); err == nil {
+			if _, err := pythonfile.Of(host).Reload(t.Context(), "p"); err == nil {
 				t.Error("it was loaded")
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 )
 
 // ready are the names of the ready plugins of a host.
@@ -102,7 +103,7 @@ func TestSources(t *testing.T) {
 		}
 		return string(out.Payload)
 	}
-	saved, err := host.SaveSource(ctx, "footer", footer)
+	saved, err := pythonfile.Of(host).Save(ctx, "footer", footer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,48 +113,48 @@ func TestSources(t *testing.T) {
 	if got := final(); got != `{"text":"x END"}` {
 		t.Errorf("a saved plugin is at work: %s", got)
 	}
-	if _, err := host.SaveSource(ctx, "footer", strings.ReplaceAll(footer, "END", "FIN")); err != nil {
+	if _, err := pythonfile.Of(host).Save(ctx, "footer", strings.ReplaceAll(footer, "END", "FIN")); err != nil {
 		t.Fatal(err)
 	}
 	if got := final(); got != `{"text":"x FIN"}` {
 		t.Errorf("saved again, the new code is at work: %s", got)
 	}
-	if there, err := host.CreateSource(ctx, "footer", footer); !errors.Is(err, fs.ErrExist) || there.Path != saved.Path {
+	if there, err := pythonfile.Of(host).Create(ctx, "footer", footer); !errors.Is(err, fs.ErrExist) || there.Path != saved.Path {
 		t.Errorf("a file was written over: %+v, %v", there, err)
 	}
-	_, err = host.SaveSource(ctx, "footer", "def broken(:\n")
-	if code, ok := errors.AsType[*pluginhost.CodeError](err); !ok || code.Problem.Line != 1 {
+	_, err = pythonfile.Of(host).Save(ctx, "footer", "def broken(:\n")
+	if code, ok := errors.AsType[*pythonfile.CodeError](err); !ok || code.Problem.Line != 1 {
 		t.Errorf("code that is no Python: %v", err)
 	}
 	if got := final(); got != `{"text":"x FIN"}` {
 		t.Errorf("and the old code stays: %s", got)
 	}
-	if _, err := host.SaveSource(ctx, "other", footer); !errors.Is(err, pluginhost.ErrBadName) {
+	if _, err := pythonfile.Of(host).Save(ctx, "other", footer); !errors.Is(err, pythonfile.ErrBadName) {
 		t.Errorf("a name that another file has: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(home.home, ".agent/plugins/other.py")); err == nil {
 		t.Error("it was saved all the same")
 	}
-	if _, err := host.SaveSource(ctx, "../evil", footer); !errors.Is(err, pluginhost.ErrBadName) {
+	if _, err := pythonfile.Of(host).Save(ctx, "../evil", footer); !errors.Is(err, pythonfile.ErrBadName) {
 		t.Errorf("a name that escapes: %v", err)
 	}
 
 	home.write(".agent/plugins/bad.py", "def broken(:\n", 0o644)
-	list, err := host.Sources(ctx)
+	list, err := pythonfile.Of(host).List(ctx)
 	if err != nil || len(list) != 2 || list[0].Name != "bad" || list[0].Err == nil || list[1].Name != "footer" || list[1].Err != nil {
 		t.Errorf("a file that somebody put there is listed: %+v, %v", list, err)
 	}
-	one, err := host.Source(ctx, "footer")
+	one, err := pythonfile.Of(host).Get(ctx, "footer")
 	if err != nil || !strings.Contains(one.Content, "FIN") || !strings.Contains(string(one.Metadata), `"footer"`) {
 		t.Errorf("the source: %+v, %v", one, err)
 	}
-	if err := host.DeleteSource(ctx, "footer"); err != nil {
+	if err := pythonfile.Of(host).Delete(ctx, "footer"); err != nil {
 		t.Fatal(err)
 	}
 	if got := final(); got != `{"text":"x"}` {
 		t.Errorf("a deleted plugin takes no part: %s", got)
 	}
-	if _, err := host.ReloadSource(ctx, "footer"); !errors.Is(err, pluginhost.ErrNotFound) {
+	if _, err := pythonfile.Of(host).Reload(ctx, "footer"); !errors.Is(err, pluginhost.ErrNotFound) {
 		t.Errorf("and is not found: %v", err)
 	}
 }

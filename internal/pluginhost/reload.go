@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/dialect/python"
 )
 
 // Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins' own, which it looks for as
@@ -41,7 +40,7 @@ func (h *Host) Reload(ctx context.Context, read *Files) error {
 
 // outdated tells whether a plugin that is known is to be opened anew when everything is read again.
 func (s *search) outdated(known *entry, x sighting, now stamp) bool {
-	ownChanges := known.found.Dialect == SourceDialect // it sees to changes of its file itself
+	_, ownChanges := known.plugin.(dialect.Reloader)
 	return known.plugin == nil || !ownChanges && known.stamp != now || !s.configuredAs(known, x) || !sameServer(known.found, x.found)
 }
 
@@ -158,7 +157,7 @@ func (h *Host) awaitIdle(r *roster) {
 func (h *Host) dismissOld(old, now *roster) error {
 	err := h.dismissThose(old, now)
 	for _, e := range now.entries {
-		p, ok := e.plugin.(python.Plugin)
+		p, ok := e.plugin.(dialect.Reloader)
 		if before := old.at(e.found); ok && before != nil && before != e && before.plugin != nil {
 			err = errors.Join(err, p.Reload(context.Background()))
 		}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect/python"
-	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
@@ -71,8 +71,8 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 	host := h.openWith(o)
 	for deed, code := range deeds(t, h) {
 		t.Run("code that "+deed, func(t *testing.T) {
-			_, err := host.CheckSource(t.Context(), "draft", code+handler)
-			fault, ok := errors.AsType[*pluginhost.CodeError](err)
+			_, err := pythonfile.Of(host).Check(t.Context(), "draft", code+handler)
+			fault, ok := errors.AsType[*pythonfile.CodeError](err)
 			if !ok || !strings.Contains(fault.Problem.Message, python.Trial) || fault.Problem.Line == 0 {
 				t.Errorf("%v", err)
 			}
@@ -82,15 +82,15 @@ func checkedCodeHasNothing(t *testing.T, system *sandbox.System) {
 		t.Error("it wrote a file")
 	}
 	t.Run("code at fault by itself is told so", func(t *testing.T) {
-		_, err := host.CheckSource(t.Context(), "draft", "1/0"+handler)
-		if _, ok := errors.AsType[*pluginhost.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
+		_, err := pythonfile.Of(host).Check(t.Context(), "draft", "1/0"+handler)
+		if _, ok := errors.AsType[*pythonfile.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("the interpreter and its packages are there", func(t *testing.T) {
 		code := "import asyncio, json, ssl, sqlite3, urllib.request, tempfile\n" +
 			"tempfile.TemporaryFile().close()\n__plugin__ = {'name': 'it', 'sum': sum(range(4))}" + handler
-		s, err := host.CheckSource(t.Context(), "draft", code)
+		s, err := pythonfile.Of(host).Check(t.Context(), "draft", code)
 		if err != nil || s.Name != "it" || !slices.Equal(s.Hooks, []string{"on_final"}) || !strings.Contains(string(s.Metadata), `"sum":6`) {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -111,7 +111,7 @@ func TestCheckedCodeSeesNoPlaceOfOurs(t *testing.T) {
 	}
 	o := h.options()
 	o.Environ = []string{"HOME=" + h.home, "PATH=" + h.home + "/tools/bin:" + os.Getenv("PATH"), "PATCHBAY_HOME=" + h.home + "/tools/lib/patchbay"}
-	_, err := h.openWith(o).CheckSource(t.Context(), "draft", "raise ValueError(open('"+h.home+"/tools/lib/patchbay/secrets.toml').read())"+handler)
+	_, err := pythonfile.Of(h.openWith(o)).Check(t.Context(), "draft", "raise ValueError(open('"+h.home+"/tools/lib/patchbay/secrets.toml').read())"+handler)
 	if err == nil || strings.Contains(err.Error(), "hidden-word") || !strings.Contains(err.Error(), "No such file") {
 		t.Errorf("%v", err)
 	}
@@ -126,25 +126,25 @@ func TestSavedCodeIsCheckedAsItIsLoaded(t *testing.T) {
 	o.Dir = t.TempDir()
 	host := h.openWith(o)
 	reads := deeds(t, h)["reads a file"] + handler
-	if _, err := host.SaveSource(t.Context(), "free", reads); err != nil {
+	if _, err := pythonfile.Of(host).Save(t.Context(), "free", reads); err != nil {
 		t.Errorf("a plugin that is not confined: %v", err)
 	}
-	_, err := host.SaveSource(t.Context(), "held", reads)
-	if _, ok := errors.AsType[*pluginhost.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
+	_, err := pythonfile.Of(host).Save(t.Context(), "held", reads)
+	if _, ok := errors.AsType[*pythonfile.CodeError](err); !ok || strings.Contains(err.Error(), python.Trial) {
 		t.Errorf("one that is confined: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(h.home, ".agent/plugins/held.py")); err == nil {
 		t.Error("it was saved all the same")
 	}
 	granted := fmt.Sprintf("open(%q).read()", filepath.Join(h.home, "granted/note")) + handler
-	if _, err := host.SaveSource(t.Context(), "held", granted); err != nil {
+	if _, err := pythonfile.Of(host).Save(t.Context(), "held", granted); err != nil {
 		t.Errorf("one that is confined, with what it was granted: %v", err)
 	}
 	variable := "import os; os.environ['FAIL_ME']" + handler
-	if _, err := host.SaveSource(t.Context(), "rich", variable); err != nil {
+	if _, err := pythonfile.Of(host).Save(t.Context(), "rich", variable); err != nil {
 		t.Errorf("one that has a variable: %v", err)
 	}
-	if _, err := host.SaveSource(t.Context(), "poor", variable); err == nil {
+	if _, err := pythonfile.Of(host).Save(t.Context(), "poor", variable); err == nil {
 		t.Error("one that has it not was saved")
 	}
 }
@@ -167,7 +167,7 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 			o := h.options()
 			o.SetSystem(c.system)
 			host := h.openWith(o)
-			s, err := host.CheckSource(t.Context(), "draft", deeds(t, h)["writes a file"]+"\n__plugin__ = {'name': 'it'}"+handler)
+			s, err := pythonfile.Of(host).Check(t.Context(), "draft", deeds(t, h)["writes a file"]+"\n__plugin__ = {'name': 'it'}"+handler)
 			if err != nil || s.Name != "it" || !slices.Equal(s.Hooks, []string{"on_final"}) {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -175,8 +175,8 @@ func TestCodeIsNotRunWithoutASandbox(t *testing.T) {
 				t.Error("it was run")
 			}
 			for code, says := range map[string]string{"def f(:": "SyntaxError", "@finish\ndef f(): pass\n": "NameError", "__plugin__ = {'api': '2.0'}": "Incompatible"} {
-				_, err := host.CheckSource(t.Context(), "draft", code)
-				if fault, ok := errors.AsType[*pluginhost.CodeError](err); !ok || !strings.HasPrefix(fault.Problem.Message, says) {
+				_, err := pythonfile.Of(host).Check(t.Context(), "draft", code)
+				if fault, ok := errors.AsType[*pythonfile.CodeError](err); !ok || !strings.HasPrefix(fault.Problem.Message, says) {
 					t.Errorf("%q: %v", code, err)
 				}
 			}
@@ -191,7 +191,7 @@ func TestAFileThatCannotBeSaved(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(h.home, ".agent/plugins/a.py"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.open().SaveSource(t.Context(), "a", handler)
+	_, err := pythonfile.Of(h.open()).Save(t.Context(), "a", handler)
 	if !errors.Is(err, hook.Unavailable) {
 		t.Errorf("%v", err)
 	}

@@ -23,11 +23,11 @@ import (
 // A Plugin is what an opened plugin of this dialect is beside a [dialect.Plugin].
 type Plugin interface {
 	dialect.Plugin
-	// Metadata is __plugin__ with its defaults, a JSON object.
-	Metadata() json.RawMessage
 	// Reload loads the file again. Where that fails, the old code stays; a file
 	// at fault is a [*LoadError].
-	Reload(ctx context.Context) error
+	dialect.Reloader
+	// Metadata is __plugin__ with its defaults, a JSON object.
+	Metadata() json.RawMessage
 }
 
 // openTries is how often a plugin is loaded that loses its interpreter to another one.

@@ -1,0 +1,181 @@
+package pythonfile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect/python"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// Dialect is the dialect's name.
+const Dialect = python.Name
+
+// Export writes the Python package of the python protocol's API, the code
+// that runs its plugins here, below a directory of the caller's, and returns what
+// is to go into PYTHONPATH: programs then say `from plugins import …`.
+func Export(dir string) (path string, err error) {
+	return python.Export(filepath.Join(dir, "python"), pluginhost.Version)
+}
+
+// A Source is a plugin with its code.
+type Source struct {
+	Name     string
+	File     string // the name of its file, by which it is known as well
+	Path     string
+	Hooks    []string        // in the order of a request
+	Metadata json.RawMessage // what the code says of itself, an object
+	Content  string          // the code; only [Files.Get] fills it in
+	Err      error           // why it is not ready
+
+	// Of code that was checked alone:
+	Warnings []string
+	NotRun   error // why it was read and not run; nil: it ran
+
+	called string // what code that was checked calls itself
+}
+
+// A CodeError is code that is no plugin, and where it goes wrong.
+type CodeError = python.LoadError
+
+// ErrBadName is returned for a name under which no plugin can be saved.
+var ErrBadName = errors.New("not a plugin's name")
+
+// ErrLink is returned when code is to be saved where there is a link. What it leads to may be anybody's file.
+var ErrLink = errors.New("the plugin's file is a link")
+
+// maxSource is how much of a file is shown: four times what the daemon takes.
+const maxSource = 4 << 20
+
+// Files are the files of code of a host.
+type Files struct{ host *pluginhost.Host }
+
+// Of returns the files of a host.
+func Of(host *pluginhost.Host) Files { return Files{host} }
+
+// List lists the plugins, those that have come since
+// the host was opened included.
+func (f Files) List(ctx context.Context) ([]Source, error) {
+	if err := f.host.Refresh(ctx, Dialect); err != nil {
+		return nil, err
+	}
+	var list []Source
+	for _, m := range f.host.Members(Dialect) {
+		list = append(list, source(m))
+	}
+	return list, nil
+}
+
+// Get is one of them, with its code.
+func (f Files) Get(ctx context.Context, name string) (Source, error) {
+	m, err := f.find(ctx, name)
+	if err != nil {
+		return Source{}, err
+	}
+	s := source(*m)
+	if s.Content, err = read(s.Path); err != nil {
+		return Source{}, fmt.Errorf("plugin %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// read reads a file that somebody may have made endless, or a named pipe, since it was found.
+func read(path string) (string, error) {
+	content, err := plainfile.Read(path, maxSource)
+	if _, tooLarge := errors.AsType[*plainfile.SizeError](err); tooLarge {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
+	} else if !errors.Is(err, plainfile.ErrKind) {
+		return string(content), err
+	}
+	return "", hook.Failure(hook.Unavailable, err)
+}
+
+// Reload loads a plugin's file again.
+func (f Files) Reload(ctx context.Context, name string) (Source, error) {
+	before := f.known(name)
+	m, err := f.find(ctx, name)
+	if err != nil {
+		return Source{}, err
+	}
+	if m.Plugin == nil {
+		return Source{}, m.Err
+	}
+	if before != nil && before.Plugin == m.Plugin { // and was not opened only just now
+		if err := m.Plugin.(python.Plugin).Reload(ctx); err != nil {
+			return Source{}, err
+		}
+	}
+	return source(*m), nil
+}
+
+// Delete removes a plugin's file and closes the plugin.
+func (f Files) Delete(ctx context.Context, name string) error {
+	m, err := f.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(m.Found.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("plugin %s: %w", name, err)
+	}
+	return f.host.Refresh(ctx, Dialect)
+}
+
+// find finds a plugin, looking again for new ones.
+func (f Files) find(ctx context.Context, name string) (*pluginhost.Member, error) {
+	if err := f.host.Refresh(ctx, Dialect); err != nil {
+		return nil, err
+	}
+	if m := f.known(name); m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("plugin %s: %w", name, pluginhost.ErrNotFound)
+}
+
+// known goes by the name of a file, then by what plugins call themselves:
+// a file's name is its own.
+func (f Files) known(name string) *pluginhost.Member {
+	var called *pluginhost.Member
+	for _, m := range f.host.Members(Dialect) {
+		switch {
+		case m.Place == name:
+			return &m
+		case m.Info.Name == name && called == nil:
+			called = &m
+		}
+	}
+	return called
+}
+
+func source(m pluginhost.Member) Source {
+	s := Source{Name: m.Info.Name, File: m.Place, Path: m.Found.Path, Hooks: []string{}, Metadata: json.RawMessage("{}"), Err: m.Err}
+	if p, ok := m.Plugin.(python.Plugin); ok {
+		s.Hooks, s.Metadata, s.Err = orEmpty(p.Info().Hooks), p.Metadata(), p.Status().Err
+	}
+	return s
+}
+
+// orEmpty is a list that encodes as [], not null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// Version is what the code says of its version; "" where it says nothing.
+func (s *Source) Version() string {
+	metadata, err := rawjson.Parse(s.Metadata)
+	if err != nil {
+		return ""
+	}
+	version, _ := metadata.String("version")
+	return version
+}
