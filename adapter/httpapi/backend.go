@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -50,22 +51,9 @@ type Source struct {
 
 // Features are the flags that switch parts of the daemon on and off.
 type Features interface {
-	List(ctx context.Context) ([]Feature, error)
-	Get(ctx context.Context, name string) (Feature, error)               // ErrNoFeature
-	Set(ctx context.Context, name string, enabled bool) (Feature, error) // ErrNoFeature
-}
-
-// PluginsFeature is the name of the flag that seed 004 asks for: "The plugin
-// system must be enabled via feature flag".
-const PluginsFeature = "plugins"
-
-// A Feature is a flag and how it stands.
-type Feature struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Stage       string `json:"stage"` // such as experimental
-	Default     bool   `json:"default"`
-	Enabled     bool   `json:"enabled"`
+	List(ctx context.Context) ([]feature.Feature, error)
+	Get(ctx context.Context, name string) (feature.Feature, error)               // feature.ErrUnknown
+	Set(ctx context.Context, name string, enabled bool) (feature.Feature, error) // feature.ErrUnknown
 }
 
 // Sessions are the conversations. They return session.ErrNotFound for one that
@@ -124,8 +112,17 @@ type TraceFilter struct {
 
 // Calls are what can be done by hand.
 type Calls interface {
-	CallTool(ctx context.Context, name string, arguments json.RawMessage) (any, error)         // `tool call`; ErrNoTool
+	CallTool(ctx context.Context, name string, arguments json.RawMessage) (ToolResult, error)  // `tool call`; ErrNoTool
 	Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) // `fire`
+}
+
+// A ToolResult is what a tool call came to, as `tool call --json` prints it.
+type ToolResult struct {
+	_       struct{} `additionalProperties:"true"`
+	Tool    string   `json:"tool"`
+	Success bool     `json:"success"`
+	Result  string   `json:"result"`
+	Error   *string  `json:"error"` // null where it succeeded
 }
 
 // Events is the stream of all that happens, in the engine's sequence.
@@ -152,9 +149,8 @@ type Event struct {
 
 // The errors of a backend that are answers. Routes add the name that was asked for.
 var (
-	ErrNoPlugin  = errors.New("no such plugin")
-	ErrNoFeature = errors.New("no such feature")
-	ErrNoTool    = errors.New("no such tool")
+	ErrNoPlugin = errors.New("no such plugin")
+	ErrNoTool   = errors.New("no such tool")
 )
 
 // An InvalidCodeError says that source text is not a plugin.

@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
 // flags is a backend of one part.
 type flags struct{}
 
-func (flags) List(context.Context) ([]httpapi.Feature, error) {
-	return []httpapi.Feature{{Name: httpapi.PluginsFeature, Stage: "experimental"}}, nil
+func (flags) List(context.Context) ([]feature.Feature, error) {
+	return []feature.Feature{{Name: feature.Plugins, Stage: "experimental"}}, nil
 }
 
-func (flags) Get(context.Context, string) (httpapi.Feature, error) {
-	return httpapi.Feature{}, httpapi.ErrNoFeature
+func (flags) Get(context.Context, string) (feature.Feature, error) {
+	return feature.Feature{}, feature.ErrUnknown
 }
 
-func (flags) Set(context.Context, string, bool) (httpapi.Feature, error) {
-	return httpapi.Feature{}, httpapi.ErrNoFeature
+func (flags) Set(context.Context, string, bool) (feature.Feature, error) {
+	return feature.Feature{}, feature.ErrUnknown
 }
 
 // A server around the API. Streams and turns end with the context that the

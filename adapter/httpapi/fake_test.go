@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
@@ -28,7 +29,7 @@ type fake struct {
 }
 
 func newFake() *fake {
-	f := &fake{features: &fakeFeatures{on: map[string]bool{PluginsFeature: false}}, inspect: &fakeInspect{ok: true}, events: newFakeEvents()}
+	f := &fake{features: &fakeFeatures{on: map[string]bool{feature.Plugins: false}}, inspect: &fakeInspect{ok: true}, events: newFakeEvents()}
 	f.sources = &fakeSources{known: map[string]Source{}}
 	f.sessions = &fakeSessions{sources: f.sources, known: map[string]session.Session{}}
 	f.turns = &fakeTurns{sessions: f.sessions, started: make(chan struct{}, 8), ended: make(chan error, 8)}
@@ -111,8 +112,8 @@ type fakeFeatures struct {
 	on map[string]bool
 }
 
-func (f *fakeFeatures) List(ctx context.Context) ([]Feature, error) {
-	var all []Feature
+func (f *fakeFeatures) List(ctx context.Context) ([]feature.Feature, error) {
+	var all []feature.Feature
 	for _, name := range slices.Sorted(maps.Keys(f.on)) {
 		one, err := f.Get(ctx, name)
 		if err != nil {
@@ -123,19 +124,19 @@ func (f *fakeFeatures) List(ctx context.Context) ([]Feature, error) {
 	return all, nil
 }
 
-func (f *fakeFeatures) Get(_ context.Context, name string) (Feature, error) {
+func (f *fakeFeatures) Get(_ context.Context, name string) (feature.Feature, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	on, ok := f.on[name]
 	if !ok {
-		return Feature{}, ErrNoFeature
+		return feature.Feature{}, feature.ErrUnknown
 	}
-	return Feature{Name: name, Description: "Enable plugin system for agent customization", Stage: "experimental", Enabled: on}, nil
+	return feature.Feature{Name: name, Description: "Enable plugin system for agent customization", Stage: "experimental", Enabled: on}, nil
 }
 
-func (f *fakeFeatures) Set(ctx context.Context, name string, on bool) (Feature, error) {
+func (f *fakeFeatures) Set(ctx context.Context, name string, on bool) (feature.Feature, error) {
 	if _, err := f.Get(ctx, name); err != nil {
-		return Feature{}, err
+		return feature.Feature{}, err
 	}
 	f.mu.Lock()
 	f.on[name] = on
@@ -333,11 +334,11 @@ func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {
 
 func (f *fakeInspect) Health(context.Context) (any, bool) { return map[string]bool{"ok": f.ok}, f.ok }
 
-func (f *fakeInspect) CallTool(_ context.Context, name string, args json.RawMessage) (any, error) {
+func (f *fakeInspect) CallTool(_ context.Context, name string, args json.RawMessage) (ToolResult, error) {
 	if name != "git.log" {
-		return nil, ErrNoTool
+		return ToolResult{}, ErrNoTool
 	}
-	return map[string]any{"tool": name, "success": true, "result": string(args), "error": nil}, nil
+	return ToolResult{Tool: name, Success: true, Result: string(args)}, nil
 }
 
 func (f *fakeInspect) Fire(_ context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -49,7 +50,7 @@ func FuzzBody(f *testing.F) {
 	h.(*front).gate.caller = func(_, _ netip.AddrPort) error { return nil } // there is no connection
 	local := context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}))
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
-		fake.features.on = map[string]bool{PluginsFeature: true} // each input finds the same
+		fake.features.on = map[string]bool{feature.Plugins: true} // each input finds the same
 		fake.sources.known = map[string]Source{"mine": {Name: "mine", Metadata: json.RawMessage(`{}`)}}
 		fake.sessions.known = map[string]session.Session{"ses_a": {ID: "ses_a"}}
 		r, err := http.NewRequestWithContext(local, http.MethodPost, "http://127.0.0.1:8000/"+strings.TrimPrefix(path, "/"), bytes.NewReader(body))

@@ -70,7 +70,7 @@ var pluginErrors = []int{http.StatusNotFound, http.StatusBadGateway, http.Status
 func (a *api) addCalls() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
-		doc: "A tool that ran and failed is an answer, not an error.", shape: toolResult{}, errors: pluginErrors}, a.callTool)
+		doc: "A tool that ran and failed is an answer, not an error.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
 	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
 		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: outcome{}}, a.fire)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/session"
 )
 
@@ -54,7 +55,7 @@ func named(err error, name string) error {
 	switch {
 	case errors.Is(err, ErrNoPlugin):
 		return &problem{http.StatusNotFound, detailNoPlugin + excerpt.Of(name, maxName)}
-	case errors.Is(err, ErrNoFeature):
+	case errors.Is(err, feature.ErrUnknown):
 		return &problem{http.StatusNotFound, "Feature not found: " + excerpt.Of(name, maxName)}
 	case errors.Is(err, ErrNoTool):
 		return &problem{http.StatusNotFound, "Tool not found: " + excerpt.Of(name, maxName)}

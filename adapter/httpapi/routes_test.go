@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
 // TestPlugins are the rulings on seed 004 that the document does not print.
@@ -35,13 +37,13 @@ func TestPlugins(t *testing.T) {
 	})
 	t.Run("what is not there is 404 by name", func(t *testing.T) {
 		s := serve(t, Options{})
-		s.features.on[PluginsFeature] = true
+		s.features.on[feature.Plugins] = true
 		s.do("GET", "/plugin/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 		s.do("POST", "/plugin/nope/reload", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 	})
 	t.Run("code that is no plugin is 400, with the reason", func(t *testing.T) {
 		s := serve(t, Options{})
-		s.features.on[PluginsFeature] = true
+		s.features.on[feature.Plugins] = true
 		for _, path := range []string{"/plugin/save", "/plugin/validate"} {
 			s.do("POST", path, `{"name":"x","content":"def f("}`).wants(t, 400,
 				`{"detail":"Invalid plugin code: SyntaxError: '(' was never closed"}`)
@@ -64,7 +66,7 @@ func TestPlugins(t *testing.T) {
 
 func TestNamesDoNotEscape(t *testing.T) {
 	s := serve(t, Options{})
-	s.features.on[PluginsFeature] = true
+	s.features.on[feature.Plugins] = true
 	long := strings.Repeat("a", 65)
 	for _, name := range []string{"..%2f..%2fetc%2fpasswd", "%2e%2e%2fx", "..%5cx", "a%00b", "%00", "-x", "a.py", "a%2fb", "%c3%a9", long, "a%0ab", "%20"} {
 		for _, c := range []call{{"GET", "/plugin/" + name}, {"DELETE", "/plugin/" + name}, {"POST", "/plugin/" + name + "/reload"}} {
@@ -204,8 +206,8 @@ func TestInspect(t *testing.T) {
 func TestCalls(t *testing.T) {
 	s := serve(t, Options{})
 	s.do("POST", "/v1/tools/git.log/call", `{"arguments":{"n": 1}}`).wants(t, 200,
-		`{"error":null,"result":"{\"n\": 1}","success":true,"tool":"git.log"}`)
-	s.do("POST", "/v1/tools/git.log/call", "").wants(t, 200, `{"error":null,"result":"{}","success":true,"tool":"git.log"}`)
+		`{"tool":"git.log","success":true,"result":"{\"n\": 1}","error":null}`)
+	s.do("POST", "/v1/tools/git.log/call", "").wants(t, 200, `{"tool":"git.log","success":true,"result":"{}","error":null}`)
 	s.do("POST", "/v1/tools/git.log/call", `{"arguments":[1]}`).wantsDetail(t, 422, "body.arguments: expected object")
 	s.do("POST", "/v1/tools/nope/call", "").wants(t, 404, `{"detail":"Tool not found: nope"}`)
 	s.do("POST", "/v1/fire", `{"point":"turn.input","data":{"message":"hi"},"trace":true}`).wants(t, 200,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
@@ -29,7 +30,7 @@ func endpoint(t *testing.T, doc *plugtest.Document, heading string) []string {
 func TestSeedEndpoints(t *testing.T) {
 	doc := plugtest.Seed(t, "004")
 	s := serve(t, Options{})
-	s.features.on[PluginsFeature] = true
+	s.features.on[feature.Plugins] = true
 	list, detail := endpoint(t, doc, "GET `/plugin/list`")[0], endpoint(t, doc, "GET `/plugin/{name}`")[0]
 	var logger Source
 	if err := json.Unmarshal([]byte(detail), &logger); err != nil {

@@ -35,14 +35,6 @@ type tool struct {
 	Parameters  json.RawMessage `json:"parameters" doc:"JSON Schema of an object."`
 }
 
-type toolResult struct {
-	_       struct{} `additionalProperties:"true"`
-	Tool    string   `json:"tool"`
-	Success bool     `json:"success"`
-	Result  string   `json:"result"`
-	Error   *string  `json:"error"`
-}
-
 type tracePage struct {
 	Traces []trace `json:"traces"`
 	Next   string  `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/patchbay-dev/patchbay/internal/feature"
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
@@ -155,7 +156,7 @@ func (a *api) pluginsEnabled(ctx context.Context) (bool, error) {
 	if a.Features == nil {
 		return false, nil
 	}
-	f, err := a.Features.Get(ctx, PluginsFeature)
+	f, err := a.Features.Get(ctx, feature.Plugins)
 	return f.Enabled, err
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -43,14 +45,6 @@ checked against what the tool says it takes before it is called.`,
 	}
 	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments: JSON, @FILE, or - for stdin")
 	return cmd
-}
-
-// toolCallJSON is a call's result, as other programs see it.
-type toolCallJSON struct {
-	Tool    string  `json:"tool"`
-	Success bool    `json:"success"`
-	Result  string  `json:"result"`
-	Error   *string `json:"error"` // null where it succeeded
 }
 
 func toolCallArgs(cmd *cobra.Command, args []string) error {
@@ -89,16 +83,12 @@ func (a *app) callTool(ctx context.Context, host *pluginhost.Host, name string, 
 	if err != nil {
 		if a.flags.json && ctx.Err() == nil {
 			text := err.Error()
-			return firstError(a.printJSON(toolCallJSON{Tool: name, Error: &text}), err)
+			return firstError(a.printJSON(httpapi.ToolResult{Tool: name, Error: &text}), err)
 		}
 		return err
 	}
 	if a.flags.json {
-		out := toolCallJSON{Tool: name, Success: result.Success, Result: result.Result}
-		if !result.Success {
-			out.Error = &result.Error
-		}
-		if err := a.printJSON(out); err != nil {
+		if err := a.printJSON(daemon.ToolAnswer(result)); err != nil {
 			return err
 		}
 	} else if result.Success {

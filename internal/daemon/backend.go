@@ -107,37 +107,18 @@ func withPlace(p dialect.Problem) string {
 
 type features struct{ *Core }
 
-func (f features) List(ctx context.Context) ([]httpapi.Feature, error) {
-	list, err := f.Features.List(ctx)
-	out := make([]httpapi.Feature, 0, len(list))
-	for _, one := range list {
-		out = append(out, asFeature(one))
-	}
-	return out, err
+func (f features) List(ctx context.Context) ([]feature.Feature, error) { return f.Features.List(ctx) }
+
+func (f features) Get(ctx context.Context, name string) (feature.Feature, error) {
+	return f.Features.Get(ctx, name)
 }
 
-func (f features) Get(ctx context.Context, name string) (httpapi.Feature, error) {
-	one, err := f.Features.Get(ctx, name)
-	return asFeature(one), featureError(err)
-}
-
-func (f features) Set(ctx context.Context, name string, enabled bool) (httpapi.Feature, error) {
+func (f features) Set(ctx context.Context, name string, enabled bool) (feature.Feature, error) {
 	one, err := f.Features.Set(ctx, name, enabled)
 	if err == nil {
 		f.post("feature.changed", "", one)
 	}
-	return asFeature(one), featureError(err)
-}
-
-func asFeature(f feature.Feature) httpapi.Feature {
-	return httpapi.Feature{Name: f.Name, Description: f.Description, Stage: string(f.Stage), Default: f.Default, Enabled: f.Enabled}
-}
-
-func featureError(err error) error {
-	if errors.Is(err, feature.ErrUnknown) {
-		return httpapi.ErrNoFeature
-	}
-	return err
+	return one, err
 }
 
 type sessions struct{ *Core }
@@ -300,27 +281,24 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 // calls are what can be done by hand.
 type calls struct{ *Core }
 
-func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (any, error) {
+func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (httpapi.ToolResult, error) {
 	r, err := c.Host.CallTool(ctx, name, arguments)
 	if errors.Is(err, pluginhost.ErrNotFound) {
-		return nil, httpapi.ErrNoTool
+		err = httpapi.ErrNoTool
 	}
 	if err != nil {
-		return nil, err
+		return httpapi.ToolResult{}, err
 	}
-	out := toolResult{Tool: r.Tool, Success: r.Success, Result: r.Result}
+	return ToolAnswer(r), nil
+}
+
+// ToolAnswer is a tool's result as other programs see it.
+func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
+	out := httpapi.ToolResult{Tool: r.Tool, Success: r.Success, Result: r.Result}
 	if !r.Success {
 		out.Error = &r.Error
 	}
-	return out, nil
-}
-
-// A toolResult is what `tool call --json` prints.
-type toolResult struct {
-	Tool    string  `json:"tool"`
-	Success bool    `json:"success"`
-	Result  string  `json:"result"`
-	Error   *string `json:"error"` // null where it succeeded
+	return out
 }
 
 func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/engine"
-	"github.com/patchbay-dev/patchbay/internal/feature"
+	"github.com/patchbay-dev/patchbay/internal/featurestore"
 	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
@@ -46,7 +46,7 @@ type Core struct {
 	Host     *pluginhost.Host
 	Engine   *engine.Engine
 	Sessions *sessionstore.Store
-	Features *feature.Features
+	Features *featurestore.Features
 	Journal  *journal.Journal
 	Jobs     *Jobs
 
@@ -192,7 +192,7 @@ func (c *Core) openEngine(ctx context.Context) error {
 		return err
 	}
 	c.Sessions = sessionstore.New(c.Engine)
-	c.Features = feature.New(c.Engine)
+	c.Features = featurestore.New(c.Engine)
 	c.Journal = journal.New(c.Engine, journal.Options{Logger: c.log})
 	return nil
 }

@@ -34,7 +34,7 @@ func (p plugins) SetKnob(ctx context.Context, name string, s httpapi.KnobSetting
 	if _, err := p.Host.Plugin(name); errors.Is(err, pluginhost.ErrNotFound) {
 		return nil, httpapi.ErrNoPlugin
 	}
-	change, err := p.Host.SetKnob(ctx, name, pluginhost.KnobSetting{Key: s.Key, Value: s.Value, Project: s.Project})
+	change, err := p.Host.SetKnob(ctx, name, pluginhost.KnobSetting(s))
 	if change != nil && change.Changed {
 		p.reconfigureElsewhere(ctx, name)
 		p.post("plugin.configured", "", map[string]any{"plugin": change.Plugin, "knob": s.Key, "file": change.File, "restarted": change.Restarted})

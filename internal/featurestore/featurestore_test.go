@@ -1,4 +1,4 @@
-package feature
+package featurestore
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/feature"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +33,7 @@ func TestFeatures(t *testing.T) {
 	ctx := t.Context()
 
 	t.Run("the plugins flag is as the seed has it, and off", func(t *testing.T) {
-		got, err := features.Get(ctx, Plugins)
+		got, err := features.Get(ctx, feature.Plugins)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,32 +45,32 @@ func TestFeatures(t *testing.T) {
 	})
 	t.Run("a flag that is set is so for everybody", func(t *testing.T) {
 		for _, on := range []bool{true, true, false} {
-			if got, err := features.Set(ctx, Plugins, on); err != nil || got.Enabled != on {
+			if got, err := features.Set(ctx, feature.Plugins, on); err != nil || got.Enabled != on {
 				t.Errorf("set: %+v, %v", got, err)
 			}
-			if got, err := elsewhere.Get(ctx, Plugins); err != nil || got.Enabled != on || got.Default {
+			if got, err := elsewhere.Get(ctx, feature.Plugins); err != nil || got.Enabled != on || got.Default {
 				t.Errorf("get: %+v, %v", got, err)
 			}
-			if list, err := elsewhere.List(ctx); err != nil || len(list) != len(known()) || list[0].Enabled != on {
+			if list, err := elsewhere.List(ctx); err != nil || len(list) != len(feature.Known()) || list[0].Enabled != on {
 				t.Errorf("list: %+v, %v", list, err)
 			}
 		}
 	})
 	t.Run("another name is unknown", func(t *testing.T) {
 		for _, name := range []string{"", "Plugins", "nonsense", "*"} {
-			if _, err := features.Get(ctx, name); !errors.Is(err, ErrUnknown) {
+			if _, err := features.Get(ctx, name); !errors.Is(err, feature.ErrUnknown) {
 				t.Errorf("get %q: %v", name, err)
 			}
-			if _, err := features.Set(ctx, name, true); !errors.Is(err, ErrUnknown) {
+			if _, err := features.Set(ctx, name, true); !errors.Is(err, feature.ErrUnknown) {
 				t.Errorf("set %q: %v", name, err)
 			}
 		}
 	})
 	t.Run("a value that is none is an error, not an opinion", func(t *testing.T) {
-		if _, err := features.bucket.Put(ctx, Plugins, []byte("perhaps")); err != nil {
+		if _, err := features.bucket.Put(ctx, feature.Plugins, []byte("perhaps")); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := features.Get(ctx, Plugins); err == nil || got.Enabled {
+		if got, err := features.Get(ctx, feature.Plugins); err == nil || got.Enabled {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
