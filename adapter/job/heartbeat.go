@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -118,23 +118,13 @@ func (a *attempt) writeBeat(path string, h *heartbeat) {
 }
 
 // replaceFile writes a value as JSON, whole or not at all, for the user alone. A link at path is replaced, not followed.
-func replaceFile(path string, value any) (err error) {
+func replaceFile(path string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".heartbeat-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if left := os.Remove(f.Name()); left != nil && !errors.Is(left, fs.ErrNotExist) {
-			err = errors.Join(err, left)
-		}
-	}()
-	_, writeErr := f.Write(append(data, '\n'))
-	if err := errors.Join(writeErr, f.Close()); err != nil {
+	if err := atomicfile.Write(path, append(data, '\n'), atomicfile.Options{}); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return os.Rename(f.Name(), path)
+	return nil
 }

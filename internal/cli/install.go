@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
@@ -159,9 +160,5 @@ func writeUnit(u unit) error {
 	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
 		return err
 	}
-	tmp := u.path + ".new"
-	if err := os.WriteFile(tmp, []byte(u.text), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, u.path)
+	return atomicfile.Write(u.path, []byte(u.text), atomicfile.Options{Mode: 0o644})
 }

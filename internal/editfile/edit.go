@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -203,7 +204,7 @@ func (e *edit) remove() error {
 	if err := e.root.Remove(BackupOf(e.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(filepath.Dir(e.path()))
+	return atomicfile.SyncDir(filepath.Dir(e.path()))
 }
 
 // unchanged looks whether the file is still the one that was read.
@@ -218,42 +219,18 @@ func (e *edit) unchanged() error {
 	return nil
 }
 
-// write puts a text into a new file, on disk, and then in the place of another. ready is asked right before.
-func (e *edit) write(name string, text []byte, ready func() error) (err error) {
-	draft := name + fmt.Sprintf(".%d.tmp", os.Getpid())
-	if err := e.root.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := e.root.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = e.root.Remove(draft) // the first error counts
-		}
-	}()
-	_, err = f.Write(text)
-	if err = errors.Join(err, e.dress(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if ready != nil {
-		if err := ready(); err != nil {
-			return err
-		}
-	}
-	if err := e.root.Rename(draft, name); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(filepath.Join(e.root.Name(), name)))
+// write puts a text in the place of a file. ready is asked right before.
+func (e *edit) write(name string, text []byte, ready func() error) error {
+	return atomicfile.WriteIn(e.root, filepath.FromSlash(name), text, atomicfile.Options{Mode: e.mode, Dress: e.dress, Ready: ready})
 }
 
-// dress gives a new file the mode and the owner of the old one.
+// dress gives a new file the owner of the old one.
 func (e *edit) dress(f *os.File) error {
-	if e.info != nil {
-		if err := keepOwner(f, e.info); err != nil {
-			return fmt.Errorf("the file would change its owner: %w", err)
-		}
+	if e.info == nil {
+		return nil
 	}
-	return f.Chmod(e.mode)
+	if err := keepOwner(f, e.info); err != nil {
+		return fmt.Errorf("the file would change its owner: %w", err)
+	}
+	return nil
 }

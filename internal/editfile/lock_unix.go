@@ -47,12 +47,3 @@ func keepOwner(f *os.File, of fs.FileInfo) error {
 	}
 	return f.Chown(int(want.Uid), int(want.Gid))
 }
-
-// syncDir has a rename on disk before anybody is told of it.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/engine/archive"
 	"github.com/patchbay-dev/patchbay/internal/engine/blocks"
 )
@@ -32,7 +33,7 @@ func Backup(ctx context.Context, dir, path string) (*archive.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return summary, syncDir(filepath.Dir(path))
+	return summary, atomicfile.SyncDir(filepath.Dir(path))
 }
 
 func backupTo(ctx context.Context, dir string, f *os.File) (*archive.Summary, error) {

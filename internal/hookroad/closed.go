@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -71,29 +72,10 @@ func (c Closed) Write(state string) error {
 	if before, err := plainfile.Read(path, maxClosed); err == nil && bytes.Equal(before, text) {
 		return nil
 	}
-	return replaceFile(path, text)
-}
-
-// replaceFile writes beside the file, mode 0600, and renames.
-func replaceFile(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(state, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(path, text, atomicfile.Options{})
 }
 
 // At are the plugins that have to be asked at one of these points in a project, each once.

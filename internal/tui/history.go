@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
@@ -103,20 +104,8 @@ func (h *history) write(entries []string) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	dir := filepath.Dir(h.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, ".history-*") // mode 0600: people paste secrets
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(b.Bytes())
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), h.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return atomicfile.Write(h.path, b.Bytes(), atomicfile.Options{}) // the user's alone: people paste secrets
 }

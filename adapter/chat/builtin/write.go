@@ -3,7 +3,6 @@ package builtin
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 const writeDescription = `Write a file of the working directory: make it, with the directories above it, or replace all of its ` +
@@ -115,31 +115,11 @@ func (p *place) create(name string, content []byte, old fs.FileInfo) error {
 		return err
 	}
 	defer parent.Close()
-	temp := ".patchbay-" + rand.Text()
-	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
+	o := atomicfile.Options{Mode: 0o666, Masked: true}
+	if old != nil {
+		o = atomicfile.Options{Mode: old.Mode().Perm()}
 	}
-	err = fill(f, content, old)
-	if err == nil {
-		err = parent.Rename(temp, base)
-	}
-	if err != nil {
-		return errors.Join(err, parent.Remove(temp))
-	}
-	return nil
-}
-
-// fill writes and closes a new file, with the mode of the old one.
-func fill(f *os.File, content []byte, old fs.FileInfo) error {
-	_, err := f.Write(content)
-	if err == nil && old != nil {
-		err = f.Chmod(old.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync() // else a crash after the rename may leave an empty file
-	}
-	return errors.Join(err, f.Close())
+	return atomicfile.WriteIn(parent, base, content, o)
 }
 
 // overwrite writes to the file that a link leads to, in place.

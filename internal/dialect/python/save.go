@@ -1,11 +1,11 @@
 package python
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
 
@@ -22,30 +22,10 @@ func Save(env dialect.Env, name, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(path), "."+name+"-*.tmp")
-	if err != nil {
-		return err
-	}
-	err = fill(draft, content, modeOf(path))
-	if err == nil {
-		err = os.Rename(draft.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("save %s: %w", path, err), os.Remove(draft.Name()))
+	if err := atomicfile.Write(path, []byte(content), atomicfile.Options{Mode: modeOf(path)}); err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
 	}
 	return nil
-}
-
-// fill writes a draft so that it is on disk before it takes the place of the file.
-func fill(draft *os.File, content string, mode os.FileMode) error {
-	_, err := draft.WriteString(content)
-	if err == nil {
-		err = draft.Chmod(mode)
-	}
-	if err == nil {
-		err = draft.Sync()
-	}
-	return errors.Join(err, draft.Close())
 }
 
 // modeOf is the permissions that the file has, or those of a new one.

@@ -98,7 +98,7 @@ func TestMarkHoldsTheLastNumber(t *testing.T) {
 	if err := os.Remove(p.index()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(p.block(9), appendMark(nil, 41, time.Now().UnixNano(), newHash("s", 9))); err != nil {
+	if err := os.WriteFile(p.block(9), appendMark(nil, 41, time.Now().UnixNano(), newHash("s", 9)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, js = startNATS(t, dir)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 const (
@@ -79,7 +81,7 @@ func (r *Report) write() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(r.Dir, reportFile), append(text, '\n'))
+	return atomicfile.Write(filepath.Join(r.Dir, reportFile), append(text, '\n'), atomicfile.Options{})
 }
 
 // keep copies a file into the directory of the report, through to the disk, and returns where it is.
@@ -92,10 +94,10 @@ func (r *Report) keep(stream, path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
-	if err := writeFile(to, text); err != nil {
+	if err := atomicfile.Write(to, text, atomicfile.Options{}); err != nil {
 		return "", err
 	}
-	return to, syncDir(r.Dir)
+	return to, atomicfile.SyncDir(r.Dir)
 }
 
 // Reports lists the reports of a data directory, oldest first. A directory without a report that can be read is one too, so
@@ -141,36 +143,4 @@ func Settle(dir string, now time.Time) ([]Report, error) {
 		err = errors.Join(err, open[i].write())
 	}
 	return open, err
-}
-
-// writeFile replaces a file as a whole, through to the disk.
-func writeFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory survive the loss of power. Systems that cannot sync a directory need not.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
 }

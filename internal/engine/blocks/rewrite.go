@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 // rewrite replaces a block by one that has its whole records and nothing else. Messages that are known to be deleted are left
@@ -34,7 +36,7 @@ func (s *stream) replace(number uint32, data []byte) error {
 	if len(data) == 0 {
 		return os.Remove(s.block(number))
 	}
-	return writeFile(s.block(number), data)
+	return atomicfile.Write(s.block(number), data, atomicfile.Options{})
 }
 
 func (s *stream) dropIndex() error {
@@ -45,7 +47,7 @@ func (s *stream) dropIndex() error {
 	if err != nil {
 		return err
 	}
-	return syncDir(s.messages())
+	return atomicfile.SyncDir(s.messages())
 }
 
 // holdLast keeps the server from giving out sequence numbers a second time that lost messages had: it writes a mark with the

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 // sealFile says how the files were at the last clean stop. It is there only while no server runs.
@@ -103,7 +105,7 @@ func Seal(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, sealFile), text)
+	return atomicfile.Write(filepath.Join(dir, sealFile), text, atomicfile.Options{})
 }
 
 // readSeal returns nil where there is no seal, or none that can be read: then everything is read.

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 // settingsFiles say how a stream is kept. The server does not open a stream where they do not fit together; the engine makes
@@ -48,5 +50,5 @@ func (m *mender) dropSettings(s *stream) error {
 			return err
 		}
 	}
-	return syncDir(s.dir)
+	return atomicfile.SyncDir(s.dir)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 // Swap puts the store of another data directory in the place of the one that dir has, and returns under which name that one
@@ -26,5 +28,5 @@ func Swap(dir, other string, now time.Time) (string, error) {
 	if err := os.Rename(filepath.Join(other, storeDir), store); err != nil {
 		return before, err
 	}
-	return before, syncDir(dir)
+	return before, atomicfile.SyncDir(dir)
 }
