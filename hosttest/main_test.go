@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 const (
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(insideVar) == "":
 		os.Exit(inside())
 	}
-	if err := loopbackUp(); err != nil {
+	if err := machine.LoopbackUp(); err != nil {
 		fmt.Fprintln(os.Stderr, "hosttest:", err)
 		os.Exit(1)
 	}
@@ -57,23 +56,6 @@ func inside() int {
 		return 1
 	}
 	return 0
-}
-
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	request := struct {
-		name  [unix.IFNAMSIZ]byte
-		flags uint16
-		_     [22]byte
-	}{name: [unix.IFNAMSIZ]byte{'l', 'o'}, flags: unix.IFF_UP | unix.IFF_RUNNING}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		return fmt.Errorf("loopback device: %w", errno)
-	}
-	return nil
 }
 
 // installed is the directory where npm installed the agents. Without it the test is skipped.

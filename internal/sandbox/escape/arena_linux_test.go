@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
 )
 
 // The arena's /tmp and /home are empty, so that these need no random names.
@@ -121,24 +122,7 @@ func openNetwork() error {
 			return err
 		}
 	}
-	return loopbackUp()
-}
-
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	request := struct {
-		name  [unix.IFNAMSIZ]byte
-		flags uint16
-		_     [22]byte
-	}{name: [unix.IFNAMSIZ]byte{'l', 'o'}, flags: unix.IFF_UP | unix.IFF_RUNNING}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		return fmt.Errorf("loopback device: %w", errno)
-	}
-	return nil
+	return machine.LoopbackUp()
 }
 
 // ip runs the tool that configures networks, which lays the cable. Without the tool there is no neighbour.
@@ -193,7 +177,7 @@ func startNeighbour(secret string) (*os.Process, error) {
 
 // runNeighbour is another host: it waits for the cable, then serves what the plugin was not granted there.
 func runNeighbour() error {
-	if err := loopbackUp(); err != nil {
+	if err := machine.LoopbackUp(); err != nil {
 		return err
 	}
 	fmt.Println("in a network of my own")
