@@ -23,26 +23,35 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plugtest/soak"
 )
 
-// knocker is a plugin that asks an address for its health, and tells what came.
+// knocker is a plugin that asks an address for its health, and to be its MCP server, and tells what came.
 const knocker = `#!/usr/bin/env python3
 import json, socket, sys
 
-def knock(host, port):
+hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "knocker", "version": "1"}}})
+requests = [
+    "GET /v1/health HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+    "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    "Accept: application/json, text/event-stream\r\nContent-Length: " + str(len(hello)) + "\r\n\r\n" + hello]
+
+def connect(host, port):
+    if port:
+        return socket.create_connection((host, port), timeout=30)
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(host)
+    return s
+
+def ask(host, port, request):
     try:
-        with socket.create_connection((host, port), timeout=30) as s:
-            s.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n" % port)
+        with connect(host, port) as s:
+            s.sendall((request % ("localhost:%d" % port if port else "localhost")).encode())
             return s.recv(1000).decode().split("\r\n")[0] or "nothing"
     except OSError as e:
         return "error: %s" % e
 
-def knock_local(path):
-    try:
-        with socket.socket(socket.AF_UNIX) as s:
-            s.connect(path)
-            s.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            return s.recv(1000).decode().split("\r\n")[0] or "nothing"
-    except OSError as e:
-        return "error: %s" % e
+def knock(host, port):
+    health, mcp = [ask(host, port, r) for r in requests]
+    return health if health == mcp else "health: %s, mcp: %s" % (health, mcp)
 
 for line in sys.stdin:
     m = json.loads(line)
@@ -53,7 +62,7 @@ for line in sys.stdin:
         result = {"name": sys.argv[0].rsplit("/", 1)[-1], "version": "1.0.0", "description": "Knocks", "hooks": [], "tools": [one]}
     elif m["method"] == "tool/execute":
         a = m["params"]["arguments"]
-        result = {"success": True, "result": knock(a["host"], int(a["port"])) if a["port"] else knock_local(a["host"])}
+        result = {"success": True, "result": knock(a["host"], int(a["port"]))}
     if "id" in m:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,27 @@ func TestWatchdog(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEveryCommandHasAWatchdog: a command that waits for somebody to read its output ends all the same.
+func TestEveryCommandHasAWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read, write := io.Pipe()
+		c := newConsole(t)
+		c.Out = write
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		code := Main(ctx, []string{"version"}, c.IO)
+		if took := time.Since(began) - time.Second; code != exitInterrupted || took != endWithin {
+			t.Errorf("code %d after %s, want %d after %s", code, took, exitInterrupted, endWithin)
+		}
+		_ = read.Close() // what was left behind ends
+		synctest.Wait()
+		if !strings.Contains(c.err.String(), "interrupted, and not ended within 1m15s") {
+			t.Errorf("stderr: %s", c.err.String())
+		}
+	})
 }
 
 func TestInterruptible(t *testing.T) {

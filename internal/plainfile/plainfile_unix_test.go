@@ -4,6 +4,7 @@ package plainfile
 
 import (
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -46,6 +47,29 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 			}
 		})
+	}
+}
+
+// TestAPipeThatComesInBetween: between the look at a file and its opening a pipe has taken its place. It is opened without waiting for a writer,
+// and the second look sees it.
+func TestAPipeThatComesInBetween(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := func(path string, flag int, mode fs.FileMode) (*os.File, error) {
+		if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+			return nil, err
+		}
+		return os.OpenFile(path, flag, mode)
+	}
+	err = within(t, func() error { _, err := open(file, info, nil, swapped); return err })
+	if !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), "a named pipe") {
+		t.Error(err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 )
 
 // StartError says why a program would not start and what mends it.
@@ -18,12 +20,15 @@ type StartError struct {
 	Err  error  // what the system said
 }
 
+// maxPath is how much of a path is told: a manifest may name one without end.
+const maxPath = 512
+
 // Error is the path and the reason.
 func (e *StartError) Error() string {
 	if e.Path == "" {
 		return "cannot start: " + e.Why
 	}
-	return "cannot start " + e.Path + ": " + e.Why
+	return "cannot start " + excerpt.Of(e.Path, maxPath) + ": " + e.Why
 }
 
 // Unwrap is what the system said.
@@ -102,14 +107,22 @@ func (d *diagnosis) place() (why, fix string) {
 		dir := closedParent(d.path)
 		return "no permission to enter " + dir, "chmod +x " + Quote(dir)
 	case err != nil:
-		return err.Error(), ""
+		return cause(err).Error(), ""
 	}
 	return "", ""
 }
 
+// cause is what the system said, without the path, which is told already.
+func cause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
 func (d *diagnosis) missing() (why, fix string) {
 	if target, err := os.Readlink(d.path); err == nil {
-		return "is a link to " + target + ", which does not exist", reinstall
+		return "is a link to " + excerpt.Of(target, maxPath) + ", which does not exist", reinstall
 	}
 	return "no such file", reinstall
 }
