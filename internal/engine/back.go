@@ -53,7 +53,7 @@ func stretchFor(limit int, all, total uint64) uint64 {
 // total is how many messages a filter has. On a cluster, the copy that is asked may lag behind: it is an estimate.
 func (b *backing) total(ctx context.Context, filter string) (uint64, error) {
 	r := &batch{backing: b, filter: filter, most: 1, f: func(stored) bool { return true }}
-	err := b.link.do(ctx, r.run)
+	err := b.link.gather(ctx, r.run)
 	if errors.Is(err, ErrNotFound) || r.after == 0 {
 		return 0, err
 	}

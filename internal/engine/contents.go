@@ -26,7 +26,7 @@ func (s *stream) Contents(ctx context.Context, topic string, after uint64) (data
 	}
 	r := &contents{backing: s.backing, request: getRequest{NextFor: s.wanted(filter), Batch: contentsMessages, MaxBytes: batchBytes, NoHeaders: true}, after: after}
 	for more := true; more; more = r.pending > 0 {
-		if err := s.link.do(ctx, r.run); err != nil {
+		if err := s.link.gather(ctx, r.run); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -55,10 +55,10 @@ type contents struct {
 	pending uint64   // how many there are beyond
 }
 
-func (r *contents) run(ctx context.Context) error {
+func (r *contents) run(ctx context.Context, over <-chan struct{}) error {
 	r.request.Seq = r.after + 1
 	var some [][]byte
-	return r.ask(ctx, r.request, func(msg *nats.Msg) (done bool, err error) {
+	return r.ask(ctx, over, r.request, func(msg *nats.Msg) (done bool, err error) {
 		if r.engine.replacing() {
 			return true, errReplacing
 		}

@@ -130,7 +130,7 @@ func (b *backing) scanSome(ctx context.Context, filter string, after uint64, few
 	}
 	for wait := firstPause; ; {
 		r := &batch{backing: b, filter: filter, most: min(few, batchMessages), after: after, f: f}
-		if err := b.link.do(ctx, r.run); err != nil {
+		if err := b.link.gather(ctx, r.run); err != nil {
 			return r.after, err
 		}
 		moved := r.after > after
@@ -184,13 +184,14 @@ type batch struct {
 	stopped bool   // by f
 }
 
-func (r *batch) run(ctx context.Context) error {
+func (r *batch) run(ctx context.Context, over <-chan struct{}) error {
 	req := getRequest{Seq: r.after + 1, NextFor: r.wanted(r.filter), Batch: r.most, MaxBytes: batchBytes, LastForEach: r.among}
-	return r.ask(ctx, req, r.take)
+	return r.ask(ctx, over, req, r.take)
 }
 
-// ask requests up to req.Batch messages, and has take look at each message of the answer until it is done.
-func (b *backing) ask(ctx context.Context, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
+// ask requests up to req.Batch messages, and has take look at each message of the answer until it is done. It gives up when none has come
+// for attemptWait, and when the first has not come before over is closed.
+func (b *backing) ask(ctx context.Context, over <-chan struct{}, req getRequest, take func(*nats.Msg) (done bool, err error)) error {
 	// The channel can hold the answer whole: the connection never waits for us, and never drops a message.
 	messages := make(chan *nats.Msg, req.Batch+1)
 	inbox := b.engine.nc.NewInbox()
@@ -202,12 +203,28 @@ func (b *backing) ask(ctx context.Context, req getRequest, take func(*nats.Msg) 
 	if err := b.engine.nc.PublishRequest("$JS.API.DIRECT.GET."+b.name, inbox, body(req)); err != nil {
 		return err
 	}
+	return collect(ctx, over, messages, take)
+}
+
+// collect has take look at the messages of an answer as they come.
+func collect(ctx context.Context, over <-chan struct{}, messages <-chan *nats.Msg, take func(*nats.Msg) (done bool, err error)) error {
+	silence := time.NewTicker(attemptWait)
+	defer silence.Stop()
+	came := false // since the last tick
 	for {
 		select {
 		case msg := <-messages:
 			if done, err := take(msg); done || err != nil {
 				return err
 			}
+			came, over = true, nil
+		case <-silence.C:
+			if !came {
+				return nats.ErrTimeout
+			}
+			came = false
+		case <-over:
+			return nats.ErrTimeout
 		case <-ctx.Done():
 			return ctx.Err()
 		}

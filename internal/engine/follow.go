@@ -112,7 +112,7 @@ func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	}
 	next := uint64(0)
 	r := &batch{backing: t.backing, filter: t.filter, most: 1, after: t.after, f: func(m stored) bool { next = m.sequence; return false }}
-	if err := t.link.do(ctx, r.run); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := t.link.gather(ctx, r.run); err != nil && !errors.Is(err, ErrNotFound) {
 		return true // it is read again when the stream can be asked
 	}
 	if next == 0 || next >= meta.Sequence.Stream {

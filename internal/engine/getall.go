@@ -36,7 +36,7 @@ func (b *bucket) getSome(ctx context.Context, keys []string) ([]Value, error) {
 		}
 	}
 	found := make(map[string]Value, len(keys))
-	err := b.link.do(ctx, func(ctx context.Context) error { return b.getMany(ctx, subjects, found) })
+	err := b.link.gather(ctx, func(ctx context.Context, over <-chan struct{}) error { return b.getMany(ctx, over, subjects, found) })
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (b *bucket) getEach(ctx context.Context, keys []string) ([]Value, error) {
 }
 
 // getMany asks once, and again for what did not fit into the answer.
-func (b *bucket) getMany(ctx context.Context, subjects []string, found map[string]Value) error {
+func (b *bucket) getMany(ctx context.Context, over <-chan struct{}, subjects []string, found map[string]Value) error {
 	r := &batch{backing: b.backing, most: len(subjects), among: subjects}
 	var bad error
 	r.f = func(m stored) bool {
@@ -76,7 +76,7 @@ func (b *bucket) getMany(ctx context.Context, subjects []string, found map[strin
 		return bad == nil
 	}
 	for {
-		if err := errors.Join(r.run(ctx), bad); err != nil || r.pending == 0 {
+		if err := errors.Join(r.run(ctx, over), bad); err != nil || r.pending == 0 {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// attemptWait bounds one try of a request. An answer takes milliseconds; it never comes when the server that had the
-	// request died, or lost the lead of its cluster.
+	// attemptWait bounds how long one try of a request goes without an answer, or without the next part of one. Either takes milliseconds; it
+	// never comes when the server that had the request died, or lost the lead of its cluster.
 	attemptWait = 3 * time.Second
 	// patience bounds a call whose context sets no earlier end. Electing a new leader takes a cluster a few seconds.
 	patience = 30 * time.Second
@@ -97,19 +97,39 @@ func (l *link) wait(ctx context.Context) (context.Context, error) {
 // do makes a request, again while it fails for reasons that pass: the connection was lost, nobody is there to answer, the
 // cluster is between two leaders. So f must be safe to repeat. It gives up with ctx, and in any case after a while.
 func (l *link) do(ctx context.Context, f func(context.Context) error) error {
-	err := l.persist(ctx, f)
+	return l.persist(ctx, func(bound context.Context) error {
+		return l.attempt(bound, bound, func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, attemptWait)
+			defer cancel()
+			return f(ctx)
+		})
+	})
+}
+
+// gather is do for an answer of many messages, which takes as long as they come: on a busy machine thousands of them take longer than
+// the time in which a dead server has to be noticed. f itself ends a try in which none comes for attemptWait, or none at all until over is closed:
+// see [backing.ask].
+func (l *link) gather(ctx context.Context, f func(ctx context.Context, over <-chan struct{}) error) error {
+	return l.persist(ctx, func(bound context.Context) error {
+		return l.attempt(bound, ctx, func(ctx context.Context) error { return f(ctx, bound.Done()) })
+	})
+}
+
+// persist has a request tried, within our patience, until there is an answer.
+func (l *link) persist(ctx context.Context, try func(bound context.Context) error) error {
+	err := l.tryAgain(ctx, try)
 	if err != nil && l.explain != nil {
 		return l.explain(err)
 	}
 	return err
 }
 
-func (l *link) persist(ctx context.Context, f func(context.Context) error) error {
+func (l *link) tryAgain(ctx context.Context, try func(bound context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrUnavailable)
 	defer cancel()
 	var last error
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
-		err := l.attempt(ctx, f)
+		err := try(ctx)
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return ErrClosed
 		}
@@ -144,13 +164,13 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w (%w)", context.Cause(ctx), last)
 }
 
-// attempt makes a request once, for as long as the connection stands.
-func (l *link) attempt(ctx context.Context, f func(context.Context) error) error {
-	life, err := l.wait(ctx)
+// attempt makes a request once, for as long as the connection stands. bound is for the wait until it does.
+func (l *link) attempt(bound, ctx context.Context, f func(context.Context) error) error {
+	life, err := l.wait(bound)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptWait)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	return f(ctx)

@@ -93,6 +93,66 @@ func TestLink(t *testing.T) {
 	}))
 }
 
+// TestGather: an answer of many messages is waited for as long as they come.
+func TestGather(t *testing.T) {
+	end := func(*nats.Msg) (bool, error) { return true, nil }
+	t.Run("it may take longer than our patience", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		tries, begin := 0, time.Now()
+		const parts = 20
+		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error {
+			tries++
+			messages := make(chan *nats.Msg)
+			go func() {
+				for range parts {
+					time.Sleep(2 * time.Second)
+					messages <- &nats.Msg{}
+				}
+			}()
+			came := 0
+			return collect(ctx, over, messages, func(*nats.Msg) (bool, error) { came++; return came == parts, nil })
+		})
+		if took := time.Since(begin); err != nil || tries != 1 || took != parts*2*time.Second || took < patience {
+			t.Errorf("%d tries, %v, %v", tries, time.Since(begin), err)
+		}
+	}))
+	t.Run("one that breaks off is asked for again", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		tries, begin := 0, time.Now()
+		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error {
+			messages := make(chan *nats.Msg, 1)
+			messages <- &nats.Msg{}
+			if tries++; tries == 2 {
+				return collect(ctx, over, messages, end)
+			}
+			return collect(ctx, over, messages, func(*nats.Msg) (bool, error) { return false, nil })
+		})
+		if took := time.Since(begin); err != nil || tries != 2 || took < attemptWait || took > 2*attemptWait+lastPause {
+			t.Errorf("%d tries, %v, %v", tries, took, err)
+		}
+	}))
+	t.Run("one that always breaks off is given up", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		begin := time.Now()
+		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error {
+			messages := make(chan *nats.Msg, 1)
+			messages <- &nats.Msg{}
+			return collect(ctx, over, messages, func(*nats.Msg) (bool, error) { return false, nil })
+		})
+		if took := time.Since(begin); !errors.Is(err, ErrUnavailable) || took < patience || took > patience+2*attemptWait {
+			t.Errorf("%v after %v", err, took)
+		}
+	}))
+	t.Run("one that never comes is given up in time", inBubble(func(t *testing.T, l *link) {
+		l.connected()
+		begin := time.Now()
+		err := l.gather(t.Context(), func(ctx context.Context, over <-chan struct{}) error { return collect(ctx, over, nil, end) })
+		if !errors.Is(err, ErrUnavailable) || time.Since(begin) != patience {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	}))
+}
+
 func inBubble(f func(*testing.T, *link)) func(*testing.T) {
 	return func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { f(t, newLink()) })
