@@ -3,7 +3,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,6 +22,24 @@ func TestPageOfDotagent(t *testing.T) {
 
 // TestPageOfJobs types docs/jobs.md.
 func TestPageOfJobs(t *testing.T) { typePage(t, "docs/jobs.md") }
+
+// TestPageOfTheEngine types docs/engine.md: damage, and the way back.
+func TestPageOfTheEngine(t *testing.T) {
+	for _, tool := range []string{"curl", "dd", "jq"} {
+		plugtest.NeedTool(t, tool)
+	}
+	home, err := os.MkdirTemp("", "pbpage") // short: sockets have short names
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(filepath.Join(home, ".local/state/patchbay/patchbay.sock")); err == nil { // the page did not come as far as its kill
+			_ = exec.Command("sh", "-c", "kill $(cat "+filepath.Join(home, "daemon.pid")+")").Run()
+		}
+		_ = os.RemoveAll(home)
+	})
+	plugtest.Page(t, "docs/engine.md").Type(home, patchbayIn(home).Env, strings.NewReplacer(home, "~"))
+}
 
 // TestPageOfScaffold types docs/protocols/scaffold.md.
 func TestPageOfScaffold(t *testing.T) {

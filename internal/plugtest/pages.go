@@ -51,7 +51,6 @@ func Page(t testing.TB, path string) *Guide {
 			g.Commands = append(g.Commands, commands(b)...)
 		}
 	}
-	found(doc, g.Files, "code block with file=NAME")
 	found(doc, g.Commands, "command in a console block")
 	return g
 }

@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// copyTries is how often a stream is read anew because the server replaced files of it meanwhile.
-const copyTries = 10
+// copyTries is how often a stream is read anew because the server replaced files of it meanwhile, or is about to make it: its files come one after the
+// other, each synced. The pauses between the tries double, from a millisecond to a second.
+const copyTries = 12
 
 // Copy reads the files of all streams, also while a server is at work on them, and calls each with those that a store needs.
 //
@@ -80,7 +82,10 @@ type copied struct {
 // copy opens all files of a stream as they belong together.
 func (p place) copy() ([]copied, error) {
 	var err error
-	for range copyTries {
+	for try := range copyTries {
+		if try > 0 {
+			time.Sleep(time.Millisecond << try / 2)
+		}
 		var files []copied
 		if files, err = p.tryCopy(); err == nil {
 			return files, nil
