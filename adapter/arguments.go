@@ -64,14 +64,7 @@ func misfit(t *Tool, c model.ToolCall) string {
 	if c.Malformed != "" {
 		return c.Problem()
 	}
-	if len(t.Parameters) == 0 {
-		return ""
-	}
-	s, faults := schema.Compile(t.Parameters)
-	if len(faults) > 0 {
-		return "" // the tool's own fault, and not one that the model could mend
-	}
-	errs := s.Check(c.Arguments)
+	errs := schema.Misfits(t.Parameters, c.Arguments)
 	if len(errs) == 0 {
 		return ""
 	}

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
@@ -50,6 +52,9 @@ lists the rest.
 The model is the one in [model] of the configuration, $PATCHBAY_MODEL or --model. Without
 one a built-in offline model answers, which echoes or plays a script. Keys
 come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets file.
+
+A prompt that begins with a word behind a slash is for plugins that hook turn.input. Where
+none does it is an error; a space before the slash sends it to the model.
 
 Tools that change things (shell, write_file, edit_file) ask first; with -p they run
 only with --yes.`,
@@ -108,6 +113,9 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 		a.log = longLog(file)
 	}
 	return a.withCore(ctx, f.modelFlags, func(core *daemon.Core) error {
+		if err := takenCommand(core, f); err != nil {
+			return err
+		}
 		c, err := a.converse(ctx, core, f)
 		if err != nil {
 			return err
@@ -145,6 +153,23 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 		return "", usage("say what to ask with -p PROMPT", "chat: nothing was asked")
 	}
 	return text, nil
+}
+
+// takenCommand refuses a prompt that begins with a command where no plugin could take it: to a model it would mean nothing, and it may be
+// misspelt. What is piped in is not looked at: it may begin with anything.
+func takenCommand(core *daemon.Core, f chatFlags) error {
+	name, near := tui.CommandOf(f.prompt)
+	if name == "" || core.Alters("", f.plugins, hook.TurnInput) {
+		return nil
+	}
+	fix := "a space before it sends it to the model: -p ' " + name + "'"
+	switch {
+	case near == name:
+		fix = "`patchbay chat` has it, in a terminal; " + fix
+	case near != "":
+		fix = "did you mean " + near + ", which `patchbay chat` has in a terminal? " + fix
+	}
+	return usage(fix, "chat: no plugin takes the command %s", excerpt.Of(name, 80))
 }
 
 // converse opens the session that the flags ask for.

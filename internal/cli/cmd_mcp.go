@@ -11,7 +11,7 @@ import (
 func newMCPCommand(a *app) *cobra.Command {
 	var opts daemon.MCPOptions
 	cmd := &cobra.Command{
-		Use:     "mcp",
+		Use:     "mcp [COMMAND]",
 		Short:   "Offer the tools of plugins to an MCP client on stdin and stdout",
 		GroupID: groupAgent,
 		Long: `Serve one MCP client on stdin and stdout, until its input ends. It is offered the

@@ -107,7 +107,7 @@ func (a *app) plainHelp(cmd *cobra.Command) {
 }
 
 func useLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() {
+	if cmd.HasAvailableSubCommands() && cmd.Use == cmd.Name() { // it does nothing by itself
 		return cmd.CommandPath() + " COMMAND [flags]"
 	}
 	return cmd.UseLine()

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
-	"github.com/patchbay-dev/patchbay/internal/schema"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -83,41 +80,10 @@ func valueOf(t pluginhost.Tool, name, text string) json.RawMessage {
 	return rawjson.String(text)
 }
 
-// checkArguments holds arguments against the tool's schema, so that a plugin is
-// not sent what it has said it cannot take. A schema that cannot be used checks
-// nothing: the doctor tells of it.
+// checkArguments refuses what the tool does not take.
 func checkArguments(t pluginhost.Tool, args json.RawMessage) error {
-	s, faults := schema.Compile(t.Parameters)
-	if len(faults) > 0 {
-		return nil
+	if wrong := pluginhost.Misfits(t, args); len(wrong) > 0 {
+		return usage(fmt.Sprintf("`patchbay tool info %s` lists its arguments", t.Name), "tool %s does not take these arguments: %s", t.Name, strings.Join(wrong, "; "))
 	}
-	var wrong []string
-	for _, e := range s.Check(args) {
-		wrong = append(wrong, e.String())
-	}
-	if unknown := unknownArgument(t, args); len(wrong) > 0 && unknown != "" {
-		wrong = append(wrong, unknown)
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return usage(fmt.Sprintf("`patchbay tool info %s` lists its arguments", t.Name), "tool %s does not take these arguments: %s", t.Name, strings.Join(wrong, "; "))
-}
-
-// unknownArgument names the first argument that the tool does not have and the one that was probably meant.
-func unknownArgument(t pluginhost.Tool, args json.RawMessage) string {
-	var known []string
-	for _, p := range parameters(t.Parameters) {
-		known = append(known, p.name)
-	}
-	object, err := rawjson.Parse(args)
-	if err != nil {
-		return ""
-	}
-	for _, f := range object {
-		if !slices.Contains(known, f.Name) {
-			return strings.TrimSuffix(fmt.Sprintf("it has no argument %q: %s", f.Name, dialect.Meant(f.Name, known)), ": ")
-		}
-	}
-	return ""
+	return nil
 }

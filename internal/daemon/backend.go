@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
@@ -282,6 +283,9 @@ func (t turns) Interrupt(ctx context.Context, id string) (bool, error) {
 type calls struct{ *Core }
 
 func (c calls) CallTool(ctx context.Context, name string, arguments json.RawMessage) (httpapi.ToolResult, error) {
+	if err := c.takes(name, arguments); err != nil {
+		return httpapi.ToolResult{}, err
+	}
 	r, err := c.Host.CallTool(ctx, name, arguments)
 	if errors.Is(err, pluginhost.ErrNotFound) {
 		err = httpapi.ErrNoTool
@@ -299,6 +303,19 @@ func ToolAnswer(r *pluginhost.ToolResult) httpapi.ToolResult {
 		out.Error = &r.Error
 	}
 	return out
+}
+
+// takes refuses arguments that a tool does not take, as `tool call` does. Of a tool that is not there it says nothing.
+func (c calls) takes(name string, arguments json.RawMessage) error {
+	for _, t := range c.Host.Tools() {
+		if t.Name != name {
+			continue
+		}
+		if wrong := pluginhost.Misfits(t, arguments); len(wrong) > 0 {
+			return &httpapi.InvalidRequestError{Reason: fmt.Sprintf("Tool %s does not take these arguments: %s", name, strings.Join(wrong, "; "))}
+		}
+	}
+	return nil
 }
 
 func (c calls) Fire(ctx context.Context, point hook.Point, data json.RawMessage, trace bool) (any, error) {

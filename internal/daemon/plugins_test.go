@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugtest"
@@ -33,7 +35,7 @@ config_schema: {type: object, properties: {level: {type: integer}}}
 knobs: {level: {type: int_range, label: Level, min: 0, max: 9, default: 1, binds_to: config.level}}
 tools:
   - {name: crash, description: ends the plugin, parameters_schema: {type: object}}
-  - {name: where, description: tells its _context, parameters_schema: {type: object}}
+  - {name: where, description: tells its _context, parameters_schema: {type: object, properties: {loud: {type: boolean}, times: {type: integer, minimum: 1}}}}
 `)
 	h.write(".local/share/kaged/plugins/notes/run.sh", `while IFS= read -r line; do
   id=${line#*'"id":'}; id=${id%%[,\}]*}
@@ -85,6 +87,29 @@ func TestACrashDuringAToolCallIsThePlugins(t *testing.T) {
 	got = s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
 	if got.status != http.StatusBadGateway || !strings.Contains(got.body, "plugin notes") || !strings.Contains(got.body, "out of ink") {
 		t.Errorf("a crash: %d %s", got.status, got.body)
+	}
+}
+
+// TestArgumentsOverHTTP: a tool is not called with what it says it does not take, neither by hand nor by an MCP client.
+func TestArgumentsOverHTTP(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	for _, c := range []struct {
+		rule, args string
+		status     int
+		says       string
+	}{
+		{"what it takes", `{"loud":true,"times":2}`, http.StatusOK, `"success":true`},
+		{"an argument of another type", `{"loud":"yes"}`, http.StatusBadRequest, "Tool notes.where does not take these arguments: loud"},
+		{"one out of its range, and one that it does not have", `{"times":0,"luod":true}`, http.StatusBadRequest, `it has no argument \"luod\": did you mean loud?`},
+	} {
+		got := s.do("POST", "/v1/tools/notes.where/call", `{"arguments":`+c.args+`}`)
+		if got.status != c.status || !strings.Contains(got.body, c.says) {
+			t.Errorf("%s: %d %s", c.rule, got.status, got.body)
+		}
+	}
+	r, err := s.mcpClient(nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "notes.where", Arguments: map[string]any{"loud": "yes"}})
+	if err != nil || !r.IsError || !strings.Contains(r.Content[0].(*sdk.TextContent).Text, "the arguments do not fit: arguments.loud") {
+		t.Errorf("an MCP client: %+v, %v", r, err)
 	}
 }
 

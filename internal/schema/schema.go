@@ -41,6 +41,19 @@ func (s *Schema) Unchecked() []Fault {
 	return slices.Clone(s.unchecked)
 }
 
+// Misfits are the errors of a value that is held against a schema. A schema that is missing, or cannot be used, finds none: that is the
+// fault of whoever wrote it, and not one that the value could mend.
+func Misfits(schema, value json.RawMessage) []Error {
+	if len(schema) == 0 {
+		return nil
+	}
+	s, faults := Compile(schema)
+	if len(faults) > 0 {
+		return nil
+	}
+	return s.Check(value)
+}
+
 // Check reports every way in which a JSON value does not fit, in the order of
 // their paths.
 func (s *Schema) Check(value json.RawMessage) []Error {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -58,7 +60,8 @@ func strategies() []choice {
 // is one word of letters behind the slash.
 func isCommand(text string) bool {
 	name, _, _ := strings.Cut(text, " ")
-	return strings.HasPrefix(name, "/") && strings.Count(name, "/") == 1 && !strings.Contains(name, "\n")
+	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(name, "/"))
+	return strings.HasPrefix(name, "/") && strings.Count(name, "/") == 1 && !strings.Contains(name, "\n") && (name == "/" || unicode.IsLetter(first))
 }
 
 func findCommand(name string) (command, bool) {
@@ -95,13 +98,27 @@ func (s *screen) runCommand(line string) tea.Cmd {
 	return c.run(s, strings.TrimSpace(arg))
 }
 
-func unknownCommand(name string) string {
+// CommandOf is the command that a message begins with, such as /help, for who sends messages without a terminal program; "" where it begins with none. near
+// is the terminal program's own command that was probably meant, or is.
+func CommandOf(text string) (name, near string) {
+	if !isCommand(text) {
+		return "", ""
+	}
+	name, _, _ = strings.Cut(text, " ")
+	return name, nearest.Word(name, commandNames())
+}
+
+func commandNames() []string {
 	var names []string
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
+	return names
+}
+
+func unknownCommand(name string) string {
 	hint := "/help lists them"
-	if near := nearest.Word(name, names); near != "" {
+	if near := nearest.Word(name, commandNames()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return fmt.Sprintf("there is no command %s: %s\nno plugin takes commands here; a space before it sends it to the model", name, hint)
