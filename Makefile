@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 CGO_ENABLED ?= 0
 export CGO_ENABLED
 
-# What the tests run beside Go. Debian's packages have the names of the commands, but for ip, which is in iproute2.
-TOOLS := python3 jq git gcc curl tmux ip
+# What the tests run beside Go. Debian's packages have the names of the commands, but for ip, which is in iproute2, and node, in nodejs.
+TOOLS := python3 jq git gcc curl tmux ip node
 
 # Longest for one package, the race detector's tenfold slowness included.
 TEST_TIMEOUT ?= 20m
@@ -105,7 +105,7 @@ tools: ## what the tests run; installed by apt-get where that is possible
 	for tool in $(TOOLS); do command -v "$$tool" >/dev/null || missing+=("$$tool"); done; \
 	if (( $${#missing[@]} )) && command -v apt-get >/dev/null && [[ "$$(id -u)" == 0 ]]; then \
 		echo "tools: installing $${missing[*]}"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]/#ip/iproute2}"; } >/dev/null \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$(sed 's/^ip$$/iproute2/; s/^node$$/nodejs/' <<<"$$(printf '%s\n' "$${missing[@]}")"); } >/dev/null \
 			|| echo 'tools: apt-get could not install them all'; \
 	fi; \
 	missing=(); \

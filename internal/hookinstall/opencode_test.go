@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // driver calls the plugin's hooks as OpenCode does, and prints what became of its objects.
@@ -46,10 +47,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 // drive installs the plugin for a program and calls its hooks.
 func drive(t *testing.T, p Program, dir string, commands ...string) (lines []string) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("the plugin for OpenCode is not run: there is no node here")
-	}
+	plugtest.NeedTool(t, "node")
 	place := place(t, codehook.OpenCode, false)
 	change, err := Install(place, p, true)
 	if err != nil {
@@ -58,7 +56,7 @@ func drive(t *testing.T, p Program, dir string, commands ...string) (lines []str
 	at := t.TempDir()
 	writeProgram(t, filepath.Join(at, "patchbay.mjs"), change.New)
 	writeProgram(t, filepath.Join(at, "driver.mjs"), driver)
-	cmd := exec.Command(node, append([]string{filepath.Join(at, "driver.mjs"), dir}, commands...)...)
+	cmd := exec.Command("node", append([]string{filepath.Join(at, "driver.mjs"), dir}, commands...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
