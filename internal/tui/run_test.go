@@ -1,32 +1,17 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // A sink is an output that is no terminal; the program writes, the test reads.
-type sink struct {
-	mu sync.Mutex // protects b
-	b  bytes.Buffer
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *sink) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
+type sink struct{ plugtest.Log }
 
 // until waits until something was written.
 func (s *sink) until(t *testing.T, text string) {
