@@ -153,7 +153,7 @@ func TestDispatch(t *testing.T) {
 			}
 			synctest.Wait()
 			since := time.Now()
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // on the clock of the bubble
 			d.Send(note(Success, ""), r)
 			shut(t, d)
 			if got := d.Counts(); got != (Counts{Sent: 2, Suppressed: 3}) {

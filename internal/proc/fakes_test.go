@@ -49,7 +49,7 @@ var fakes = map[string]func(args []string) int{
 
 // linger is how long a fake that is to be killed lives if nobody does, so that a failed test leaves nothing behind.
 func linger() int {
-	time.Sleep(2 * time.Minute)
+	time.Sleep(2 * time.Minute) // until it is killed
 	return 99
 }
 
@@ -189,7 +189,7 @@ func fakeTidiesUp(args []string) int {
 	signal.Notify(terms, syscall.SIGTERM)
 	fmt.Println("up")
 	<-terms
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // its work
 	if err := os.WriteFile(filepath.Join(args[0], "saved"), nil, 0o600); err != nil {
 		return 1
 	}

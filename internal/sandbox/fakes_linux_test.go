@@ -27,7 +27,7 @@ var fakes = map[string]func(args []string) int{
 	"stray":  stray,
 	"leaves": leaves,
 	"forks":  forks,
-	"sleeps": func([]string) int { time.Sleep(time.Second); return 0 },
+	"sleeps": func([]string) int { time.Sleep(time.Second); return 0 }, // what it is for
 
 	"tries":    tries,
 	"connects": connects,

@@ -36,7 +36,7 @@ var misbehaviours = map[string]func(r, w *os.File){
 		_ = Serve(r, w, func(_ string, params json.RawMessage) (json.RawMessage, error) { return params, nil })
 	},
 	"deaf": func(r, w *os.File) { // reads nothing
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // until it is killed
 	},
 }
 

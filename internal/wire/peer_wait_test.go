@@ -15,7 +15,7 @@ func TestPeerWaits(t *testing.T) {
 		ctx, cancel := context.WithCancel(soon(t))
 		done := start(ctx, p, "m")
 		f.read()
-		time.Sleep(after)
+		time.Sleep(after) // before, or after, it is told that it takes long
 		cancel()
 		if got := <-done; !errors.Is(got.err, context.Canceled) {
 			t.Errorf("%s, %v", got.result, got.err)

@@ -64,7 +64,7 @@ var goWork = map[string]func(map[string]string) error{
 	"use-goroutines": func(map[string]string) error {
 		var all sync.WaitGroup
 		for range 1000 {
-			all.Go(func() { time.Sleep(time.Millisecond) })
+			all.Go(func() { time.Sleep(time.Millisecond) }) // so that many are there at once
 		}
 		all.Wait()
 		return nil
