@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // draftPrefix is how the name of a draft begins. It is hidden, and of no kind that anybody looks for.
@@ -83,7 +84,7 @@ func syncDir(f *os.File, err error) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) || errors.Is(err, fs.ErrPermission) {
 		err = nil
 	}
 	return errors.Join(err, f.Close())

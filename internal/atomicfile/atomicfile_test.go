@@ -152,6 +152,21 @@ func TestReadersSeeOneOrTheOther(t *testing.T) {
 	}
 }
 
+// TestSystemsThatSyncNoDirectory: they say EINVAL, as for a pipe, which cannot be synced either.
+func TestSystemsThatSyncNoDirectory(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := syncDir(r, nil); err != nil {
+		t.Error(err)
+	}
+	if err := SyncDir(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
 // TestWriteIn: a name below a root, and none that leads out of it.
 func TestWriteIn(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
