@@ -75,6 +75,12 @@ func TestPageOfKaged(t *testing.T) {
 	typePage(t, "docs/protocols/kaged.md", "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0", "GOTOOLCHAIN=local")
 }
 
+// TestPageOfPluginDev types docs/plugin-dev.md.
+func TestPageOfPluginDev(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	typePage(t, "docs/plugin-dev.md")
+}
+
 // typePage goes through a page in a home of its own.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()

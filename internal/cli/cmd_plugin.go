@@ -4,5 +4,6 @@ import "github.com/spf13/cobra"
 
 func newPluginCommand(a *app) *cobra.Command {
 	return newGroupCommand("plugin", "List, inspect and check plugins",
-		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a))
+		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a),
+		newPluginDevCommand(a))
 }

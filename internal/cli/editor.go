@@ -36,27 +36,35 @@ func (a *app) editOn(ctx context.Context, path string, on [3]*os.File) error {
 	if err != nil {
 		return err
 	}
+	if err := a.runOn(ctx, editor, path, on); err != nil {
+		return fmt.Errorf("editor %w", err)
+	}
+	return nil
+}
+
+// runOn runs a command of the user's environment, which may have arguments, on a file and on given streams.
+func (a *app) runOn(ctx context.Context, command, path string, on [3]*os.File) error {
 	signals, stop := a.signals()
 	defer stop()
 	defer a.end.yield()()
 	group := proc.NewGroup(a.logger())
 	defer group.Close()
-	exit, err := group.Foreground(ctx, editorSpec(editor, path, a.dir(), a.Environ),
+	exit, err := group.Foreground(ctx, shellSpec(command, path, a.dir(), a.Environ),
 		proc.Foreground{Stdin: on[0], Stdout: on[1], Stderr: on[2], Signals: signals})
 	switch {
 	case err != nil:
-		return fmt.Errorf("editor %s: %w", editor, err)
+		return fmt.Errorf("%s: %w", command, err)
 	case exit.ShellCode() != 0:
-		return withFix(fmt.Errorf("editor %s ended with exit code %d; nothing was changed", editor, exit.ShellCode()), "")
+		return fmt.Errorf("%s ended with exit code %d; nothing was changed", command, exit.ShellCode())
 	}
 	return nil
 }
 
-// editorSpec has a shell take the words of the editor apart, as git does: they may be quoted.
-func editorSpec(editor, path, dir string, environ []string) proc.Spec {
-	s := proc.Spec{Path: "sh", Args: []string{"-c", editor + ` "$@"`, editor, path}, Dir: dir, Env: environ}
+// shellSpec has a shell take the words of a command apart, as git does: they may be quoted.
+func shellSpec(command, path, dir string, environ []string) proc.Spec {
+	s := proc.Spec{Path: "sh", Args: []string{"-c", command + ` "$@"`, command, path}, Dir: dir, Env: environ}
 	if runtime.GOOS == "windows" {
-		words := strings.Fields(editor)
+		words := strings.Fields(command)
 		s.Path, s.Args = words[0], append(words[1:], path)
 	}
 	return s

@@ -12,6 +12,9 @@
 // spell control characters as references, once more when it is parsed (see
 // markdown.go).
 //
+// The same lines above a few redrawn ones, with keys in the place of the input, are a [Console] (console.go), for commands that show
+// what happens.
+//
 //	Run                       a program around a screen, until the person leaves
 //	  screen.Update           one message at a time; owns all that follows
 //	    key                   who gets a key: question, wizard, menu, input, turn

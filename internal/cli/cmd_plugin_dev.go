@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugindev"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/storage"
+)
+
+func newPluginDevCommand(a *app) *cobra.Command {
+	var watch []string
+	cmd := &cobra.Command{
+		Use:   "dev PATH",
+		Short: "Run a plugin while you write it: reloads on change, shows everything",
+		Long: `Run the one plugin at PATH, a directory or a file of any dialect, installed or not. Whenever one of
+its files changes it is started anew; a mistake is shown with its line, and the next change gets
+another try. Everything that happens is shown: what the plugin is sent, what it answers and changes,
+what it writes to stderr, its notifications, and what its sandbox denies.
+
+On a terminal single keys send it sample events and tool calls (f), edit and resend the last one
+(e), send it again (a), restart the plugin (r), open the log (l), and quit (q). Elsewhere the same
+are commands, one a line on stdin; the end of stdin ends it. With --json every event is a line of JSON.
+
+  fire POINT [JSON]   call NAME [JSON]   again [JSON]   list   restart   quit
+
+With --dialect mcp, PATH is a program that is an MCP server.`,
+		Example: `  patchbay plugin dev ./my-plugin
+  patchbay plugin dev ./dotagent-plugin-notes --watch ./lib
+  echo 'fire turn.input {"message":"hello"}' | patchbay plugin dev ./shout
+  printf 'list\ncall plugin_words_count\n' | patchbay plugin dev ./words --json`,
+		Annotations: exits(exit{exitOK, "it was ended, and every command had a good end"},
+			exit{exitFailed, "without a terminal: a command failed, or made no sense"}, exit{exitNotFound, "there is no plugin at PATH"}),
+		Args: arguments("PATH"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault // files
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginDev(cmd.Context(), args[0], watch) },
+	}
+	cmd.Flags().StringArrayVar(&watch, "watch", nil, "start the plugin anew when this file or directory changes, too (may be repeated)")
+	return cmd
+}
+
+func (a *app) runPluginDev(ctx context.Context, path string, watch []string) error {
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
+	d, err := a.newDevRun(path, watch)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed
+	defer stop()
+	defer func() {
+		if err := d.storage.Close(); err != nil {
+			a.logger().Warn("what plugins stored could not be closed", "err", err)
+		}
+	}()
+	if a.InTTY && a.OutTTY && !a.flags.json {
+		return d.atTerminal(ctx)
+	}
+	return d.byLines(ctx)
+}
+
+// A devRun is one `plugin dev`.
+type devRun struct {
+	*app
+	path    string // as it was named
+	watch   []string
+	storage *storage.Own
+}
+
+func (a *app) newDevRun(path string, watch []string) (*devRun, error) {
+	absolute, err := filepath.Abs(a.path(path))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		return nil, withFix(fmt.Errorf("%s: %w", path, pluginhost.ErrNotFound), "name a plugin's file or directory; `patchbay plugin new` makes one")
+	}
+	d := &devRun{app: a, path: absolute, storage: storage.NewOwn(a.getenv, a.path(a.flags.config), a.logger())}
+	for _, w := range watch {
+		if _, err := os.Stat(a.path(w)); err != nil {
+			return nil, usage("name a file or directory that exists", "--watch: %w", err)
+		}
+		w, err := filepath.Abs(a.path(w))
+		if err != nil {
+			return nil, err
+		}
+		d.watch = append(d.watch, w)
+	}
+	return d, nil
+}
+
+// start starts the session. The configuration counts as if it were one of the plugin's files.
+func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugindev.Session, error) {
+	watch := d.watch
+	if dirs, err := d.configDirs(); err == nil {
+		watch = append(watch, dirs.ConfigFile, dirs.SecretsFile)
+	}
+	if root, err := d.projectRoot(); err == nil {
+		watch = append(watch, filepath.Join(root, filepath.FromSlash(config.ProjectFile)))
+	}
+	return plugindev.Start(ctx, plugindev.Options{Path: d.path, Watch: watch, Open: d.open, Emit: emit, Verbose: d.flags.verbose})
+}
+
+// open opens a host with the plugin alone. A host that distrusts plugins whose files have changed is to make an exception of d.path here:
+// its author changes it all the time.
+func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error) {
+	opts := d.options(nil)
+	opts.Logger, opts.OnNotification = log, notify
+	opts.Storage = func(plugin string, quota dialect.StorageQuota) dialect.Storage {
+		return d.storage.Plugin(plugin, storage.Quota(quota))
+	}
+	if slices.Equal(d.flags.dialects, []string{"mcp"}) {
+		return d.openServer(ctx, opts)
+	}
+	target, err := d.target(opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.NoSearch, opts.Paths = true, []string{target}
+	return d.app.open(ctx, opts)
+}
+
+// openServer opens an MCP server, as [[mcp]] in the configuration would.
+func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*pluginhost.Host, error) {
+	dirs, err := d.configDirs()
+	if err != nil {
+		return nil, err
+	}
+	files, err := pluginhost.ReadFiles(dirs)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, trimExt(filepath.Base(d.path)))
+	own := *files.Config
+	own.MCP = []config.MCP{{Name: name, Command: []string{d.path}, Prefix: name + "_"}}
+	opts.Files = &pluginhost.Files{Config: &own, Secrets: files.Secrets}
+	return d.app.open(ctx, opts)
+}
+
+// target is the plugin at the path, or the one in the directory there.
+func (d *devRun) target(opts *pluginhost.Options) (string, error) {
+	if _, ok := pluginhost.At(d.path, opts); ok {
+		return d.path, nil
+	}
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return d.path, nil // a file that is no plugin: Open says so
+	}
+	var found []dialect.Found
+	for _, e := range entries {
+		f, ok := pluginhost.At(filepath.Join(d.path, e.Name()), opts)
+		if ok && !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(strings.ToLower(e.Name()), "test") {
+			found = append(found, f)
+		}
+	}
+	return onlyOne(d.path, found)
+}
+
+// onlyOne picks the plugin that a directory without a manifest is about: the one whose name says so, or the only one.
+func onlyOne(dir string, found []dialect.Found) (string, error) {
+	for _, likely := range []func(dialect.Found) bool{
+		func(f dialect.Found) bool { return f.Dialect == "dotagent" },
+		func(f dialect.Found) bool { return f.Place == filepath.Base(dir) },
+		func(dialect.Found) bool { return true },
+	} {
+		some := slices.DeleteFunc(slices.Clone(found), func(f dialect.Found) bool { return !likely(f) })
+		if len(some) == 1 {
+			return some[0].Path, nil
+		}
+	}
+	if len(found) == 0 {
+		return "", withFix(fmt.Errorf("%s is no plugin that any dialect knows: %w", dir, pluginhost.ErrNotFound), "name a plugin's file, or the directory with its manifest")
+	}
+	var names []string
+	for _, f := range found {
+		names = append(names, filepath.Base(f.Path))
+	}
+	return "", withFix(fmt.Errorf("%s has several plugins in it: %w", dir, pluginhost.ErrNotFound), "name one of them: "+strings.Join(names, ", "))
+}
+
+// byLines reads commands from stdin and prints what happens, a line or a block each.
+func (d *devRun) byLines(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := d.start(ctx, func(e plugindev.Event) {
+		d.printEvent(e)
+		if d.out.err != nil { // nobody reads it any more
+			cancel()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := s.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	failed, all := d.obey(ctx, s)
+	switch {
+	case ctx.Err() != nil && d.out.err == nil:
+		return &problem{kind: kindInterrupted, err: errors.New("interrupted")}
+	case failed > 0:
+		return told(kindFailed, "", "%d of %s had no good end", failed, render.Count(all, "command"))
+	}
+	return nil
+}
+
+// printEvent prints an event, for programs or for people.
+func (d *devRun) printEvent(e plugindev.Event) {
+	if !d.flags.json {
+		d.printf("%s\n", strings.Join(plugindev.Lines(e, d.screen()), "\n"))
+		return
+	}
+	raw, err := encodeJSON(e)
+	if err != nil {
+		fmt.Fprintf(d.Err, "error: %v\n", err)
+		return
+	}
+	d.printf("%s\n", raw)
+}
+
+// obey carries out the commands of stdin until one says quit, or there are no more.
+func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all int) {
+	lines := d.commandLines(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return failed, all
+		case line, more := <-lines:
+			if !more {
+				return failed, all
+			}
+			c, err := plugindev.Parse(line)
+			switch {
+			case err != nil:
+				s.Refuse(err)
+			case c.Verb == "":
+				continue
+			case c.Verb == "quit":
+				return failed, all
+			default:
+				err = s.Do(ctx, c)
+			}
+			if all++; err != nil {
+				failed++
+			}
+		}
+	}
+}
+
+// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when nothing comes any more; the process ends then.
+func (d *devRun) commandLines(ctx context.Context) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		if d.In == nil {
+			return
+		}
+		scanner := bufio.NewScanner(d.In)
+		scanner.Buffer(nil, maxInput)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			d.logger().Warn("stdin cannot be read any more", "err", err)
+		}
+	}()
+	return lines
+}
+
+// devName is the plugin as the status line has it, before it was ever ready.
+func devName(path string) string { return cmp.Or(filepath.Base(path), path) }

@@ -1,0 +1,273 @@
+package plugindev
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A Command is something to do with the plugin.
+type Command struct {
+	Verb    string          // fire, call, again, restart, list, quit
+	Name    string          // of the point, tool or method
+	Payload json.RawMessage // nil: one is made up
+}
+
+// Verbs are the commands there are, with their usage.
+func Verbs() [][2]string {
+	return [][2]string{
+		{"fire POINT [JSON]", "send an event; without JSON, a sample"},
+		{"call NAME [JSON]", "call a tool or method; without JSON, with sample arguments"},
+		{"again [JSON]", "send the last one again, or the same with another payload"},
+		{"list", "list what the plugin can be sent, with a sample each"},
+		{"restart", "start the plugin anew"},
+		{"quit", "end it"},
+	}
+}
+
+// ErrBadCommand is wrapped by the error of a line that is no command.
+var ErrBadCommand = errors.New("no command")
+
+// Parse reads a line such as "fire turn.input {}". An empty line, and one that begins with #, is a Command without a verb.
+func Parse(line string) (Command, error) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return Command{}, nil
+	}
+	verb, rest, _ := strings.Cut(line, " ")
+	c, rest := Command{Verb: verb}, strings.TrimSpace(rest)
+	switch verb {
+	case "fire", "call":
+		c.Name, rest, _ = strings.Cut(rest, " ")
+		if c.Name == "" {
+			return c, dialect.WithFix(fmt.Errorf("%w: %s what?", ErrBadCommand, verb), "`list` lists what the plugin can be sent")
+		}
+	case "again", "restart", "list", "quit":
+	default:
+		var verbs []string
+		for _, v := range Verbs() {
+			verbs = append(verbs, strings.Fields(v[0])[0])
+		}
+		return c, dialect.WithFix(fmt.Errorf("%w: %q", ErrBadCommand, verb), cmp.Or(nearest.Suggest(verb, verbs), "the commands are "+strings.Join(verbs, ", ")))
+	}
+	if rest = strings.TrimSpace(rest); rest == "" {
+		return c, nil
+	}
+	if c.Verb == "restart" || c.Verb == "list" || c.Verb == "quit" {
+		return c, fmt.Errorf("%w: %s takes nothing behind it", ErrBadCommand, c.Verb)
+	}
+	if _, err := rawjson.Parse([]byte(rest)); err != nil {
+		return c, dialect.WithFix(fmt.Errorf("the payload is no JSON object: %w", err), `write it on one line, as in {"message":"hello"}`)
+	}
+	c.Payload = json.RawMessage(rest)
+	return c, nil
+}
+
+// Do carries out a command, and returns when it is over. What came of it is told as events. The error is that of a command that had no good end: it
+// made no sense, the plugin does not work, or it failed.
+func (s *Session) Do(ctx context.Context, c Command) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.do(ctx, c)
+	if ctx.Err() != nil {
+		return ctx.Err() // whatever failed, failed because of it
+	}
+	if _, told := errors.AsType[*sent](err); err != nil && !told {
+		s.Refuse(err)
+	}
+	return err
+}
+
+// Refuse tells the error of a command that was not carried out.
+func (s *Session) Refuse(err error) {
+	e := Event{Event: Failure, Error: err.Error()}
+	if f, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		e.Fix, e.Error = f.Fix(), strings.TrimSuffix(e.Error, "; "+f.Fix())
+	}
+	s.emit(e)
+}
+
+// sent is the error of something that was sent and failed; its event has told it.
+type sent struct{ error }
+
+func (s *Session) do(ctx context.Context, c Command) error {
+	if c.Verb == "again" {
+		if s.last == nil {
+			return dialect.WithFix(errors.New("nothing was sent yet"), "send something with fire or call")
+		}
+		again := *s.last
+		if c.Payload != nil {
+			again.Payload = c.Payload
+		}
+		c = again
+	}
+	switch c.Verb {
+	case "":
+		return nil
+	case "restart":
+		s.reload(ctx, atRestart)
+		return s.broken()
+	}
+	s.settle(ctx)
+	switch c.Verb {
+	case "list":
+		s.emit(Event{Event: Targets, List: s.targets()})
+		return s.broken()
+	case "fire":
+		return s.fire(ctx, c)
+	case "call":
+		return s.call(ctx, c)
+	}
+	return nil
+}
+
+// broken is the error of a plugin that does not work.
+func (s *Session) broken() error {
+	if s.plugin != nil {
+		return nil
+	}
+	return dialect.WithFix(errors.New("the plugin does not work"), "mend it: it is started again as soon as its files change")
+}
+
+// find is the target of a command; its sample stands in for a payload.
+func (s *Session) find(c *Command) (sample bool, err error) {
+	if err := s.broken(); err != nil {
+		return false, err
+	}
+	var names []string
+	for _, t := range s.targets() {
+		if t.Verb != c.Verb {
+			continue
+		}
+		names = append(names, t.Name)
+		if t.Name == c.Name || c.Verb == "call" && strings.HasSuffix(t.Name, "_"+c.Name) {
+			c.Name = t.Name
+			if sample = c.Payload == nil; sample {
+				c.Payload = t.Sample
+			}
+			return sample, nil
+		}
+	}
+	what := map[string]string{"fire": "has no hook at", "call": "has no tool or method"}[c.Verb]
+	fix := "it has none"
+	if len(names) > 0 {
+		fix = cmp.Or(nearest.Suggest(c.Name, names), "it has "+strings.Join(slices.Compact(names), ", "))
+	}
+	return false, dialect.WithFix(fmt.Errorf("the plugin %s %q", what, c.Name), fix)
+}
+
+// fire sends an event.
+func (s *Session) fire(ctx context.Context, c Command) (err error) {
+	e := Event{Event: Fired}
+	if e.Sample, err = s.find(&c); err != nil {
+		if _, known := hook.Point(c.Name).Spec(); !known || s.plugin == nil || c.Payload == nil {
+			return err
+		}
+		e.Sample = false // nobody is asked, and the trace says so
+	}
+	s.last = &c
+	e.Target, e.Payload = c.Name, c.Payload
+	began := time.Now()
+	var out *hook.Outcome
+	s.during(ctx, func(ctx context.Context) { out, err = s.host.Fire(ctx, hook.Point(c.Name), c.Payload) })
+	e.Duration = time.Since(began)
+	if out != nil {
+		trace := out.Trace()
+		e.Trace = &trace
+		if err == nil {
+			err = stepError(out)
+		}
+	}
+	return s.told(e, err)
+}
+
+// stepError is the failure of a plugin that did not end the event.
+func stepError(out *hook.Outcome) error {
+	for i := range out.Steps {
+		if out.Steps[i].Err != nil {
+			return out.Steps[i].Err
+		}
+	}
+	return nil
+}
+
+// call calls a tool or a method.
+func (s *Session) call(ctx context.Context, c Command) (err error) {
+	e := Event{Event: Called}
+	if e.Sample, err = s.find(&c); err != nil {
+		return err
+	}
+	s.last = &c
+	e.Target, e.Payload = c.Name, c.Payload
+	began := time.Now()
+	s.during(ctx, func(ctx context.Context) {
+		if slices.Contains(s.plugin.Methods, c.Name) && !slices.Contains(s.plugin.Tools, c.Name) {
+			e.Answer, err = s.host.CallMethod(ctx, s.plugin.Dialect+":"+s.plugin.Name, c.Name, c.Payload)
+			return
+		}
+		e.Result, err = s.host.CallTool(ctx, c.Name, c.Payload)
+	})
+	e.Duration = time.Since(began)
+	if err == nil && e.Result != nil && !e.Result.Success {
+		err = errors.New(e.Result.Error)
+	}
+	return s.told(e, err)
+}
+
+// told tells what came of something that was sent.
+func (s *Session) told(e Event, err error) error {
+	if err != nil {
+		e.Error = err.Error()
+		err = &sent{err}
+	}
+	s.emit(e)
+	return err
+}
+
+// targets are what the plugin can be sent. Whoever calls it holds mu.
+func (s *Session) targets() []Target {
+	if s.plugin == nil {
+		return nil
+	}
+	var list []Target
+	for _, w := range s.plugin.Wiring {
+		list = append(list, Target{Verb: "fire", Name: string(w.Point), Hook: w.Hook, For: w.For, Sample: payload(w.Point, w.For)})
+	}
+	for _, t := range s.host.Tools() {
+		list = append(list, Target{Verb: "call", Name: t.Name, Sample: arguments(t.Parameters)})
+	}
+	for _, m := range s.plugin.Methods {
+		list = append(list, Target{Verb: "call", Name: m, Sample: json.RawMessage(`{}`)})
+	}
+	return list
+}
+
+// Targets are what the plugin can be sent; none where it does not work.
+func (s *Session) Targets() []Target {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.targets()
+}
+
+// Last is what was sent last; false where nothing was.
+func (s *Session) Last() (Command, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		return Command{}, false
+	}
+	return *s.last, true
+}

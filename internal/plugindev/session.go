@@ -1,0 +1,277 @@
+package plugindev
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// Options say which plugin is worked on.
+type Options struct {
+	// Path is the plugin's directory or file. Changes below it count.
+	Path string
+	// Watch are more files and directories whose changes count.
+	Watch []string
+	// Open opens a host with that plugin alone, with this logger and this notice of notifications. The plugin's author changes it all the
+	// time, so a host that distrusts changed plugins must make an exception of this one.
+	Open func(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error)
+	// Emit is told what happens, one event at a time. It must not call the session.
+	Emit func(Event)
+	// Verbose tells of the host's debug log as well.
+	Verbose bool
+}
+
+func (o *Options) places() []string { return append([]string{o.Path}, o.Watch...) }
+
+// Why a plugin was started.
+const (
+	atStart    = "start"
+	atChange   = "change"
+	atRestart  = "restart"
+	graceOfNew = 2 * time.Second // how long a call under way may go on once the plugin's files have changed
+)
+
+// A Session is one plugin that is worked on. Its methods are safe for concurrent use.
+type Session struct {
+	o    Options
+	log  *slog.Logger
+	stop context.CancelFunc // ends the watch
+	done sync.WaitGroup
+
+	telling sync.Mutex // serialises Emit
+
+	mu     sync.Mutex // held for each command and each load; protects the fields below
+	host   *pluginhost.Host
+	plugin *pluginhost.PluginDetail // nil: it does not work
+	seen   snapshot                 // the files that were loaded
+	own    map[string]int           // how often the plugin itself seems to have changed a file
+	last   *Command                 // that was sent to the plugin
+
+	callMu sync.Mutex         // protects the field below
+	cancel context.CancelFunc // gives up the call under way; nil: there is none
+}
+
+// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and no error: its author mends it. The error
+// is that of a path at which there is no plugin at all.
+func Start(ctx context.Context, o Options) (*Session, error) {
+	s := &Session{o: o, own: make(map[string]int)}
+	s.log = logger(s.emit, o.Verbose)
+	s.mu.Lock()
+	err := s.load(ctx, atStart)
+	s.mu.Unlock()
+	if err != nil && (noPlugin(err) || ctx.Err() != nil) {
+		return nil, err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.done.Go(func() { s.watch(watching, func() { s.reloadChanged(watching) }) })
+	return s, nil
+}
+
+// noPlugin tells the error of a path at which there is no plugin.
+func noPlugin(err error) bool {
+	return errors.Is(err, pluginhost.ErrNotFound) || errors.Is(err, pluginhost.ErrNoDialect)
+}
+
+// Close ends the plugin and the watch. Nothing is left running.
+func (s *Session) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.GiveUp()
+	s.done.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.unload()
+	s.emit(Event{Event: Ended})
+	return err
+}
+
+// emit tells an event.
+func (s *Session) emit(e Event) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	s.o.Emit(e)
+}
+
+// load opens the plugin. Whoever calls it holds mu.
+func (s *Session) load(ctx context.Context, reason string) error {
+	began := time.Now()
+	s.seen = take(s.o.places())
+	host, err := s.o.Open(ctx, s.log, s.heard)
+	if err != nil {
+		if ctx.Err() == nil && !(reason == atStart && noPlugin(err)) {
+			s.emit(Event{Event: Broken, Reason: reason, Problems: problemsOf(s.o.Path, err)})
+		}
+		return err
+	}
+	s.host = host
+	if ctx.Err() != nil {
+		return ctx.Err() // a plugin that did not start because of it is not broken
+	}
+	s.noteOwn()
+	all := host.Plugins()
+	if len(all) == 0 {
+		s.emit(Event{Event: Broken, Reason: reason, Problems: []dialect.Problem{{Path: s.o.Path, Message: "there is no plugin here any more"}}})
+		return nil
+	}
+	detail, err := host.Plugin(all[0].Dialect + ":" + all[0].Name)
+	if err != nil {
+		s.emit(Event{Event: Broken, Reason: reason, Problems: problemsOf(s.o.Path, err)})
+		return nil
+	}
+	if detail.State != dialect.Ready {
+		s.emit(Event{Event: Broken, Reason: reason, Plugin: &detail.PluginInfo, Problems: s.problems(detail)})
+		return nil
+	}
+	s.plugin = detail
+	s.emit(Event{Event: Ready, Reason: reason, Plugin: &detail.PluginInfo, Duration: time.Since(began), List: s.targets()})
+	for _, w := range detail.Warnings {
+		s.emit(Event{Event: Logged, Level: "warning", Text: placed(w), Fix: w.Fix})
+	}
+	return nil
+}
+
+// problems says why a plugin does not work: each fault with its line, where that is known.
+func (s *Session) problems(p *pluginhost.PluginDetail) []dialect.Problem {
+	if len(p.Problems) > 0 || p.Error == nil {
+		return p.Problems
+	}
+	why := dialect.Problem{Path: p.Path, Message: *p.Error}
+	for _, f := range s.host.Doctor() {
+		if f.Where == p.Path && strings.HasPrefix(*p.Error, f.Problem) {
+			why.Message, why.Fix = f.Problem, f.Fix
+		}
+	}
+	return []dialect.Problem{why}
+}
+
+// problemsOf are the problems of an error of the host's: what is wrong with the configuration has places of its own.
+func problemsOf(path string, err error) []dialect.Problem {
+	if located, ok := errors.AsType[interface {
+		error
+		Problems() []dialect.Problem
+	}](err); ok {
+		return located.Problems()
+	}
+	if faults, ok := errors.AsType[*config.Error](err); ok {
+		var list []dialect.Problem
+		for _, p := range faults.Problems {
+			list = append(list, dialect.Problem{Path: p.File, Line: p.Line, Column: p.Column, Message: p.Message, Fix: p.Fix})
+		}
+		return list
+	}
+	return []dialect.Problem{{Path: path, Message: err.Error()}}
+}
+
+// heard takes what the plugin says unasked.
+func (s *Session) heard(n pluginhost.Notification) {
+	s.emit(Event{Event: Notification, Time: n.Time, Text: n.Method, Params: n.Params})
+}
+
+// unload ends the plugin. Whoever calls it holds mu.
+func (s *Session) unload() error {
+	if s.host == nil {
+		return nil
+	}
+	host := s.host
+	s.host, s.plugin = nil, nil
+	return host.Close()
+}
+
+// reload starts the plugin anew. Whoever calls it holds mu.
+func (s *Session) reload(ctx context.Context, reason string) {
+	if err := s.unload(); err != nil {
+		s.emit(Event{Event: Logged, Level: "warning", Text: "the plugin did not end well", Error: err.Error()})
+	}
+	_ = s.load(ctx, reason) // an error was told
+}
+
+// reloadChanged starts the plugin anew where its files have changed. A call under way has a moment to end by itself.
+func (s *Session) reloadChanged(ctx context.Context) {
+	if !s.mu.TryLock() {
+		given := time.AfterFunc(graceOfNew, func() {
+			if len(s.changedWhileCalled()) > 0 {
+				s.GiveUp()
+			}
+		})
+		defer given.Stop()
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	s.settle(ctx)
+}
+
+// changedWhileCalled lists the files that have changed while a call is under way. The call's holder of mu does not touch seen meanwhile.
+func (s *Session) changedWhileCalled() []string {
+	s.callMu.Lock()
+	defer s.callMu.Unlock()
+	if s.cancel == nil {
+		return nil
+	}
+	return s.changed()
+}
+
+// settle starts the plugin anew where its files have changed since they were loaded. Whoever calls it holds mu.
+func (s *Session) settle(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	files := s.changed()
+	if len(files) == 0 {
+		return
+	}
+	s.emit(Event{Event: Changed, Files: files})
+	s.reload(ctx, atChange)
+}
+
+// changed lists the files that differ from those that were loaded, but for those that the plugin changes itself.
+func (s *Session) changed() []string {
+	return slices.DeleteFunc(take(s.o.places()).since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
+}
+
+// ownAfter is how often a file must change while the plugin starts or answers until it counts as written by the plugin: once may be its author.
+const ownAfter = 2
+
+// noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls it holds mu.
+func (s *Session) noteOwn() {
+	for _, file := range take(s.o.places()).since(s.seen) {
+		if s.own[file]++; s.own[file] == ownAfter {
+			s.emit(Event{Event: Logged, Level: "info", Text: "the plugin writes " + file + " itself: its changes do not count any more"})
+		}
+	}
+}
+
+// GiveUp ends the call under way, if there is one.
+func (s *Session) GiveUp() {
+	s.callMu.Lock()
+	defer s.callMu.Unlock()
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// during makes the call that GiveUp ends.
+func (s *Session) during(ctx context.Context, call func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.callMu.Lock()
+	s.cancel = cancel
+	s.callMu.Unlock()
+	call(ctx)
+	s.callMu.Lock()
+	s.cancel = nil
+	s.callMu.Unlock()
+	s.noteOwn()
+}

@@ -1,0 +1,357 @@
+package tui
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback, a line at the bottom says how things
+// are, and single keys do things. It knows nothing of what it shows.
+type Console struct {
+	In      io.Reader
+	Out     io.Writer
+	NoColor bool
+
+	Status func() string // the line at the bottom; it is asked often
+	Busy   func() string // what is under way; "": nothing
+	Keys   []ConsoleKey
+
+	mu    sync.Mutex // protects the fields below
+	queue []Draw     // what is not printed yet
+	news  chan struct{}
+}
+
+// A Draw draws lines for a screen.
+type Draw func(render.Options) []string
+
+// A ConsoleKey is a key and what it does: Exec, and where that had no error Do; or Leave.
+type ConsoleKey struct {
+	Key     string                                      // as Bubble Tea calls it
+	Label   string                                      // beside it, at the bottom; "": it is not shown there
+	Choices func() []string                             // what is chosen among first; nil: nothing
+	Do      func(ctx context.Context, choice int)       // runs beside the program, and ends soon after ctx has
+	Exec    func(ctx context.Context, choice int) error // has the terminal for itself meanwhile
+	Leave   bool                                        // ends the program
+}
+
+// Print prints lines above the bottom, in the order of the calls. It returns at once.
+func (c *Console) Print(d Draw) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, d)
+	select {
+	case c.told() <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// told is the channel that says that there is something to print. Its caller holds mu.
+func (c *Console) told() chan struct{} {
+	if c.news == nil {
+		c.news = make(chan struct{}, 1)
+	}
+	return c.news
+}
+
+// Rest takes what was not printed, once Run has returned.
+func (c *Console) Rest() []Draw {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.queue
+	c.queue = nil
+	return all
+}
+
+// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is under way when it returns.
+func (c *Console) Run(ctx context.Context) error {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s := newConsoleScreen(inner, c)
+	p := tea.NewProgram(s, programOptions(Options{In: c.In, Out: c.Out, NoColor: c.NoColor})...)
+	stop := context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })
+	defer stop()
+	_, err := p.Run()
+	cancel()
+	s.doing.Wait()
+	return programError(err)
+}
+
+// A consoleScreen is the program's state. Only Bubble Tea's loop touches it, but for doing.
+type consoleScreen struct {
+	ctx     context.Context
+	console *Console
+	news    <-chan struct{}
+	look    look
+	ready   bool
+	ticking bool
+	printer printer
+	frame   frame
+	menu    *consoleMenu
+	chosen  map[string]int // what was last chosen, by key
+	leaving bool
+	since   time.Time // when what is under way began
+
+	doing sync.WaitGroup // what keys do, beside the loop
+}
+
+// A consoleMenu is a choice that is open.
+type consoleMenu struct {
+	key    ConsoleKey
+	labels []string
+	at     int
+}
+
+type (
+	newsMsg struct{}
+	doMsg   struct {
+		key    ConsoleKey
+		choice int
+	}
+	doneMsg struct {
+		err  error
+		then tea.Cmd // what follows where there was no error
+	}
+)
+
+func newConsoleScreen(ctx context.Context, c *Console) *consoleScreen {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &consoleScreen{ctx: ctx, console: c, news: c.told(), chosen: make(map[string]int),
+		look: look{color: !c.NoColor, width: assumedWidth, height: assumedHeight}}
+}
+
+// Init is a [tea.Model]'s.
+func (s *consoleScreen) Init() tea.Cmd { return s.nextNews }
+
+func (s *consoleScreen) nextNews() tea.Msg {
+	select {
+	case <-s.news:
+		return newsMsg{}
+	case <-s.ctx.Done():
+		return nil
+	}
+}
+
+// Update is a [tea.Model]'s. Whatever a message did, what is queued is printed.
+func (s *consoleScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := s.receive(msg)
+	if s.ready {
+		s.fetch()
+		cmd = tea.Batch(cmd, s.printer.next(s.look), s.frame.settle(), s.tick())
+	}
+	if s.leaving && s.printer.empty() {
+		cmd = tea.Batch(cmd, tea.Quit)
+	}
+	return s, cmd
+}
+
+func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		if msg.Width > 0 && msg.Height > 0 {
+			s.look.width, s.look.height = msg.Width, msg.Height
+		}
+		s.ready = true
+	case tea.KeyPressMsg:
+		return s.key(msg.String())
+	case printedMsg:
+		s.printer.busy = false
+	case settleMsg:
+		return s.frame.settled(msg)
+	case newsMsg:
+		return s.nextNews
+	case doneMsg:
+		if msg.err != nil {
+			text := msg.err.Error()
+			s.console.Print(func(o render.Options) []string {
+				return []string{o.Paint(render.StyleRed, "error: ") + render.Block(text)}
+			})
+			return nil
+		}
+		return msg.then
+	case doMsg:
+		return s.do(msg.key, msg.choice)
+	case tickMsg:
+		s.ticking = false
+	case leaveMsg:
+		s.leaving = true
+	}
+	return nil
+}
+
+// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is lost.
+func (s *consoleScreen) fetch() {
+	for _, draw := range s.console.Rest() {
+		for _, line := range draw(s.look.options()) {
+			s.printer.add(blockTool, wrap(line, s.look.cols()))
+		}
+	}
+}
+
+// tick moves the line of what is under way.
+func (s *consoleScreen) tick() tea.Cmd {
+	switch busy := s.console.Busy(); {
+	case busy == "":
+		s.since = time.Time{}
+		return nil
+	case s.since.IsZero():
+		s.since = time.Now()
+	}
+	if s.ticking {
+		return nil
+	}
+	s.ticking = true
+	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// key obeys a key.
+func (s *consoleScreen) key(key string) tea.Cmd {
+	switch {
+	case key == "ctrl+z":
+		return tea.Suspend
+	case key == "ctrl+l":
+		return tea.ClearScreen
+	case key == "ctrl+c" || key == "ctrl+d":
+		s.leaving = true
+		return nil
+	case s.menu != nil:
+		return s.menuKey(key)
+	}
+	for _, k := range s.console.Keys {
+		if k.Key == key {
+			return s.begin(k)
+		}
+	}
+	return nil
+}
+
+// begin opens the choice of a key, or does what it does where there is none.
+func (s *consoleScreen) begin(k ConsoleKey) tea.Cmd {
+	if k.Leave {
+		s.leaving = true
+		return nil
+	}
+	if k.Choices == nil {
+		return s.do(k, 0)
+	}
+	labels := k.Choices()
+	switch len(labels) {
+	case 0:
+		return nil
+	case 1:
+		return s.do(k, 0)
+	}
+	s.menu = &consoleMenu{key: k, labels: labels, at: min(s.chosen[k.Key], len(labels)-1)}
+	return nil
+}
+
+func (s *consoleScreen) menuKey(key string) tea.Cmd {
+	m := s.menu
+	switch {
+	case key == "esc" || key == "q":
+		s.menu = nil
+	case key == "up" || key == "k":
+		m.at = (m.at + len(m.labels) - 1) % len(m.labels)
+	case key == "down" || key == "j":
+		m.at = (m.at + 1) % len(m.labels)
+	case key == "enter":
+		s.menu, s.chosen[m.key.Key] = nil, m.at
+		return s.do(m.key, m.at)
+	case len(key) == 1 && key[0] >= '1' && key[0] <= '9' && int(key[0]-'1') < len(m.labels):
+		s.menu, s.chosen[m.key.Key] = nil, int(key[0]-'1')
+		return s.do(m.key, int(key[0]-'1'))
+	}
+	return nil
+}
+
+func (s *consoleScreen) do(k ConsoleKey, choice int) tea.Cmd {
+	if k.Exec != nil {
+		run := k.Exec
+		exec := &execution{do: func() error { return run(s.ctx, choice) }}
+		k.Exec = nil // what follows is Do
+		return tea.Exec(exec, func(err error) tea.Msg { return doneMsg{err, func() tea.Msg { return doMsg{k, choice} }} })
+	}
+	if k.Do == nil {
+		return nil
+	}
+	s.doing.Add(1)
+	return func() tea.Msg {
+		defer s.doing.Done()
+		k.Do(s.ctx, choice)
+		return doneMsg{}
+	}
+}
+
+// An execution is a function that has the terminal, as Bubble Tea wants it. It knows the terminal itself.
+type execution struct{ do func() error }
+
+func (e *execution) Run() error        { return e.do() }
+func (*execution) SetStdin(io.Reader)  {}
+func (*execution) SetStdout(io.Writer) {}
+func (*execution) SetStderr(io.Writer) {}
+
+// View is a [tea.Model]'s: the choice that is open, what is under way, the status, the keys.
+func (s *consoleScreen) View() tea.View {
+	var v tea.View
+	if !s.ready || s.leaving {
+		return v // nothing stays behind
+	}
+	lines := []string{""}
+	if m := s.menu; m != nil {
+		lines = append(lines, s.menuLines(m, max(s.look.liveRoom()-4, 1))...)
+	}
+	if busy := s.console.Busy(); busy != "" && !s.since.IsZero() {
+		lines = append(lines, s.look.working(busy, time.Since(s.since), ""))
+	}
+	lines = append(lines, s.console.Status(), s.keyLine())
+	for i := range lines {
+		lines[i] = render.Cut(lines[i], s.look.cols())
+	}
+	v.SetContent(strings.Join(s.frame.fit(lines), "\n"))
+	v.Cursor = tea.NewCursor(0, 0) // in the first row: see frame
+	return v
+}
+
+// menuLines are as many of the choices as there is room for, the chosen one among them.
+func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
+	first := max(0, min(m.at-room/2, len(m.labels)-room))
+	var out []string
+	for i := first; i < min(first+room, len(m.labels)); i++ {
+		number := "  "
+		if i < 9 {
+			number = string(rune('1'+i)) + " "
+		}
+		if i == m.at {
+			out = append(out, s.look.paint(render.StyleCyan, "❯ "+number+m.labels[i]))
+		} else {
+			out = append(out, "  "+s.look.dim(number)+render.Line(m.labels[i]))
+		}
+	}
+	return out
+}
+
+// keyLine lists the keys; those for which there is no room are left out.
+func (s *consoleScreen) keyLine() string {
+	if s.menu != nil {
+		return s.look.dim("enter sends · ↑ ↓ or a number chooses · esc goes back")
+	}
+	line := ""
+	for _, k := range s.console.Keys {
+		part := k.Key + " " + k.Label
+		if k.Label == "" || ansi.StringWidth(line)+3+len(part) > s.look.cols() {
+			continue
+		}
+		line += " · " + part
+	}
+	return s.look.dim(strings.TrimPrefix(line, " · "))
+}
+
+var _ tea.ExecCommand = (*execution)(nil)
