@@ -81,6 +81,29 @@ func TestPageOfPluginDev(t *testing.T) {
 	typePage(t, "docs/plugin-dev.md")
 }
 
+// TestPageOfTroubleshooting types docs/troubleshooting.md: the messages are those that are printed today.
+func TestPageOfTroubleshooting(t *testing.T) {
+	for _, tool := range []string{"bash", "python3"} {
+		plugtest.NeedTool(t, tool)
+	}
+	typePage(t, "docs/troubleshooting.md")
+}
+
+// TestPageOfExamples types docs/examples.md, whose reader has a checkout of the repository.
+func TestPageOfExamples(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	page := plugtest.Page(t, "docs/examples.md")
+	home := t.TempDir()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(root, filepath.Join(home, "patchbay")); err != nil {
+		t.Fatal(err)
+	}
+	page.Type(home, patchbayIn(home).Env, strings.NewReplacer(root, "~/patchbay", home, "~"))
+}
+
 // typePage goes through a page in a home of its own.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()

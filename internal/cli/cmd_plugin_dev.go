@@ -120,8 +120,8 @@ func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugin
 	return plugindev.Start(ctx, plugindev.Options{Path: d.path, Watch: watch, Open: d.open, Emit: emit, Verbose: d.flags.verbose})
 }
 
-// open opens a host with the plugin alone. A host that distrusts plugins whose files have changed is to make an exception of d.path here:
-// its author changes it all the time.
+// open opens a host with the plugin alone. A host that distrusts plugins whose files have changed is to make an
+// exception of d.path here: its author changes it all the time.
 func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error) {
 	opts := d.options(nil)
 	opts.Logger, opts.OnNotification = log, notify
@@ -273,7 +273,8 @@ func (d *devRun) obey(ctx context.Context, s *plugindev.Session) (failed, all in
 	}
 }
 
-// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when nothing comes any more; the process ends then.
+// commandLines are the lines of stdin. The goroutine that reads them may outlive the command, when nothing comes any
+// more; the process ends then.
 func (d *devRun) commandLines(ctx context.Context) <-chan string {
 	lines := make(chan string)
 	go func() {

@@ -17,8 +17,8 @@ type Key struct {
 	Doc       string // what it does, as a sentence
 }
 
-// Sections is every table and key that [Load] reads, in the order in which people want them. Tests hold that it has exactly the
-// keys that schema.go reads and docs/configuration.md explains.
+// Sections is every table and key that [Load] reads, in the order in which people want them. Tests hold that it has
+// exactly the keys that schema.go reads and docs/configuration.md explains.
 func Sections() []Section {
 	return []Section{
 		{Keys: []Key{

@@ -68,7 +68,8 @@ func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 	compareKeys(t, "schema.go reads", slices.Sorted(maps.Keys(read)))
 }
 
-// keyAsked is the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t, "memory") or count("processes").
+// keyAsked is the key in a call such as t.Text("url", ""), OneOf(t, "sandbox", …), readSize(t, "memory") or
+// count("processes").
 func keyAsked(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 {

@@ -40,8 +40,8 @@ func scrubbed(value any) any {
 	return value
 }
 
-// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a file of their own, but people
-// write them here all the same.
+// isPrivate reports whether a value of a plugin's config is called like a secret. Secrets have a file of their own,
+// but people write them here all the same.
 func isPrivate(key string) bool {
 	if !strings.HasPrefix(key, "plugins.") || !strings.Contains(key, ".config.") {
 		return false
@@ -70,8 +70,8 @@ func secretName(name string) bool {
 	})
 }
 
-// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless it only refers to one; its
-// address may have one in its path.
+// shownServer is shown for an MCP server. What its variables and headers hold is a secret, unless it only refers to
+// one; its address may have one in its path.
 func shownServer(key string, value any) (v any, secret bool) {
 	text, isText := value.(string)
 	switch {

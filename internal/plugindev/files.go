@@ -51,8 +51,8 @@ func take(places []string) snapshot {
 	return s
 }
 
-// passedOver tells names of files that are no part of a plugin: what version control, interpreters, package managers and editors leave behind,
-// and logs.
+// passedOver tells names of files that are no part of a plugin: what version control, interpreters, package managers
+// and editors leave behind, and logs.
 func passedOver(name string) bool {
 	switch {
 	case slices.Contains([]string{".git", ".hg", ".svn", ".idea", ".vscode", "__pycache__", "node_modules", ".venv", "venv", ".mypy_cache", ".pytest_cache", ".ruff_cache", "4913"}, name),
@@ -78,7 +78,8 @@ func (s snapshot) since(before snapshot) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// dirs are the directories in which the system is asked to tell of changes: editors replace files, so a file is not watched itself.
+// dirs are the directories in which the system is asked to tell of changes: editors replace files, so a file is not
+// watched itself.
 func dirs(places []string) []string {
 	set := make(map[string]bool)
 	for _, place := range places {

@@ -43,7 +43,8 @@ func TestArgumentsFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject in it, which fits the pattern of the hook.
+// TestPayloadsHaveTheFieldsOfThePoint: every point has a sample with its subject in it, which fits the pattern of the
+// hook.
 func TestPayloadsHaveTheFieldsOfThePoint(t *testing.T) {
 	for _, spec := range hook.Points() {
 		o, err := rawjson.Parse(payload(spec.Point, "todo.*"))

@@ -10,8 +10,8 @@ import (
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
-// arguments makes up the arguments of a tool from its schema: every field, or where that does not fit, those that are required. What the
-// schema's author gave as an example or a default goes first.
+// arguments makes up the arguments of a tool from its schema: every field, or where that does not fit, those that are
+// required. What the schema's author gave as an example or a default goes first.
 func arguments(raw json.RawMessage) json.RawMessage {
 	compiled, _ := schema.Compile(raw)
 	var last json.RawMessage

@@ -20,8 +20,8 @@ type Options struct {
 	Path string
 	// Watch are more files and directories whose changes count.
 	Watch []string
-	// Open opens a host with that plugin alone, with this logger and this notice of notifications. The plugin's author changes it all the
-	// time, so a host that distrusts changed plugins must make an exception of this one.
+	// Open opens a host with that plugin alone, with this logger and this notice of notifications. The plugin's
+	// author changes it all the time, so a host that distrusts changed plugins must make an exception of this one.
 	Open func(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error)
 	// Emit is told what happens, one event at a time. It must not call the session.
 	Emit func(Event)
@@ -59,8 +59,8 @@ type Session struct {
 	cancel context.CancelFunc // gives up the call under way; nil: there is none
 }
 
-// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and no error: its author mends it. The error
-// is that of a path at which there is no plugin at all.
+// Start opens the plugin and begins to watch its files. A plugin that does not work is an event and no error: its
+// author mends it. The error is that of a path at which there is no plugin at all.
 func Start(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, own: make(map[string]int)}
 	s.log = logger(s.emit, o.Verbose)
@@ -213,7 +213,8 @@ func (s *Session) reloadChanged(ctx context.Context) {
 	s.settle(ctx)
 }
 
-// changedWhileCalled lists the files that have changed while a call is under way. The call's holder of mu does not touch seen meanwhile.
+// changedWhileCalled lists the files that have changed while a call is under way. The call's holder of mu does not
+// touch seen meanwhile.
 func (s *Session) changedWhileCalled() []string {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -241,7 +242,8 @@ func (s *Session) changed() []string {
 	return slices.DeleteFunc(take(s.o.places()).since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
 }
 
-// ownAfter is how often a file must change while the plugin starts or answers until it counts as written by the plugin: once may be its author.
+// ownAfter is how often a file must change while the plugin starts or answers until it counts as written by the
+// plugin: once may be its author.
 const ownAfter = 2
 
 // noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls it holds mu.

@@ -14,8 +14,8 @@ const (
 	lookEvery  = 2 * time.Second        // between looks at files whose changes the system does not tell of
 )
 
-// watch calls changed when files in the session's places may have changed, until ctx ends. What the system tells is a hint only: changed
-// looks at the files.
+// watch calls changed when files in the session's places may have changed, until ctx ends. What the system tells is a
+// hint only: changed looks at the files.
 func (s *Session) watch(ctx context.Context, changed func()) {
 	var events chan fsnotify.Event
 	var errs chan error

@@ -33,7 +33,7 @@ type GuideCommand struct {
 	Line   int    // of the page
 }
 
-// Page reads a page, whose path is that from the root of the repository. A page without examples ends the test.
+// Page reads a page, whose path is that from the root of the repository. A page without a command ends the test.
 func Page(t testing.TB, path string) *Guide {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(path)))

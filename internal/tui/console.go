@@ -13,8 +13,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback, a line at the bottom says how things
-// are, and single keys do things. It knows nothing of what it shows.
+// A Console is a program of lines and keys: what happens is printed into the terminal's scrollback, a line at the
+// bottom says how things are, and single keys do things. It knows nothing of what it shows.
 type Console struct {
 	In      io.Reader
 	Out     io.Writer
@@ -70,7 +70,8 @@ func (c *Console) Rest() []Draw {
 	return all
 }
 
-// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is under way when it returns.
+// Run shows the console until somebody leaves or ctx ends, which is no error. No key's doing is under way when it
+// returns.
 func (c *Console) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -187,7 +188,8 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is lost.
+// fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is
+// lost.
 func (s *consoleScreen) fetch() {
 	for _, draw := range s.console.Rest() {
 		for _, line := range draw(s.look.options()) {

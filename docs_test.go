@@ -1,0 +1,161 @@
+package patchbay_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// guides are the pages whose links are followed by a test.
+var guides = []string{"docs/README.md", "docs/examples.md", "docs/glossary.md", "docs/troubleshooting.md", "docs/plugin-dev.md", "docs/configuration.md"}
+
+// TestTheIndexHasEveryPage: docs/README.md names every page below docs, but for the decisions, which have an index of
+// their own.
+func TestTheIndexHasEveryPage(t *testing.T) {
+	index := page(t, "docs/README.md")
+	for _, path := range pages(t) {
+		name, _ := filepath.Rel("docs", path)
+		name = filepath.ToSlash(name)
+		if name != "README.md" && !strings.HasPrefix(name, "decisions/0") && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+	}
+}
+
+// TestEveryDecisionIsListed: docs/decisions/README.md names each of them.
+func TestEveryDecisionIsListed(t *testing.T) {
+	index := page(t, "docs/decisions/README.md")
+	for _, path := range pages(t) {
+		if name := filepath.Base(path); strings.HasPrefix(filepath.ToSlash(path), "docs/decisions/0") && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/decisions/README.md does not name %s", name)
+		}
+	}
+}
+
+// TestTheExamplesAreListed: docs/examples.md names every directory and plugin in examples, every page of a protocol,
+// and every plugin that a page prints.
+func TestTheExamplesAreListed(t *testing.T) {
+	index := page(t, "docs/examples.md")
+	for _, pattern := range []string{"examples/*", "examples/plugins/*", "examples/agents/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, found, err)
+		}
+		for _, path := range found {
+			name := filepath.Base(path)
+			if strings.HasSuffix(name, "_test.go") || name == "README.md" || name == "testdata" || name == "go.mod" || name == "go.sum" {
+				continue
+			}
+			if !strings.Contains(index, "examples/"+strings.TrimPrefix(filepath.ToSlash(path), "examples/")) {
+				t.Errorf("docs/examples.md does not name %s", path)
+			}
+		}
+	}
+	for _, path := range pages(t) {
+		name, _ := filepath.Rel("docs", path)
+		if printed := printedPlugins(t, path); len(printed) > 0 || strings.HasPrefix(filepath.ToSlash(name), "protocols/") {
+			checkListed(t, index, filepath.ToSlash(name), printed)
+		}
+	}
+}
+
+// checkListed: a page is named, and the plugins that it prints; of the guides to hosts, which print the same one,
+// their index.
+func checkListed(t *testing.T, index, name string, printed []string) {
+	t.Helper()
+	if strings.HasPrefix(name, "hosts/") {
+		name = "hosts/README.md"
+	}
+	if !strings.Contains(index, "]("+name) {
+		t.Errorf("docs/examples.md does not name docs/%s", name)
+	}
+	for _, plugin := range printed {
+		if name != "troubleshooting.md" && !strings.Contains(index, "`"+plugin+"`") {
+			t.Errorf("docs/examples.md does not name %s of docs/%s", plugin, name)
+		}
+	}
+}
+
+var printedFile = regexp.MustCompile("(?m)^```\\w+ file=(\\S+)$")
+
+// printedPlugins are the plugins that a page prints, by the name of their directory or file.
+func printedPlugins(t *testing.T, path string) []string {
+	t.Helper()
+	var names []string
+	for _, m := range printedFile.FindAllStringSubmatch(page(t, path), -1) {
+		name := filepath.Base(m[1])
+		switch {
+		case strings.Contains(m[1], "/agents/"), name == "config.toml", name == "secrets.toml":
+			continue
+		case strings.Contains(m[1], "/plugins/") && filepath.Base(filepath.Dir(m[1])) != "plugins", strings.HasPrefix(m[1], "src/"):
+			name = filepath.Base(filepath.Dir(m[1]))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// TestLinksOfTheGuides: every link leads to a file that is there, and every anchor to a heading of it.
+func TestLinksOfTheGuides(t *testing.T) {
+	for _, guide := range guides {
+		for _, m := range link.FindAllStringSubmatch(page(t, guide), -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target := guide
+			if file != "" {
+				target = filepath.Join(filepath.Dir(guide), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", guide, m[1])
+			} else if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s: %s has no such heading", guide, m[1])
+			}
+		}
+	}
+}
+
+// anchors are the headings of a page, as links name them.
+func anchors(t *testing.T, path string) []string {
+	t.Helper()
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page(t, path), -1) {
+		text := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(text, " ", "-"))
+	}
+	return all
+}
+
+func page(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pages are all pages below docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	err := filepath.WalkDir("docs", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil || len(all) < 20 {
+		t.Fatalf("%d pages: %v", len(all), err)
+	}
+	return all
+}
