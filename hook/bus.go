@@ -103,6 +103,25 @@ func (b *Bus) Hooks(p Point) []*Hook {
 // outcome refers to it. The outcome is there even when the error is not nil, as
 // far as the event got.
 func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outcome, error) {
+	f, err := b.firing(p, payload)
+	if err != nil {
+		return nil, err
+	}
+	return f.fire(ctx, chosen(ctx, b.Hooks(p)), payload)
+}
+
+// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those who play recorded events again.
+// A hook that has nothing to do with the event leaves no step.
+func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outcome, error) {
+	f, err := b.firing(h.Point, payload)
+	if err != nil {
+		return nil, err
+	}
+	return f.fire(ctx, []*Hook{h}, payload)
+}
+
+// firing is an event at p that is about to begin.
+func (b *Bus) firing(p Point, payload json.RawMessage) (*firing, error) {
 	spec := b.spec(p)
 	if spec == nil {
 		return nil, fmt.Errorf("%w %q", ErrUnknownPoint, p)
@@ -111,13 +130,16 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", p, ErrBadPayload, err)
 	}
-	hooks := chosen(ctx, b.Hooks(p))
-	f := &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}
+	return &firing{failures: b.Failures, spec: spec, event: Event{Point: p, Payload: object}, out: Outcome{Point: p, Verdict: Continue}}, nil
+}
+
+// fire takes the event through these hooks. payload is the event's, as it was given.
+func (f *firing) fire(ctx context.Context, hooks []*Hook, payload json.RawMessage) (*Outcome, error) {
 	f.out.Steps = f.room[:0]
 	if len(hooks) > len(f.room) {
 		f.out.Steps = make([]Step, 0, len(hooks)) // whole at once: a step is filled in where it lies
 	}
-	err = f.run(ctx, hooks)
+	err := f.run(ctx, hooks)
 	f.out.Payload = payload
 	if !f.event.Payload.Is(payload) {
 		f.out.Payload = f.event.Payload.JSON()

@@ -35,7 +35,8 @@ type Step struct {
 	Sent      json.RawMessage
 	Received  json.RawMessage
 
-	before, after Object // the payload around this step, where it changed
+	before, after Object   // the payload around this step, where it changed
+	diff          []Change // what it changed, where that was read from a trace
 }
 
 // begin records who is asked, and when.
@@ -57,10 +58,21 @@ func (s *Step) note(text string) { s.Notes = append(s.Notes, text) }
 
 // Diff lists what this step changed in the payload.
 func (s *Step) Diff() []Change {
-	if !s.Changed {
+	switch {
+	case !s.Changed:
 		return nil
+	case s.before == nil && s.after == nil:
+		return s.diff
 	}
 	return diffObjects(s.before, s.after)
+}
+
+// After is the payload as this step left it; nil: it did not change it.
+func (s *Step) After() json.RawMessage {
+	if !s.Changed || s.after == nil {
+		return nil
+	}
+	return s.after.JSON()
 }
 
 // stepJSON is a step as other programs see it.

@@ -104,6 +104,9 @@ func TestPageOfExamples(t *testing.T) {
 	page.Type(home, patchbayIn(home).Env, strings.NewReplacer(root, "~/patchbay", home, "~"))
 }
 
+// TestPageOfTracing types docs/tracing.md.
+func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
+
 // typePage goes through a page in a home of its own.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()

@@ -102,7 +102,8 @@ token = "%s"
 	e.provoke()
 	e.everyRoute()
 	for _, args := range [][]string{{"doctor"}, {"plugin", "list"}, {"plugin", "info", "notes"}, {"job", "list"}, {"job", "history"}, {"job", "doctor"},
-		{"call", "notes", "notes.fail"}, {"fire", "session.start", "--data", `{"session_id":"s","working_dir":"/","project_root":"/"}`, "--trace"}} {
+		{"call", "notes", "notes.fail"}, {"fire", "session.start", "--data", `{"session_id":"s","working_dir":"/","project_root":"/"}`, "--trace"},
+		{"trace", "record", filepath.Join(home, ".local", "notes.trace"), "--", "call", "notes", "notes.fail"}} {
 		for _, style := range [][]string{{"--json"}, {"-v"}} {
 			out, _ := patchbayIn(home, append(args, style...)...).CombinedOutput() // that it fails is well; what it says counts
 			e.add("patchbay "+strings.Join(append(args, style...), " "), string(out))

@@ -19,7 +19,7 @@ with who changed what. Your own plugins and configuration are left alone.`,
 		Args:        arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := a.screen()
-			return demo.Run(cmd.Context(), demo.Options{Out: a.out, Color: o.Color, Width: o.Width, JSON: a.flags.json, Logger: a.logger()})
+			return demo.Run(cmd.Context(), demo.Options{Out: a.out, Color: o.Color, Width: o.Width, JSON: a.flags.json, Logger: a.logger(), Record: a.recorder()})
 		},
 	}
 }

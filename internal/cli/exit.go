@@ -28,6 +28,7 @@ const (
 	exitRefused     = 3   // a plugin refused the event
 	exitNotFound    = 4   // no such plugin, tool, method or point
 	exitConfig      = 5   // the configuration is at fault
+	exitDifferent   = 6   // plugins do otherwise than in the recording
 	exitInterrupted = 130 // Ctrl-C, or a supervisor
 	exitPipe        = 141 // nobody reads the output any more
 )
@@ -43,6 +44,7 @@ const (
 	kindRefused     kind = "refused"     // by a plugin, as its verdict on an event
 	kindFailed      kind = "failed"      // the command worked, and the answer is no
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
+	kindDifferent   kind = "different"   // the command worked, and plugins do otherwise than in the recording
 	kindInterrupted kind = "interrupted" // by a signal, or on purpose from elsewhere
 	kindInternal    kind = "internal"    // anything else
 )
@@ -61,6 +63,8 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindConfig, exitConfig
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
+	case k == kindDifferent:
+		return kindDifferent, exitDifferent
 	case k == kindFailed:
 		return kindFailed, exitFailed
 	case k == kindNotFound, errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):

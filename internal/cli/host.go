@@ -30,6 +30,7 @@ func (a *app) options(n needs) *pluginhost.Options {
 		Dialects:   a.flags.dialects,
 		Needs:      n,
 		Remote:     mcphttp.New,
+		Record:     a.recorder(),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/recording"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -69,7 +70,8 @@ type app struct {
 	log   *logStyle // nil: as most commands keep it
 	end   *watchdog
 
-	reportsPlugins bool // the command's result says which plugins do not start
+	record         *recording.Recorder // of `trace record`, whose command this is; nil: nothing is recorded
+	reportsPlugins bool                // the command's result says which plugins do not start
 }
 
 // globalFlags are the flags that every command has.

@@ -48,7 +48,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(
 		newPluginCommand(a), newToolCommand(a), newCallCommand(a), newPythonCommand(a),
 		newFireCommand(a), newRunCommand(a), newChatCommand(a), newJobCommand(a), newServeCommand(a), newHookCommand(a), newMCPCommand(a),
-		newDoctorCommand(a), newConfigCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
+		newTraceCommand(a), newDoctorCommand(a), newConfigCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
 	// Cobra's own flag would need a template: see docs/decisions/0017-what-the-linker-drops.md.

@@ -47,6 +47,40 @@ func (s *Secrets) Plugin(name string) SystemConfig {
 	return s.plugins[name]
 }
 
+// Values are all that is secret in the file, the texts and numbers inside tables too, for who must keep them out of something.
+func (s *Secrets) Values() []string {
+	if s == nil {
+		return nil
+	}
+	var all []string
+	for _, secret := range s.names {
+		all = append(all, secret.Reveal())
+	}
+	for _, table := range s.plugins {
+		all = append(all, leaves(table.Reveal())...)
+	}
+	return all
+}
+
+// leaves are the texts and numbers inside a value.
+func leaves(v any) []string {
+	var all []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			all = append(all, leaves(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, leaves(inner)...)
+		}
+	case nil, bool:
+	default:
+		all = append(all, fmt.Sprint(v))
+	}
+	return all
+}
+
 // LoadSecrets reads the secrets file. A missing file holds no secrets; one that others may read is refused
 // with the command that mends it. No error quotes what the file says.
 func LoadSecrets(path string) (*Secrets, error) {

@@ -22,22 +22,24 @@ type Options struct {
 	Width  int  // columns; 0: 80
 	JSON   bool // one JSON line a scene instead of the drawing
 	Logger *slog.Logger
+	Record func(*pluginhost.Traffic) // told what goes through the plugins; may be nil
 }
 
 // Run plays the demo. It leaves nothing behind.
 func Run(ctx context.Context, o Options) error {
-	home, err := furnish()
+	stage, err := SetUp()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	defer os.RemoveAll(home.root)
-	host, err := pluginhost.Open(ctx, &pluginhost.Options{Environ: home.environ(), Dir: home.project(), Logger: o.Logger,
-		Needs: func(c pluginhost.Candidate) bool { return home.owns(c.Path) }})
+	defer stage.Remove()
+	options := stage.Options(o.Logger)
+	options.Record = o.Record
+	host, err := pluginhost.Open(ctx, options)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer host.Close()
-	s := &show{Options: o, host: host, dir: home.project()}
+	s := &show{Options: o, host: host, dir: stage.home.project()}
 	if err := s.cast(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -49,6 +51,24 @@ func Run(ctx context.Context, o Options) error {
 	s.curtain()
 	return nil
 }
+
+// A Stage is a temporary home with the sample plugins in it, for those who want the plugins without the show.
+type Stage struct{ home home }
+
+// SetUp makes a stage. The caller removes it.
+func SetUp() (*Stage, error) {
+	h, err := furnish()
+	return &Stage{h}, err
+}
+
+// Options open the sample plugins, and nobody else's.
+func (s *Stage) Options(log *slog.Logger) *pluginhost.Options {
+	return &pluginhost.Options{Environ: s.home.environ(), Dir: s.home.project(), Logger: log,
+		Needs: func(c pluginhost.Candidate) bool { return s.home.owns(c.Path) }}
+}
+
+// Remove removes the stage with all that is on it.
+func (s *Stage) Remove() { os.RemoveAll(s.home.root) }
 
 // A show is a demo under way.
 type show struct {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -168,7 +169,9 @@ func (h *Host) Fire(ctx context.Context, point hook.Point, payload any) (*hook.O
 		h.lookAgain(ctx)
 	}
 	defer h.enter().leave()
+	began := time.Now()
 	out, err := h.bus.Fire(ctx, point, raw)
+	h.recordEvent(ctx, Traffic{Point: point, Payload: raw, Outcome: out, Err: err, Began: began})
 	if out != nil && ctx.Err() == nil { // the failures of a caller who gave up are its own doing
 		h.tell(out)
 	}
@@ -222,9 +225,11 @@ func (h *Host) CallTool(ctx context.Context, name string, args any) (*ToolResult
 		return nil, fmt.Errorf("tool %s: arguments: %w", name, err)
 	}
 	caller := e.plugin.(dialect.ToolCaller) // wire saw to that
+	began := time.Now()
 	result, err := hook.Do(ctx, e.call(name), func(ctx context.Context) (ToolResult, error) {
 		return caller.CallTool(ctx, name, raw)
 	})
+	h.recordCall(ctx, e, Traffic{Kind: ToolTraffic, Name: name, Input: raw, Err: err, Began: began}, newToolTraffic(&result))
 	if err != nil {
 		return nil, err
 	}
@@ -252,9 +257,12 @@ func (h *Host) CallMethod(ctx context.Context, plugin, method string, params any
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %s: params: %w", plugin, method, err)
 	}
-	return hook.Do(ctx, e.call(method), func(ctx context.Context) (json.RawMessage, error) {
+	began := time.Now()
+	result, err := hook.Do(ctx, e.call(method), func(ctx context.Context) (json.RawMessage, error) {
 		return caller.CallMethod(ctx, method, raw)
 	})
+	h.recordCall(ctx, e, Traffic{Kind: MethodTraffic, Name: method, Input: raw, Err: err, Began: began}, result)
+	return result, err
 }
 
 // CheckConfig tells what is wrong with a configuration for a plugin, without
@@ -301,7 +309,16 @@ func (h *Host) RunCommand(ctx context.Context, plugin string, c Command) (code i
 	}
 	call := e.call(c.Name)
 	call.Timeout = 0
-	return hook.Do(ctx, call, func(ctx context.Context) (int, error) { return commander.RunCommand(ctx, c) })
+	run := func(ctx context.Context) (int, error) { return commander.RunCommand(ctx, c) }
+	if !h.records() {
+		return hook.Do(ctx, call, run)
+	}
+	c, output := tapped(c)
+	began := time.Now()
+	code, err = hook.Do(ctx, call, run)
+	args, encodeErr := encode(orEmpty(c.Args))
+	h.recordCall(ctx, e, Traffic{Kind: CommandTraffic, Name: c.Name, Input: args, Err: errors.Join(err, encodeErr), Began: began}, output(code))
+	return code, err
 }
 
 // Close ends every plugin in its protocol's way, all at once, and returns when

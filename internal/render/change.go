@@ -19,6 +19,16 @@ const (
 	maxChangeLines = 40
 )
 
+// Changes draws differences below a heading, as a trace draws what a step changed.
+func Changes(w io.Writer, all []hook.Change, o Options) error {
+	var b strings.Builder
+	for _, line := range o.changes(all, max(o.width()-len([]rune(stepIndent)), 20)) {
+		fmt.Fprintln(&b, o.paint(StyleDim, stepIndent)+line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // changes draws what a step changed: for each place its path, then the old and the new value.
 func (o Options) changes(all []hook.Change, width int) []string {
 	var out []string

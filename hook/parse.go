@@ -1,0 +1,54 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it, and of an error only its text, its kind and
+// what it did.
+func (t *Trace) UnmarshalJSON(text []byte) error {
+	var v readOutcome
+	if err := json.Unmarshal(text, &v); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	t.Outcome = &Outcome{Point: v.Point, Verdict: v.Verdict, Reason: v.Reason, Suggest: v.Suggest, By: v.By, Payload: v.Payload,
+		Steps: make([]Step, len(v.Steps))}
+	for i := range v.Steps {
+		t.Steps[i] = v.Steps[i].step()
+	}
+	return nil
+}
+
+// readOutcome and readStep are for reading: encoding/json cannot fill in an embedded pointer.
+type (
+	readOutcome struct {
+		outcomeJSON
+		Steps []readStep `json:"steps"`
+	}
+	readStep struct {
+		stepJSON
+		Sent     json.RawMessage `json:"sent"`
+		Received json.RawMessage `json:"received"`
+		Diff     []Change        `json:"diff"`
+	}
+)
+
+func (v *readStep) step() Step {
+	s := Step{Plugin: v.Plugin, Dialect: v.Dialect, Hook: v.Hook, Connected: v.Connected, Verdict: v.Verdict, Changed: v.Changed,
+		Duration: time.Duration(v.DurationUS) * time.Microsecond, Notes: v.Notes, Sent: present(v.Sent), Received: present(v.Received), diff: v.Diff}
+	if v.Error != nil {
+		s.Err, s.Action = &Error{Kind: v.ErrorKind, Err: errors.New(*v.Error)}, v.OnFailure
+	}
+	return s
+}
+
+// present is a value that is there: null stands for none.
+func present(v json.RawMessage) json.RawMessage {
+	if string(v) == "null" {
+		return nil
+	}
+	return v
+}

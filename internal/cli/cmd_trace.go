@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+func newTraceCommand(a *app) *cobra.Command {
+	cmd := newGroupCommand("trace", "What plugins did: look it up, record it, replay it, export it",
+		newTraceRecordCommand(a), newTraceReplayCommand(a))
+	cmd.GroupID = groupEvents
+	return cmd
+}
+
+// recorder is told what goes through plugins, where `trace record` runs this command.
+func (a *app) recorder() func(*pluginhost.Traffic) {
+	if a.record == nil {
+		return nil
+	}
+	return a.record.Record
+}

@@ -1,0 +1,61 @@
+package pluginhost
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/secretenv"
+)
+
+// Hidden lists the texts that must not be in anything that is written down for others: the values of the secrets file and of
+// dotagent's, the server's token, what MCP servers are given in headers and secret variables, passwords in addresses, and variables
+// of the environment whose names say that they are secret.
+func (h *Host) Hidden() []string { return h.setup().hidden() }
+
+func (s *setup) hidden() []string {
+	all, _ := s.dirs.JobSecrets(s.secrets) // what cannot be read there was never given to anybody
+	texts := append(s.secrets.Values(), all.Values()...)
+	texts = append(texts, s.config.Server.Token.Reveal())
+	for _, v := range s.Environ {
+		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Looks(name) {
+			texts = append(texts, value)
+		}
+	}
+	for _, address := range []string{s.config.Engine.URL, s.config.Model.BaseURL} {
+		texts = append(texts, passwordIn(address))
+	}
+	for _, m := range s.config.MCP {
+		texts = append(texts, passwordIn(m.URL))
+		for _, text := range m.Headers {
+			texts = append(texts, s.parts(text)...)
+		}
+		for name, text := range m.Env {
+			if secretenv.Looks(name) {
+				texts = append(texts, s.parts(text)...)
+			}
+		}
+	}
+	return texts
+}
+
+// parts are a text with its secrets filled in, and what stands behind a scheme such as Bearer.
+func (s *setup) parts(text string) []string {
+	value, err := s.expand(text)
+	if err != nil {
+		return nil // the server was not started with it
+	}
+	parts := []string{value}
+	if _, rest, ok := strings.Cut(value, " "); ok {
+		parts = append(parts, strings.TrimSpace(rest))
+	}
+	return parts
+}
+
+func passwordIn(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return password
+}

@@ -1,0 +1,68 @@
+package recording
+
+import (
+	"encoding/json"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A comparer tells what a plugin does otherwise than in the recording.
+type comparer struct {
+	normal
+	scrub *scrubber // of what the plugins say now: the recording has no secrets
+}
+
+// changes are the differences between a recorded side and one of now: the old value is the recorded one.
+func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
+	return hook.Diff(c.of(then), c.of(now))
+}
+
+// step compares what a plugin was sent, what it answered and what came of that. What it changed in the payload follows from its
+// answer, and is compared where the answers are the same.
+func (c *comparer) step(then, now *Step) []hook.Change {
+	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
+		return all
+	}
+	return c.changes(then.document(true), now.document(true))
+}
+
+// document is a step as it is compared.
+func (s *Step) document(whole bool) json.RawMessage {
+	o := rawjson.Object{{Name: "verdict", Value: rawjson.String(string(s.Verdict))}}
+	o = add(o, "sent", s.Sent)
+	o = add(o, "received", s.Received)
+	o = addText(o, "error", s.Error)
+	o = addText(o, "error_kind", string(s.ErrorKind))
+	o = addText(o, "on_failure", string(s.OnFailure))
+	if whole && len(s.Diff) > 0 {
+		o = add(o, "diff", marshal(s.Diff))
+	}
+	return o.JSON()
+}
+
+// call compares the result of a tool, a method or a command.
+func (c *comparer) call(then, now *Entry) []hook.Change {
+	return c.changes(then.document(), now.document())
+}
+
+func (e *Entry) document() json.RawMessage {
+	var o rawjson.Object
+	o = add(o, "result", e.Result)
+	o = addText(o, "error", e.Error)
+	return addText(o, "error_kind", string(e.ErrorKind)).JSON()
+}
+
+func add(o rawjson.Object, name string, v json.RawMessage) rawjson.Object {
+	if len(v) == 0 {
+		return o
+	}
+	return append(o, rawjson.Field{Name: name, Value: v})
+}
+
+func addText(o rawjson.Object, name, text string) rawjson.Object {
+	if text == "" {
+		return o
+	}
+	return append(o, rawjson.Field{Name: name, Value: rawjson.String(text)})
+}

@@ -1,0 +1,72 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// newEntry is traffic as it is written down, without its number.
+func newEntry(t *pluginhost.Traffic, began time.Time, s *scrubber) Entry {
+	e := Entry{Type: string(t.Kind), AtUS: t.Began.Sub(began).Microseconds(), DurationUS: t.Took.Microseconds(),
+		Session: t.Session, Request: t.Request, Dir: t.Host.Dir(), Plugin: t.Plugin, Dialect: t.Dialect, Name: t.Name,
+		Input: s.json(t.Input), Result: s.json(t.Result)}
+	if t.Err != nil {
+		e.Error, e.ErrorKind = s.text(t.Err.Error()), kindOf(t.Err)
+	}
+	if o := t.Outcome; o != nil {
+		e.Point, e.Payload, e.Verdict, e.By = t.Point, s.json(object(t.Payload)), o.Verdict, o.By
+		e.Reason, e.Suggest, e.Steps = s.text(o.Reason), s.text(o.Suggest), newSteps(t, began, s)
+	}
+	return e
+}
+
+// newSteps notes for each step the payload that it was given, where it is not the event's.
+func newSteps(t *pluginhost.Traffic, began time.Time, s *scrubber) []Step {
+	steps := make([]Step, len(t.Outcome.Steps))
+	counts := make(map[pluginhost.Which]int) // hooks of one name that a plugin has at the point
+	var given json.RawMessage
+	for i := range t.Outcome.Steps {
+		from := &t.Outcome.Steps[i]
+		steps[i] = newStep(from, s)
+		steps[i].AtUS, steps[i].Given = from.Started.Sub(began).Microseconds(), s.json(given)
+		who := pluginhost.Which{Plugin: from.Plugin, Dialect: from.Dialect, Hook: from.Hook}
+		steps[i].Nth = counts[who]
+		counts[who]++
+		if after := from.After(); after != nil {
+			given = after
+		}
+	}
+	return steps
+}
+
+func newStep(from *hook.Step, s *scrubber) Step {
+	step := Step{Plugin: from.Plugin, Dialect: from.Dialect, Hook: from.Hook, Connected: from.Connected,
+		DurationUS: from.Duration.Microseconds(), Sent: s.json(from.Sent), Received: s.json(from.Received),
+		Verdict: from.Verdict, Changed: from.Changed, Diff: s.changes(from.Diff())}
+	for _, note := range from.Notes {
+		step.Notes = append(step.Notes, s.text(note))
+	}
+	if from.Err != nil {
+		step.Error, step.ErrorKind, step.OnFailure = s.text(from.Err.Error()), from.Err.Kind, from.Action
+	}
+	return step
+}
+
+// object is a payload; none is an empty one.
+func object(payload json.RawMessage) json.RawMessage {
+	if len(payload) == 0 {
+		return json.RawMessage("{}")
+	}
+	return payload
+}
+
+func kindOf(err error) hook.Kind {
+	if e, ok := errors.AsType[*hook.Error](err); ok {
+		return e.Kind
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/filelock"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/version"
+)
+
+// partialSuffix is added to the name of a recording that is not finished.
+const partialSuffix = ".partial"
+
+// ErrNotOurs says that a file is there which is no recording: it is not overwritten.
+var ErrNotOurs = errors.New("the file is there and is no recording")
+
+// ErrBusy says that another process records to the same file.
+var ErrBusy = errors.New("another command records to this file")
+
+// Options say what is recorded.
+type Options struct {
+	Command   []string // as the person typed it
+	PluginsOf string   // see [Header]
+}
+
+// A Recorder writes a recording. It is safe for concurrent use.
+type Recorder struct {
+	path   string
+	began  time.Time
+	hashes *hasher
+
+	mu       sync.Mutex // protects the fields below
+	file     *os.File   // FILE.partial, locked
+	header   Header
+	headed   bool            // the header is written
+	known    map[string]bool // plugins that are written down, by dialect and name
+	scrubs   map[*pluginhost.Host]*scrubber
+	size     int64
+	entries  int
+	events   int // of the entries; those that are left out are not among them
+	calls    int // likewise
+	leftOut  int
+	limit    int64 // of the whole file
+	writeErr error // the first
+}
+
+// A Summary is what came of a recording.
+type Summary struct {
+	File    string `json:"file"`
+	Events  int    `json:"events"`
+	Calls   int    `json:"calls"` // of tools, methods and commands
+	LeftOut int    `json:"left_out"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already there stays as it is until then.
+func Create(path string, o Options) (*Recorder, error) {
+	if err := overwritable(path); err != nil {
+		return nil, err
+	}
+	file, err := openPartial(path + partialSuffix)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recorder{path: path, began: time.Now(), hashes: newHasher(), file: file, limit: maxFile,
+		known: make(map[string]bool), scrubs: make(map[*pluginhost.Host]*scrubber)}
+	r.header = Header{Type: typeHeader, Version: Version, Patchbay: version.Number, Recorded: r.began.UTC().Truncate(time.Second),
+		Command: o.Command, PluginsOf: o.PluginsOf, Plugins: []Plugin{}}
+	return r, nil
+}
+
+// overwritable explains why path must not be overwritten: only a recording, or an empty file, is.
+func overwritable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return nil
+	}
+	if err := checkHeader(path); err != nil {
+		return fmt.Errorf("%s: %w", path, ErrNotOurs)
+	}
+	return nil
+}
+
+// openPartial opens the file that is written, and empties it if it was left by a recorder that was killed.
+func openPartial(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", path, ErrNotOurs)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = filelock.Try(f)
+	if errors.Is(err, filelock.ErrLocked) {
+		err = fmt.Errorf("%s: %w", path, ErrBusy)
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Record writes one event or call down. It never fails: what cannot be written is told by [Recorder.Close].
+func (r *Recorder) Record(t *pluginhost.Traffic) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writeErr != nil || r.file == nil {
+		return
+	}
+	r.meet(t.Host)
+	e := newEntry(t, r.began, r.scrubs[t.Host])
+	if e.Dir == r.header.Dir {
+		e.Dir = ""
+	}
+	if r.entries >= maxEntries || r.size >= r.limit {
+		r.leftOut++
+		return
+	}
+	r.entries++
+	e.N = r.entries
+	line := encodeLine(e)
+	switch {
+	case len(line) > maxLine || r.size+int64(len(line)) > r.limit:
+		r.leftOut++
+		line = encodeLine(Entry{Type: typeLeftOut, N: e.N, AtUS: e.AtUS, Point: e.Point, Plugin: e.Plugin, Name: e.Name,
+			Why: fmt.Sprintf("%d bytes are too long: a line has %d MiB at most, a recording %d MiB", len(line), maxLine>>20, r.limit>>20)})
+	case t.Kind == pluginhost.EventTraffic:
+		r.events++
+	default:
+		r.calls++
+	}
+	r.write(line)
+}
+
+// meet writes down the plugins of a host that are not written down yet. The first ones are in the header.
+func (r *Recorder) meet(h *pluginhost.Host) {
+	if r.scrubs[h] == nil {
+		r.scrubs[h] = newScrubber(h.Hidden())
+	}
+	var found []Plugin
+	for _, p := range h.Plugins() {
+		key := p.Dialect + ":" + p.Name
+		if p.State != "ready" || r.known[key] {
+			continue
+		}
+		r.known[key] = true
+		found = append(found, Plugin{Name: p.Name, Dialect: p.Dialect, Version: p.Version, Path: p.Path, SHA256: r.hashes.of(p.Path)})
+	}
+	switch {
+	case !r.headed:
+		r.header.Dir, r.header.Home = h.Dir(), h.Home()
+		r.header.Plugins = append(r.header.Plugins, found...)
+		r.writeHeader(r.scrubs[h])
+	case len(found) > 0:
+		r.write(encodeLine(pluginsLine{typePlugins, found}))
+	}
+}
+
+func (r *Recorder) writeHeader(s *scrubber) {
+	r.headed = true
+	head := r.header
+	head.Command = make([]string, len(r.header.Command))
+	for i, word := range r.header.Command {
+		head.Command[i] = s.long.Replace(word)
+	}
+	r.write(encodeLine(head))
+}
+
+// write writes one line with one call.
+func (r *Recorder) write(line []byte) {
+	if r.writeErr != nil {
+		return
+	}
+	n, err := r.file.Write(line)
+	r.size += int64(n)
+	r.writeErr = err
+}
+
+// encodeLine is a value on a line of its own. Lines are read by people: <, > and & stay as they are.
+func encodeLine(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // a plugin's JSON was checked when it came: only its depth can be too much
+		return encodeLine(Entry{Type: typeLeftOut, Why: err.Error()})
+	}
+	return b.Bytes()
+}
+
+// Close ends the recording: the last line is written, and the file gets its name. After an error there is no new file.
+func (r *Recorder) Close(interrupted bool) (Summary, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.headed {
+		r.writeHeader(newScrubber(nil)) // no plugin was asked anything
+	}
+	r.write(encodeLine(ending{typeEnd, r.entries, r.leftOut, interrupted}))
+	err := r.writeErr
+	if err == nil {
+		err = r.file.Sync()
+	}
+	partial := r.path + partialSuffix
+	err = errors.Join(err, r.file.Close())
+	r.file = nil
+	if err == nil {
+		err = os.Rename(partial, r.path)
+	}
+	if err != nil {
+		return Summary{}, fmt.Errorf("recording: %w", errors.Join(err, os.Remove(partial)))
+	}
+	return Summary{File: r.path, Events: r.events, Calls: r.calls, LeftOut: r.leftOut, Bytes: r.size}, nil
+}
