@@ -76,6 +76,7 @@ var leaves = map[string]struct {
 	"internal/feature":        {nil, "a flag knows not what it switches"},
 	"internal/featurestore":   {[]string{"internal/engine", "internal/feature"}, "it keeps flags, and knows not what they switch"},
 	"internal/journal":        {[]string{"internal/engine", "rawjson"}, "it keeps events, and knows not what they say"},
+	"internal/otlp":           {[]string{"hook", "internal/excerpt", "internal/pause", "internal/version"}, "it knows spans and collectors, not where events are kept"},
 	"internal/entry":          {[]string{"rawjson"}, "bounds know not where things are kept"},
 	"filestore":               {[]string{".", "internal/entry", "rawjson"}, "it is for programs that embed Patchbay without an engine"},
 	"internal/pythonfile":     {[]string{"hook", "internal/dialect", "internal/dialect/python", "internal/plainfile", "internal/pluginhost", "rawjson"}, "of all dialects it knows python alone, and stands on the host"},
@@ -119,6 +120,8 @@ var bars = []bar{
 		"a screen is given its conversation, and knows not who runs it"},
 	{not(anyDir("cmd")), anyOf("internal/cli", "cmd"),
 		"nothing but main needs the command line"},
+	{under("internal/recording"), anyOf("internal/daemon", "internal/engine", "internal/journal", "internal/storage"),
+		"a recording is played without anything of the person's: no journal, no sessions, no storage"},
 	{not(anyDir("internal/plugtest")), anyOf("internal/plugtest"),
 		"test fakes stay out of the product"},
 }

@@ -110,8 +110,8 @@ func (b *Bus) Fire(ctx context.Context, p Point, payload json.RawMessage) (*Outc
 	return f.fire(ctx, chosen(ctx, b.Hooks(p)), payload)
 }
 
-// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those who play recorded events again.
-// A hook that has nothing to do with the event leaves no step.
+// Ask takes one event to one hook of its point alone, as if no other plugin were there: for those who play recorded
+// events again. A hook that has nothing to do with the event leaves no step.
 func (b *Bus) Ask(ctx context.Context, h *Hook, payload json.RawMessage) (*Outcome, error) {
 	f, err := b.firing(h.Point, payload)
 	if err != nil {

@@ -19,7 +19,8 @@ type Change struct {
 // mostChanges bounds the diff of one value: past that, the whole value is named instead of its parts.
 const mostChanges = 100
 
-// Diff lists the differences between two JSON objects, as a trace shows them. What is not an object counts as an empty one.
+// Diff lists the differences between two JSON objects, as a trace shows them. What is not an object counts as an
+// empty one.
 func Diff(before, after json.RawMessage) []Change {
 	a, errA := parsePayload(before)
 	b, errB := parsePayload(after)

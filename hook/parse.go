@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it, and of an error only its text, its kind and
-// what it did.
+// UnmarshalJSON reads what [Trace.MarshalJSON] wrote. When the steps began is not in it: they begin at the zero time,
+// each when the one before it ended, or all at once at a Notify point. Of an error there is only its text, its kind
+// and what it did.
 func (t *Trace) UnmarshalJSON(text []byte) error {
 	var v readOutcome
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -16,8 +17,14 @@ func (t *Trace) UnmarshalJSON(text []byte) error {
 	}
 	t.Outcome = &Outcome{Point: v.Point, Verdict: v.Verdict, Reason: v.Reason, Suggest: v.Suggest, By: v.By, Payload: v.Payload,
 		Steps: make([]Step, len(v.Steps))}
+	spec, _ := v.Point.Spec()
+	var began time.Time
 	for i := range v.Steps {
 		t.Steps[i] = v.Steps[i].step()
+		t.Steps[i].Started = began
+		if spec.Mode != Notify {
+			began = began.Add(t.Steps[i].Duration)
+		}
 	}
 	return nil
 }

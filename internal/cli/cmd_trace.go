@@ -8,7 +8,7 @@ import (
 
 func newTraceCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("trace", "What plugins did: look it up, record it, replay it, export it",
-		newTraceRecordCommand(a), newTraceReplayCommand(a))
+		newTraceListCommand(a), newTraceShowCommand(a), newTraceRecordCommand(a), newTraceReplayCommand(a), newTraceExportCommand(a))
 	cmd.GroupID = groupEvents
 	return cmd
 }

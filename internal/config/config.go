@@ -13,15 +13,16 @@ import (
 
 // Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
 type Config struct {
-	Sandbox Sandbox           // whose declared capabilities the kernel enforces
-	Engine  Engine            // where state is kept
-	Model   Model             // the LLM behind chat
-	Server  Server            // the daemon
-	Chat    Chat              // the built-in agent
-	Plugins map[string]Plugin // by a plugin's name, or DIALECT:NAME
-	Connect []Connect         // hooks wired to points beyond their native ones
-	Jobs    Jobs              // scheduled agents
-	MCP     []MCP             // MCP servers that are plugins
+	Sandbox   Sandbox           // whose declared capabilities the kernel enforces
+	Engine    Engine            // where state is kept
+	Model     Model             // the LLM behind chat
+	Server    Server            // the daemon
+	Chat      Chat              // the built-in agent
+	Telemetry Telemetry         // where the daemon exports traces to
+	Plugins   map[string]Plugin // by a plugin's name, or DIALECT:NAME
+	Connect   []Connect         // hooks wired to points beyond their native ones
+	Jobs      Jobs              // scheduled agents
+	MCP       []MCP             // MCP servers that are plugins
 
 	source
 	mode fs.FileMode // of the file, when it was read
@@ -76,6 +77,11 @@ type Server struct {
 	Listen string   // host:port
 	Token  Secret   // demanded from every client; a must for any address but loopback
 	Hosts  []string // names by which clients may call it, beside loopback and its own address
+}
+
+// Telemetry is the [telemetry] table.
+type Telemetry struct {
+	OTLP string // the address of an OpenTelemetry collector; "": nothing is exported
 }
 
 // Approve is what happens when a built-in tool that changes things is called.

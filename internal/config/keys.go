@@ -42,6 +42,9 @@ func Sections() []Section {
 			{Name: "dirs", Otherwise: "agents/ beside this file, and ~/.config/dotagent/agents", Example: `["~/.config/patchbay/agents", "~/.config/dotagent/agents"]`,
 				Doc: "Where agents are looked for: each directory holds one directory an agent."},
 		}},
+		{Name: "telemetry", Doc: "Traces for an OpenTelemetry collector.", Keys: []Key{
+			{Name: "otlp", Default: `""`, Doc: "Where a daemon sends every trace, such as http://127.0.0.1:4318; empty: nowhere."},
+		}},
 		engineSection(),
 		pluginSection(),
 		limitsSection(),

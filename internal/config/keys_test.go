@@ -30,7 +30,8 @@ func listed() []string {
 // sectionsOf says which table each function of schema.go reads.
 var sectionsOf = map[string]string{
 	"readConfig": "", "readEngine": "engine.", "readModel": "model.", "readServer": "server.", "readChat": "chat.", "readJobs": "jobs.",
-	"readPlugin": "plugins.NAME.", "readCapabilities": "plugins.NAME.", "readLimits": "plugins.NAME.limits.",
+	"readTelemetry": "telemetry.",
+	"readPlugin":    "plugins.NAME.", "readCapabilities": "plugins.NAME.", "readLimits": "plugins.NAME.limits.",
 	"readConnects": "connect.", "readServers": "mcp.",
 }
 
@@ -59,7 +60,7 @@ func TestTheTableOfKeysIsWhatIsRead(t *testing.T) {
 			return true
 		})
 	}
-	for _, table := range []string{"engine", "model", "server", "chat", "plugins", "connect", "jobs", "mcp", "plugins.NAME.limits"} {
+	for _, table := range []string{"engine", "model", "server", "chat", "plugins", "connect", "jobs", "telemetry", "mcp", "plugins.NAME.limits"} {
 		if !read[table] {
 			t.Errorf("the table %s is not read; this test does not see how", table)
 		}

@@ -19,15 +19,16 @@ const maxStandby = 16
 func readConfig(t *document.Table) *Config {
 	defaults := Default()
 	c := &Config{
-		Sandbox: document.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
-		Engine:  readEngine(t.Table("engine")),
-		Model:   readModel(t.Table("model")),
-		Server:  readServer(t.Table("server"), defaults.Server),
-		Chat:    readChat(t.Table("chat")),
-		Plugins: readPlugins(t.Table("plugins")),
-		Connect: readConnects(t.Tables("connect")),
-		Jobs:    readJobs(t.Table("jobs")),
-		MCP:     readServers(t.Tables("mcp")),
+		Sandbox:   document.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
+		Engine:    readEngine(t.Table("engine")),
+		Model:     readModel(t.Table("model")),
+		Server:    readServer(t.Table("server"), defaults.Server),
+		Chat:      readChat(t.Table("chat")),
+		Telemetry: readTelemetry(t.Table("telemetry")),
+		Plugins:   readPlugins(t.Table("plugins")),
+		Connect:   readConnects(t.Tables("connect")),
+		Jobs:      readJobs(t.Table("jobs")),
+		MCP:       readServers(t.Tables("mcp")),
 	}
 	refuse(t, "trust", "it would have no effect")
 	t.End()
@@ -111,6 +112,15 @@ func readChat(t *document.Table) Chat {
 	}
 	t.End()
 	return c
+}
+
+func readTelemetry(t *document.Table) Telemetry {
+	o := Telemetry{OTLP: t.Text("otlp", "")}
+	if o.OTLP != "" {
+		checkURL(t, "otlp", o.OTLP, "http", "https")
+	}
+	t.End()
+	return o
 }
 
 func readPlugins(t *document.Table) map[string]Plugin {

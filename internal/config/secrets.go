@@ -47,7 +47,8 @@ func (s *Secrets) Plugin(name string) SystemConfig {
 	return s.plugins[name]
 }
 
-// Values are all that is secret in the file, the texts and numbers inside tables too, for who must keep them out of something.
+// Values are all that is secret in the file, the texts and numbers inside tables too. Whoever writes something down
+// for others keeps them out of it.
 func (s *Secrets) Values() []string {
 	if s == nil {
 		return nil

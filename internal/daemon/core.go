@@ -25,6 +25,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/lease"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/otlp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
@@ -71,6 +72,7 @@ type Core struct {
 	forHooks    bool      // a hook of another agent has started this daemon
 	hosts       hostState // other agents, whose hooks are answered
 	hostRecords hostRecords
+	exports     atomic.Pointer[otlp.Queue] // nil: traces are not exported
 	closing     sync.Once
 }
 
@@ -225,6 +227,7 @@ func (c *Core) Close() (err error) {
 			c.log.Warn("turns do not end, and are left behind")
 		}
 		c.hostRecords.close()
+		c.stopExport()
 		err = errors.Join(c.closeJobs(), c.closeHost(), c.closeEngine())
 	})
 	return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/otlp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -19,7 +20,8 @@ type health struct {
 	Offline bool           `json:"offline"`
 	Plugins map[string]int `json:"plugins"` // how many, by state
 	Engine  engineHealth   `json:"engine"`
-	Dropped uint64         `json:"events_dropped"` // that the journal could not keep
+	Dropped uint64         `json:"events_dropped"`      // that the journal could not keep
+	Export  *otlp.Counts   `json:"telemetry,omitempty"` // spans; absent where none are exported
 	Reload  *reloadHealth  `json:"reload,omitempty"`
 }
 
@@ -56,7 +58,7 @@ func (i inspect) Health(context.Context) (any, bool) {
 	m, e := i.Model().Info(), i.Engine.Status()
 	h := health{Status: "ok", Version: i.version, Hooks: i.forHooks, Uptime: int64(time.Since(i.began).Seconds()),
 		Model: m.Provider + ":" + m.Name, Offline: m.Offline, Plugins: map[string]int{},
-		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped()}
+		Engine: engineHealth{Mode: string(e.Mode), Connected: e.Connected}, Dropped: i.Journal.Dropped(), Export: i.exported()}
 	if e.Err != nil {
 		h.Engine.Error = e.Err.Error()
 	}

@@ -51,6 +51,13 @@ func (n *counts) observe(c *Core) {
 	})
 	n.all.Observe(metrics.Counted, "patchbay_events_dropped_total", "Events that the journal could not keep.", nil,
 		func(show metrics.Show) { show(float64(c.Journal.Dropped())) })
+	n.all.Observe(metrics.Counted, "patchbay_telemetry_spans_total", "Spans for the OpenTelemetry collector, by what became of them.", []string{"result"},
+		func(show metrics.Show) {
+			if e := c.exported(); e != nil {
+				show(float64(e.Sent), "sent")
+				show(float64(e.Dropped), "dropped")
+			}
+		})
 }
 
 // event counts what an event of a turn says.

@@ -16,6 +16,7 @@ func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 	return func(e chat.Event) {
 		c.record(e)
 		c.count.event(&e)
+		c.export(&e)
 		if caller != nil {
 			caller(e)
 		}

@@ -77,6 +77,9 @@ func fixedFindings(before, now *config.Config) []pluginhost.Finding {
 	if !reflect.DeepEqual(before.Server, now.Server) {
 		changed = append(changed, "[server]")
 	}
+	if before.Telemetry != now.Telemetry {
+		changed = append(changed, "[telemetry]")
+	}
 	if !reflect.DeepEqual(before.Engine, now.Engine) {
 		changed = append(changed, "[engine]")
 	}

@@ -62,6 +62,9 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if address == "" {
 		address = c.Config().Server.Listen
 	}
+	if err := c.startExport(); err != nil {
+		return err
+	}
 	token := c.Config().Server.Token
 	if err := httpapi.CheckListen(address, token.Reveal() != ""); err != nil {
 		return err

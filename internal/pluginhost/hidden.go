@@ -7,9 +7,9 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// Hidden lists the texts that must not be in anything that is written down for others: the values of the secrets file and of
-// dotagent's, the server's token, what MCP servers are given in headers and secret variables, passwords in addresses, and variables
-// of the environment whose names say that they are secret.
+// Hidden lists the texts that must not be in anything that is written down for others: the values of the secrets file
+// and of dotagent's, the server's token, what MCP servers are given in headers and secret variables, passwords in
+// addresses, and variables of the environment whose names say that they are secret.
 func (h *Host) Hidden() []string { return h.setup().hidden() }
 
 func (s *setup) hidden() []string {
@@ -21,7 +21,7 @@ func (s *setup) hidden() []string {
 			texts = append(texts, value)
 		}
 	}
-	for _, address := range []string{s.config.Engine.URL, s.config.Model.BaseURL} {
+	for _, address := range []string{s.config.Engine.URL, s.config.Model.BaseURL, s.config.Telemetry.OTLP} {
 		texts = append(texts, passwordIn(address))
 	}
 	for _, m := range s.config.MCP {

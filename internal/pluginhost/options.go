@@ -58,8 +58,8 @@ type Options struct {
 	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It must return at once,
 	// and must not call the host. May be nil.
 	OnWired func()
-	// Record is told what went through the plugins, once it has: of this host, and of those that [Host.In] made of it. It may be called
-	// from several goroutines at once. May be nil.
+	// Record is told what went through the plugins, once it has: of this host, and of those that [Host.In] made of it.
+	// It may be called from several goroutines at once. May be nil.
 	Record func(*Traffic)
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string

@@ -141,8 +141,8 @@ func tapped(c Command) (Command, func(code int) commandTraffic) {
 	}
 }
 
-// Ask takes a recorded event to one plugin's hook again: the nth of that name at the point, counted from 0. It returns [ErrNotFound]
-// where the plugin has no such hook.
+// Ask takes a recorded event to one plugin's hook again: the nth of that name at the point, counted from 0. It returns
+// [ErrNotFound] where the plugin has no such hook.
 func (h *Host) Ask(ctx context.Context, w Which, payload json.RawMessage) (*hook.Outcome, error) {
 	if h.isClosed() {
 		return nil, ErrClosed

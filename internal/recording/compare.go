@@ -18,8 +18,8 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 	return hook.Diff(c.of(then), c.of(now))
 }
 
-// step compares what a plugin was sent, what it answered and what came of that. What it changed in the payload follows from its
-// answer, and is compared where the answers are the same.
+// step compares what a plugin was sent, what it answered and what came of that. What it changed in the payload follows
+// from its answer, and is compared where the answers are the same.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all

@@ -24,7 +24,8 @@ type hasher struct{ files map[string]string }
 
 func newHasher() *hasher { return &hasher{files: make(map[string]string)} }
 
-// of is the SHA-256 of a plugin's file, or of the names and hashes of all files in its directory; "": it cannot be told.
+// of is the SHA-256 of a plugin's file, or of the names and hashes of all files in its directory; "": it cannot be
+// told.
 func (h *hasher) of(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

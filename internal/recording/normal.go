@@ -19,7 +19,7 @@ var generated = []struct {
 }{
 	{pattern.New(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "{uuid}"},
 	{pattern.New(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?`), "{time}"},
-	{pattern.New(`\b[0-9A-Z]{26}\b`), "{id}"}, // ULIDs, and what crypto/rand.Text makes
+	{pattern.New(`\b(?:[0-9A-Z]{26}|[a-z]{2,8}_[0-9a-z]{26})\b`), "{id}"}, // ULIDs, ours too, and what crypto/rand.Text makes
 }
 
 // Fields whose numbers are moments or spans of time.

@@ -42,7 +42,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads a recording. One that is not whole is read as far as it goes where partial is true, and is an [ErrCut] otherwise.
+// Read reads a recording. One that is not whole is read as far as it goes where partial is true, and is an [ErrCut]
+// otherwise.
 func Read(path string, partial bool) (*Recording, error) {
 	f, err := openFile(path)
 	if err != nil {

@@ -86,7 +86,8 @@ func (r *Recording) Named() []string {
 	return names
 }
 
-// Replay asks plugins again what they were asked in a recording, one call after another. The error is that of a context that ended.
+// Replay asks plugins again what they were asked in a recording, one call after another. The error is that of a
+// context that ended.
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}

@@ -60,7 +60,8 @@ type Summary struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already there stays as it is until then.
+// Create begins a recording. Until [Recorder.Close] it is FILE.partial; a recording that is already there stays as it
+// is until then.
 func Create(path string, o Options) (*Recorder, error) {
 	if err := overwritable(path); err != nil {
 		return nil, err

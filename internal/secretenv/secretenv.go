@@ -37,7 +37,7 @@ func Without(environ []string) []string {
 // telling are the parts of a variable's name that say that its value is secret.
 var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH_KEY"}
 
-// Looks tells whether a variable's name says that its value is secret. Nobody may read it in what is written down for others.
+// Looks tells whether a variable's name says that its value is secret, and must be kept out of what others read.
 func Looks(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(keys, name) || slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })

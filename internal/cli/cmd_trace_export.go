@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/otlp"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type exportOptions struct {
+	traceFlags
+	otlp  string
+	file  string
+	gzip  bool
+	limit int
+}
+
+func newTraceExportCommand(a *app) *cobra.Command {
+	var opts exportOptions
+	cmd := &cobra.Command{
+		Use:   "export [--otlp URL | --file FILE]",
+		Short: "Send what plugins did to an OpenTelemetry collector, or write it to a file",
+		Long: `Export events of the journal as OpenTelemetry spans: a turn is a trace, an event at a point a span, and each plugin that was asked a
+span below it. Spans have names, verdicts, times and errors; payloads are not exported. An event that is exported twice has the same ids.
+
+They go to a collector over OTLP/HTTP, in JSON: to --otlp, or to the one that OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
+OTEL_EXPORTER_OTLP_ENDPOINT or [telemetry] otlp in the configuration names. A base address gets /v1/traces.
+OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are respected. A collector
+that is busy is asked again a few times, when it says. With --file they are written to a new file, a request a line; - is stdout.
+
+` + "`patchbay serve`" + ` exports as it goes where the configuration has [telemetry] otlp.`,
+		Example: `  patchbay trace export --otlp http://127.0.0.1:4318 --since 24h
+  patchbay trace export --file spans.jsonl --session $id
+  OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
+		Annotations: exits(exit{exitOK, "exported"}, exit{exitFailed, "the collector did not take everything, or the file cannot be written"},
+			exit{exitNotFound, "there is no such point"}),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runExport(cmd.Context(), &opts) },
+	}
+	opts.add(a, cmd)
+	f := cmd.Flags()
+	f.StringVar(&opts.otlp, "otlp", "", "send them to the collector at this `URL`")
+	f.StringVar(&opts.file, "file", "", "write them to this `FILE`, or - for stdout")
+	f.BoolVar(&opts.gzip, "gzip", false, "compress what is sent")
+	f.IntVarP(&opts.limit, "limit", "n", 10_000, "at most so many events, the newest")
+	cmd.MarkFlagsMutuallyExclusive("otlp", "file")
+	return cmd
+}
+
+// exportJSON is `trace export --json`.
+type exportJSON struct {
+	To       string `json:"to"`
+	Events   int    `json:"events"`
+	Spans    int    `json:"spans"`
+	Rejected int    `json:"rejected"`
+	Message  string `json:"message,omitempty"` // what the collector said about those it rejected
+}
+
+func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
+	q, err := opts.query()
+	if err != nil {
+		return err
+	}
+	if opts.limit < 1 {
+		return usage("", "--limit %d: want at least 1", opts.limit)
+	}
+	to, err := a.exportConfig(opts)
+	if err != nil {
+		return err
+	}
+	return a.withJournal(ctx, func(j *journal.Journal) error {
+		traces, err := daemon.AllTraces(ctx, j, q, opts.limit)
+		if err != nil {
+			return err
+		}
+		spans := otlp.Spans(exportEvents(traces)...)
+		if opts.file != "" {
+			return a.exportFile(opts.file, to.Resource, spans, len(traces))
+		}
+		sent, err := otlp.NewClient(to).Send(ctx, spans)
+		if err != nil {
+			return &problem{kind: kindFailed, err: fmt.Errorf("%d of %d spans were sent: %w", sent.Spans, len(spans), err),
+				fix: "see that an OpenTelemetry collector listens there, for OTLP over HTTP (mostly port 4318)"}
+		}
+		return a.exported(exportJSON{To: to.URL.Redacted(), Events: len(traces), Spans: sent.Spans, Rejected: sent.Rejected, Message: sent.Message})
+	})
+}
+
+// exportConfig says where to: the flag, the environment, the configuration. A file needs no collector.
+func (a *app) exportConfig(opts *exportOptions) (otlp.Config, error) {
+	c, err := otlp.FromEnviron(opts.otlp, a.getenv)
+	if errors.Is(err, otlp.ErrNoEndpoint) {
+		address, readErr := a.telemetry()
+		if readErr != nil {
+			return c, readErr
+		}
+		if opts.file != "" && address == "" {
+			address = "http://127.0.0.1:4318" // it is not asked; the rest of the variables count
+		}
+		if address != "" {
+			c, err = otlp.FromEnviron(address, a.getenv)
+		}
+	}
+	c.Gzip = c.Gzip || opts.gzip
+	if err != nil {
+		return c, usage("add --otlp http://127.0.0.1:4318 or --file FILE, or set OTEL_EXPORTER_OTLP_ENDPOINT", "trace export: %w", err)
+	}
+	return c, nil
+}
+
+// telemetry is the collector of the configuration.
+func (a *app) telemetry() (string, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return "", err
+	}
+	file := dirs.ConfigFile
+	if a.flags.config != "" {
+		file = a.path(a.flags.config)
+	}
+	c, err := config.Load(file)
+	if err != nil {
+		return "", err
+	}
+	return c.Telemetry.OTLP, nil
+}
+
+func exportEvents(traces []daemon.KeptTrace) []otlp.Event {
+	events := make([]otlp.Event, len(traces))
+	for i := range traces {
+		t := &traces[i]
+		events[i] = otlp.Event{Session: t.Session, Turn: t.Turn, End: t.Time, Outcome: t.Outcome.Outcome}
+	}
+	return events
+}
+
+// spansOfLine is how many spans stand on one line of a file.
+const spansOfLine = 512
+
+// exportFile writes spans to a new file, or to stdout.
+func (a *app) exportFile(file string, resource []otlp.Attribute, spans []otlp.Span, events int) error {
+	var text bytes.Buffer
+	for from := 0; from < len(spans); from += spansOfLine {
+		line, err := otlp.Encode(resource, spans[from:min(from+spansOfLine, len(spans))])
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	if file == "-" {
+		_, err := a.out.Write(render.SafeJSON(text.Bytes()))
+		return err
+	}
+	if err := writeNew(a.path(file), text.Bytes()); err != nil {
+		return err
+	}
+	return a.exported(exportJSON{To: file, Events: events, Spans: len(spans)})
+}
+
+// writeNew writes a file that is not there yet: it appears whole or not at all.
+func writeNew(path string, text []byte) error {
+	return atomicfile.Write(path, text, atomicfile.Options{Ready: func() error {
+		if _, err := os.Lstat(path); err == nil {
+			return &problem{kind: kindFailed, err: fmt.Errorf("%s is there already", path), fix: "name a file that does not exist yet"}
+		}
+		return nil
+	}})
+}
+
+func (a *app) exported(e exportJSON) error {
+	if a.flags.json {
+		if err := a.printJSON(e); err != nil {
+			return err
+		}
+	} else {
+		a.printf("exported %s as %s to %s\n", render.Count(e.Events, "event"), render.Count(e.Spans, "span"), render.Line(e.To))
+	}
+	if e.Rejected > 0 {
+		return &problem{kind: kindFailed, err: fmt.Errorf("the collector refused %s: %s", render.Count(e.Rejected, "span"), e.Message)}
+	}
+	return nil
+}

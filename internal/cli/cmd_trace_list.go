@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// traceFlags say which traces of the journal are meant.
+type traceFlags struct {
+	daemon.TraceQuery
+	point string
+	since string
+}
+
+func (t *traceFlags) add(a *app, cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&t.Session, "session", "", "of the session with this `ID`")
+	f.StringVar(&t.Turn, "turn", "", "of the turn with this `ID`")
+	f.StringVar(&t.point, "point", "", "of events at this `POINT`")
+	f.StringVar(&t.Plugin, "plugin", "", "of events that the plugin `NAME` was asked about")
+	f.BoolVar(&t.Failed, "failed", false, "of events in which a plugin failed")
+	f.StringVar(&t.since, "since", "", "not older than a `TIME`: 2h, 2026-11-16 or 2026-11-16T13:00:00Z")
+	for name, offer := range map[string]func(context.Context) []cobra.Completion{"point": completePoints, "plugin": a.completePlugins} {
+		err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return offer(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+		})
+		if err != nil {
+			panic(err) // a flag that was added above
+		}
+	}
+}
+
+// query is what the flags say.
+func (t *traceFlags) query() (daemon.TraceQuery, error) {
+	q := t.TraceQuery
+	if q.Point = hook.Point(t.point); t.point != "" {
+		if _, ok := q.Point.Spec(); !ok {
+			return q, noPoint(t.point)
+		}
+	}
+	var err error
+	q.Since, err = parseSince(t.since, time.Now())
+	return q, err
+}
+
+// parseSince reads a span of time before now, a day or a moment.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usage("write a span such as 90m or 2h, a day such as 2026-11-16, or a moment such as 2026-11-16T13:00:00Z", "--since %.60q is no time", text)
+}
+
+// withJournal opens the journal, which may be that of a running daemon. No plugin is started.
+func (a *app) withJournal(ctx context.Context, use func(*journal.Journal) error) error {
+	if err := a.checkPlaces(); err != nil {
+		return err
+	}
+	j, done, err := daemon.OpenJournal(ctx, daemon.Options{Host: pluginhost.Options{Logger: a.logger(), ConfigFile: a.path(a.flags.config),
+		Environ: a.Environ, Dir: a.dir()}})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := done(); err != nil { // the command's own result stands
+			a.logger().Warn("the engine did not end well", "err", err)
+		}
+	}()
+	return use(j)
+}
+
+func newTraceListCommand(a *app) *cobra.Command {
+	flags, page := traceFlags{}, httpapi.Page{Limit: 20}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what plugins did to events, the newest first",
+		Long: `List events that went through plugins, the newest first: those of the agent's turns, of other agents' hooks and of MCP calls.
+They are kept for a week. A page that is not the last one ends with the command for the next; with --json, next is what to
+give to --after. No plugin is started, and a daemon may run meanwhile.`,
+		Example: `  patchbay trace list --failed --since 2h
+  patchbay trace list --plugin shout --point turn.input
+  patchbay trace list --session $id --json | jq -r '.traces[].id'`,
+		Annotations: exits(exit{exitOK, "the list was printed"}, exit{exitNotFound, "there is no such point"}),
+		Args:        arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := flags.query()
+			if err != nil {
+				return err
+			}
+			if page.Limit < 1 {
+				return usage("", "--limit %d: want at least 1", page.Limit)
+			}
+			return a.withJournal(cmd.Context(), func(j *journal.Journal) error { return a.listTraces(cmd, j, q, page) })
+		},
+	}
+	flags.add(a, cmd)
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "at most so many")
+	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
+	return cmd
+}
+
+// traceRow is a trace in a list, as other programs see it.
+type traceRow struct {
+	ID         uint64       `json:"id"`
+	Time       time.Time    `json:"time"`
+	Session    string       `json:"session_id"`
+	Turn       string       `json:"turn"`
+	Point      hook.Point   `json:"point"`
+	Verdict    hook.Verdict `json:"verdict"`
+	By         string       `json:"by,omitempty"`
+	Plugins    []string     `json:"plugins"` // that were asked
+	Changed    []string     `json:"changed"` // of those, that changed something
+	Failed     []string     `json:"failed"`  // of those, that failed
+	DurationUS int64        `json:"duration_us"`
+}
+
+func newTraceRow(t *daemon.KeptTrace) traceRow {
+	r := traceRow{ID: t.ID, Time: t.Time, Session: t.Session, Turn: t.Turn, Point: t.Outcome.Point, Verdict: t.Outcome.Verdict, By: t.Outcome.By,
+		Plugins: []string{}, Changed: []string{}, Failed: []string{}, DurationUS: t.Took().Microseconds()}
+	for i := range t.Outcome.Steps {
+		s := &t.Outcome.Steps[i]
+		r.Plugins = append(r.Plugins, s.Plugin)
+		if s.Changed {
+			r.Changed = append(r.Changed, s.Plugin)
+		}
+		if s.Err != nil {
+			r.Failed = append(r.Failed, s.Plugin)
+		}
+	}
+	return r
+}
+
+// tracePage is `trace list --json`.
+type tracePage struct {
+	Traces []traceRow `json:"traces"`
+	Next   string     `json:"next,omitempty"`
+}
+
+func (a *app) listTraces(cmd *cobra.Command, j *journal.Journal, q daemon.TraceQuery, page httpapi.Page) error {
+	list, err := daemon.ListTraces(cmd.Context(), j, q, page)
+	if is[*httpapi.InvalidRequestError](err) {
+		return usage("give it as the page before printed it, or leave it out", "--after %.80q is not a cursor of `patchbay trace list`", page.After)
+	}
+	if err != nil {
+		return err
+	}
+	rows := make([]traceRow, len(list.Traces))
+	for i := range list.Traces {
+		rows[i] = newTraceRow(&list.Traces[i])
+	}
+	if a.flags.json {
+		return a.printJSON(tracePage{rows, list.Next})
+	}
+	if err := a.showTraces(rows); err != nil || list.Next == "" {
+		return err
+	}
+	a.printf("There are more: %s\n", nextPage(cmd, list.Next))
+	return nil
+}
+
+// nextPage is the command line for the next page: the same flags, and its cursor.
+func nextPage(cmd *cobra.Command, cursor string) string {
+	words := []string{cmd.CommandPath()}
+	for _, name := range []string{"session", "turn", "point", "plugin", "failed", "since", "limit"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			words = append(words, fmt.Sprintf("--%s=%s", name, render.Line(f.Value.String())))
+		}
+	}
+	return strings.Join(append(words, "--after", cursor), " ")
+}
+
+func (a *app) showTraces(list []traceRow) error {
+	if len(list) == 0 {
+		a.printf("No event went through plugins, or none that is asked for. Events of turns, of other agents' hooks and of MCP calls are kept for a week.\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("ID", "TIME", "POINT", "VERDICT", "PLUGINS", "TOOK", "TURN")}
+	for i := range list {
+		rows = append(rows, a.traceCells(&list[i]))
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+func (a *app) traceCells(r *traceRow) []render.Cell {
+	names := make([]string, len(r.Plugins))
+	for i, name := range r.Plugins {
+		names[i] = render.Cut(render.Line(name), 32)
+	}
+	what := render.Cell{Text: string(r.Verdict)}
+	switch {
+	case len(r.Failed) > 0:
+		what = render.Cell{Text: string(r.Verdict) + ", failed: " + strings.Join(r.Failed, ", "), Style: render.StyleRed}
+	case len(r.Changed) > 0 && r.Verdict == hook.Continue:
+		what = render.Cell{Text: "changed by " + strings.Join(r.Changed, ", "), Style: render.StyleGreen}
+	case r.By != "":
+		what = render.Cell{Text: string(r.Verdict) + " by " + r.By, Style: render.StyleYellow}
+	}
+	return []render.Cell{{Text: fmt.Sprint(r.ID), Style: render.StyleBold}, {Text: r.Time.Local().Format(time.DateTime)}, {Text: string(r.Point), Style: render.StyleCyan},
+		what, {Text: strings.Join(names, ", ")}, {Text: render.Duration(time.Duration(r.DurationUS) * time.Microsecond), Right: true},
+		{Text: r.Turn, Style: render.StyleDim}}
+}

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/otlp"
+)
+
+// startExport sends the traces of a daemon to the collector that [telemetry] names. It stays the same until the daemon
+// ends.
+func (c *Core) startExport() error {
+	address := c.Config().Telemetry.OTLP
+	if address == "" || c.exports.Load() != nil {
+		return nil
+	}
+	config, err := otlp.FromEnviron(address, dialect.Env{Vars: c.options.Host.Environ}.Get)
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	c.exports.Store(otlp.NewQueue(otlp.NewClient(config), c.log))
+	return nil
+}
+
+// export offers a trace to the collector. It never waits.
+func (c *Core) export(e *chat.Event) {
+	q := c.exports.Load()
+	if q == nil || e.Type != chat.Point || e.Outcome == nil || e.Outcome.Outcome == nil || len(e.Outcome.Steps) == 0 {
+		return
+	}
+	q.Offer(otlp.Spans(otlp.Event{Session: e.Session, Turn: e.Turn, End: e.Time, Outcome: e.Outcome.Outcome}))
+}
+
+// exported tells what was exported; nil: nothing is.
+func (c *Core) exported() *otlp.Counts {
+	q := c.exports.Load()
+	if q == nil {
+		return nil
+	}
+	counts := q.Counts()
+	return &counts
+}
+
+func (c *Core) stopExport() {
+	if q := c.exports.Load(); q != nil {
+		q.Close()
+	}
+}

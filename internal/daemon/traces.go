@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/journal"
+)
+
+// OpenJournal opens the journal alone: no plugin and no model. The engine may be the one that a running daemon has.
+func OpenJournal(ctx context.Context, o Options) (*journal.Journal, func() error, error) {
+	c := &Core{log: o.Host.Logger}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if _, err := c.configure(&o); err != nil {
+		return nil, nil, err
+	}
+	if err := c.openEngine(ctx); err != nil {
+		return nil, nil, errors.Join(err, c.closeEngine())
+	}
+	return c.Journal, c.closeEngine, nil
+}
+
+// A TraceQuery says which traces are wanted. The zero value wants all.
+type TraceQuery struct {
+	Session string
+	Turn    string
+	Point   hook.Point
+	Plugin  string    // that was asked
+	Failed  bool      // in which a plugin failed
+	Since   time.Time // zero: however old
+}
+
+func (q *TraceQuery) wants(t *KeptTrace) bool {
+	if q.Point != "" && t.Outcome.Point != q.Point {
+		return false
+	}
+	asked := q.Plugin == "" || slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Plugin == q.Plugin })
+	return asked && (!q.Failed || t.Failed())
+}
+
+func (q *TraceQuery) filter() journal.Filter {
+	return journal.Filter{Session: q.Session, Turn: q.Turn, Kinds: []string{string(chat.Point)}}
+}
+
+// A KeptTrace is a trace of the journal.
+type KeptTrace struct {
+	ID      uint64      `json:"id"` // its place in the journal
+	Session string      `json:"session_id"`
+	Turn    string      `json:"turn"`
+	Time    time.Time   `json:"time"` // when the event was over
+	Outcome *hook.Trace `json:"outcome"`
+}
+
+// Failed tells whether a plugin failed.
+func (t *KeptTrace) Failed() bool {
+	return slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Err != nil })
+}
+
+// Began is when the first plugin was asked, and Took how long all of them together did, as far as the journal tells.
+func (t *KeptTrace) Began() time.Time { return t.Time.Add(-t.Took()) }
+
+// Took is how long the plugins took.
+func (t *KeptTrace) Took() time.Duration {
+	var end time.Duration
+	for i := range t.Outcome.Steps {
+		s := &t.Outcome.Steps[i]
+		end = max(end, s.Started.Sub(t.Outcome.Steps[0].Started)+s.Duration)
+	}
+	return end
+}
+
+// ReadTrace reads an event of the journal.
+func ReadTrace(e *journal.Event) (KeptTrace, error) {
+	t := KeptTrace{}
+	if err := json.Unmarshal(e.Data, &t); err != nil {
+		return t, fmt.Errorf("trace %d: %w", e.Sequence, err)
+	}
+	if t.Outcome == nil || t.Outcome.Outcome == nil {
+		return t, fmt.Errorf("trace %d: it has no outcome", e.Sequence)
+	}
+	t.ID = e.Sequence
+	if t.Time.IsZero() {
+		t.Time = e.Time
+	}
+	return t, nil
+}
+
+// A TraceList is a page of traces, the newest first.
+type TraceList struct {
+	Traces []KeptTrace
+	Next   string // the cursor of the next page; "": there is none
+}
+
+// tracesAtOnce is how many traces are read at a time where many are looked through for a few.
+const tracesAtOnce = 200
+
+// ListTraces is a page of the traces that a query wants. An [*httpapi.InvalidRequestError] is a cursor of something
+// else.
+func ListTraces(ctx context.Context, j *journal.Journal, q TraceQuery, p httpapi.Page) (TraceList, error) {
+	before, err := traceBefore(p.After)
+	if err != nil {
+		return TraceList{}, err
+	}
+	list := TraceList{Traces: []KeptTrace{}}
+	err = eachTrace(ctx, j, &q, before, func(t *KeptTrace) bool {
+		if len(list.Traces) == p.Limit { // one more tells that there is a next page
+			list.Next = httpapi.Cursor(traceList, strconv.FormatUint(list.Traces[p.Limit-1].ID, 10))
+			return false
+		}
+		list.Traces = append(list.Traces, *t)
+		return true
+	})
+	return list, err
+}
+
+// eachTrace calls f with the traces before a place that the query wants, the newest first, until f has had enough.
+// What cannot be read is passed over: it must not keep anybody from the others.
+func eachTrace(ctx context.Context, j *journal.Journal, q *TraceQuery, before uint64, f func(*KeptTrace) bool) error {
+	for {
+		events, err := j.Newest(ctx, before, q.filter(), tracesAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			before = events[i].Sequence
+			if events[i].Time.Before(q.Since) {
+				return nil
+			}
+			t, err := ReadTrace(&events[i])
+			if err == nil && q.wants(&t) && !f(&t) {
+				return nil
+			}
+		}
+		if len(events) < tracesAtOnce {
+			return nil
+		}
+	}
+}
+
+// AllTraces are those that a query wants, the oldest first, at most so many of the newest.
+func AllTraces(ctx context.Context, j *journal.Journal, q TraceQuery, most int) ([]KeptTrace, error) {
+	var all []KeptTrace
+	err := eachTrace(ctx, j, &q, 0, func(t *KeptTrace) bool {
+		all = append(all, *t)
+		return len(all) < most
+	})
+	slices.Reverse(all)
+	return all, err
+}
+
+// ErrNoTrace says that the journal has no such trace.
+var ErrNoTrace = errors.New("there is no such trace")
+
+// FindTrace is the trace at a place of the journal.
+func FindTrace(ctx context.Context, j *journal.Journal, id uint64) (KeptTrace, error) {
+	events, err := j.Newest(ctx, id+1, journal.Filter{Kinds: []string{string(chat.Point)}}, 1)
+	if err != nil {
+		return KeptTrace{}, err
+	}
+	if len(events) == 0 || events[0].Sequence != id {
+		return KeptTrace{}, fmt.Errorf("%w: %d", ErrNoTrace, id)
+	}
+	return ReadTrace(&events[0])
+}

@@ -1,0 +1,198 @@
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/pause"
+)
+
+// Bounds of an export.
+const (
+	maxBatch  = 512 // spans of one request, as in OpenTelemetry's batch processor
+	maxTries  = 4
+	firstWait = 500 * time.Millisecond // doubled after each try, unless the collector says how long
+	maxWait   = 30 * time.Second
+	maxAnswer = 64 << 10
+)
+
+// A Client sends spans to one collector.
+type Client struct {
+	config Config
+	http   http.Client
+	wait   time.Duration // before the second try
+
+	patient bool // a collector that cannot be reached is tried again too: nobody waits for the result
+}
+
+// NewClient makes a client. It connects to nobody yet.
+func NewClient(c Config) *Client {
+	return &Client{config: c, wait: firstWait, http: http.Client{
+		// A collector does not redirect, and headers with a key in them are for nobody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// A Sent is what came of an export.
+type Sent struct {
+	Spans    int    // that the collector took
+	Rejected int    // that it refused, though it took the others
+	Message  string // what it said about them
+}
+
+// Send sends spans, in batches. The error is that of the first batch that was not taken; those before it were.
+func (c *Client) Send(ctx context.Context, spans []Span) (Sent, error) {
+	var sent Sent
+	for len(spans) > 0 {
+		batch := spans[:min(len(spans), maxBatch)]
+		spans = spans[len(batch):]
+		body, err := Encode(c.config.Resource, batch)
+		if err != nil {
+			return sent, err
+		}
+		answer, err := c.deliver(ctx, body)
+		if err != nil {
+			return sent, fmt.Errorf("collector %s: %w", c.config.URL.Redacted(), err)
+		}
+		rejected := min(answer.rejected(), len(batch))
+		sent.Spans += len(batch) - rejected
+		sent.Rejected += rejected
+		if answer.Partial.Message != "" {
+			sent.Message = excerpt.Of(answer.Partial.Message, maxText)
+		}
+	}
+	return sent, nil
+}
+
+// deliver sends one request, again as often as it makes sense.
+func (c *Client) deliver(ctx context.Context, body []byte) (answerJSON, error) {
+	if c.config.Gzip {
+		body = compressed(body)
+	}
+	wait := c.wait
+	for try := 1; ; try++ {
+		answer, err := c.post(ctx, body)
+		later, again := errors.AsType[*laterError](err)
+		if !again || try == maxTries || ctx.Err() != nil {
+			return answer, err
+		}
+		if later.after > 0 {
+			wait = later.after
+		}
+		if pause.For(ctx, min(wait, maxWait)) != nil {
+			return answer, err
+		}
+		wait *= 2
+	}
+}
+
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// A laterError is the error of a request that may work another time.
+type laterError struct {
+	after time.Duration // what the collector says; 0: nothing
+	err   error
+}
+
+func (e *laterError) Error() string { return e.err.Error() }
+func (e *laterError) Unwrap() error { return e.err }
+
+// post makes one request.
+func (c *Client) post(ctx context.Context, body []byte) (answerJSON, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		return answerJSON{}, err
+	}
+	for name, values := range c.config.Headers {
+		r.Header[name] = values
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.config.Gzip {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return answerJSON{}, c.unreached(unwrapURL(err))
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return answerJSON{}, c.unreached(err)
+	}
+	return readAnswer(resp, text)
+}
+
+// unreached is the error of a collector that did not answer.
+func (c *Client) unreached(err error) error {
+	if c.patient {
+		return &laterError{err: err}
+	}
+	return err
+}
+
+// unwrapURL takes the address out of an error: it may have a password in it.
+func unwrapURL(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// answerJSON is an ExportTraceServiceResponse.
+type answerJSON struct {
+	Partial struct {
+		Rejected json.RawMessage `json:"rejectedSpans"` // a number in a string, or a number
+		Message  string          `json:"errorMessage"`
+	} `json:"partialSuccess"`
+}
+
+func (a *answerJSON) rejected() int {
+	n, err := strconv.Atoi(string(bytes.Trim(a.Partial.Rejected, `"`)))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// readAnswer tells whether a request was taken. The codes that are worth another try are those of OTLP's specification.
+func readAnswer(resp *http.Response, text []byte) (answerJSON, error) {
+	var answer answerJSON
+	if resp.StatusCode/100 == 2 {
+		_ = json.Unmarshal(text, &answer) // it was taken; an answer that cannot be read changes nothing
+		return answer, nil
+	}
+	err := fmt.Errorf("it answered %s: %s", resp.Status, excerpt.Of(bytes.TrimSpace(text), 200))
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return answer, &laterError{retryAfter(resp.Header.Get("Retry-After"), time.Now()), err}
+	}
+	return answer, err
+}
+
+// retryAfter reads a number of seconds, or a moment.
+func retryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+		return time.Duration(min(n, int(maxWait/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
