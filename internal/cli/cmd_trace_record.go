@@ -26,13 +26,13 @@ Secrets are replaced by [secret]: the values of secrets.toml, the server's token
 they are secret. What else a plugin is sent is in the file: look at it before you give it away. It is JSON, a line an
 event; docs/tracing.md describes it.
 
-FILE appears when the command is over, also where it failed or was interrupted. Until then it is FILE.partial. A
-recording that is already there is replaced; any other file is not. What does not fit into 64 MiB is left out, and
-that is noted.`,
+FILE appears when the command is over, also where it failed or was interrupted, unless no plugin was asked anything.
+Until then it is FILE.partial. A recording that is already there is replaced; any other file is not. What does not fit
+into 64 MiB is left out, and that is noted.`,
 		Example: `  patchbay trace record demo.trace -- demo
   patchbay trace record turn.trace -- chat -p 'count the words in notes.md'
   patchbay trace record calc.trace -- tool call plugin_calc_add a=1 b=2`,
-		Annotations: exits(exit{exitOK, "the exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written"}),
+		Annotations: exits(exit{exitOK, "the exit code of the command is passed on"}, exit{exitFailed, "the file cannot be written, or no plugin was asked anything"}),
 		Args:        recordArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runRecord(cmd.Context(), a.path(args[0]), args[1:])
@@ -105,26 +105,32 @@ func (a *app) globalWords() []string {
 
 // recorded tells what was recorded, beside what the command printed, and passes its exit code on.
 func (a *app) recorded(s recording.Summary, code int) error {
-	if a.flags.json {
+	switch nothing := s.Events+s.Calls+s.LeftOut == 0; {
+	case nothing && code == exitOK:
+		return &problem{kind: kindFailed, err: errors.New("nothing was recorded: no plugin was asked anything"),
+			fix: "`patchbay plugin list` lists the plugins; record a command that asks one of them"}
+	case nothing:
+	case a.flags.json:
 		raw, err := encodeJSON(s)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Err, "%s\n", raw)
-	} else {
-		text := fmt.Sprintf("recorded %s and %s to %s", render.Count(s.Events, "event"), render.Count(s.Calls, "call"), render.Line(s.File))
-		if s.LeftOut > 0 {
-			text += fmt.Sprintf("; %d more did not fit and are left out", s.LeftOut)
-		}
-		if s.Events+s.Calls+s.LeftOut == 0 {
-			text = fmt.Sprintf("no plugin was asked anything: %s is a recording of nothing", render.Line(s.File))
-		}
-		fmt.Fprintf(a.Err, "%s\n", a.errScreen().Paint(render.StyleDim, text))
+	default:
+		fmt.Fprintf(a.Err, "%s\n", a.errScreen().Paint(render.StyleDim, recordedLine(s)))
 	}
 	if code != exitOK {
 		return &programExit{code: code}
 	}
 	return nil
+}
+
+func recordedLine(s recording.Summary) string {
+	text := fmt.Sprintf("recorded %s and %s to %s", render.Count(s.Events, "event"), render.Count(s.Calls, "call"), s.File)
+	if s.LeftOut > 0 {
+		text += fmt.Sprintf("; %d more did not fit and are left out", s.LeftOut)
+	}
+	return text
 }
 
 func cannotRecord(err error) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/demo"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/recording"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -47,7 +48,7 @@ JSON pointer into the step names; * stands for any one part: --ignore etag --ign
   patchbay trace replay calc.trace --plugin ./calc
   patchbay trace replay turn.trace --ignore request_id --json | jq '.differences'`,
 		Annotations: exits(exit{exitOK, "everything went as it was recorded"}, exit{exitDifferent, "there are differences"},
-			exit{exitFailed, "the file is no recording, or not whole"}, exit{exitNotFound, "there is no plugin at PATH, or the recording has nothing of it"}),
+			exit{exitFailed, "the file is no recording, or not whole; the plugin at PATH does not start"}, exit{exitNotFound, "there is no plugin at PATH, or the recording has nothing of it"}),
 		Args:              arguments("FILE"),
 		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,6 +80,9 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 	if err != nil {
 		return badRecording(err)
 	}
+	if len(r.Entries) == 0 {
+		return &problem{kind: kindFailed, err: fmt.Errorf("%s: the recording has no event and no call in it", file), fix: "record it again"}
+	}
 	if opts.as != "" && !slices.Contains(r.Named(), opts.as) {
 		return nothingOf(opts.as, r)
 	}
@@ -90,7 +94,12 @@ func (a *app) runReplay(ctx context.Context, file string, opts *replayOptions) e
 	defer done()
 	o := recording.ReplayOptions{Host: host, Heard: ear, Ignore: opts.ignore, Exact: opts.exact}
 	if opts.plugin != "" {
-		o.As = host.Plugins()[0].Name
+		found := host.Plugins()[0]
+		if found.Error != nil {
+			return &problem{kind: kindFailed, err: fmt.Errorf("the plugin at %s does not work: %s", opts.plugin, *found.Error),
+				fix: "`patchbay plugin validate " + opts.plugin + "` lists what is wrong"}
+		}
+		o.As = found.Name
 		o.Plugin = opts.as
 		if o.Plugin == "" {
 			o.Plugin = o.As
@@ -151,7 +160,7 @@ func badRecording(err error) error {
 		return &problem{kind: kindFailed, err: err, fix: "record it again, or play what there is with --partial"}
 	case is[*recording.FileError](err):
 		return &problem{kind: kindFailed, err: err, fix: "`patchbay trace record FILE -- COMMAND` makes a recording"}
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, plainfile.ErrKind):
 		return usage("name a file that `patchbay trace record` has made", "%w", err)
 	}
 	return err

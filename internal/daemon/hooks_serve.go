@@ -29,6 +29,9 @@ type HookOptions struct {
 // ServeHooks answers the hooks of other agents until ctx ends, nobody has called for a while, or another daemon takes the place. It
 // listens on the socket alone and runs no job. The core is the caller's to close.
 func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
+	if err := c.startExport(); err != nil { // other agents are answered all the same
+		c.log.Warn("traces are not exported", "err", err)
+	}
 	if o.Idle == 0 {
 		o.Idle = hooksIdle
 	}

@@ -163,10 +163,18 @@ func TestKilled(t *testing.T) {
 	if left, err := Read(path+partialSuffix, true); err != nil || len(left.Entries) != 1 || left.Cut == "" {
 		t.Errorf("what is left of it: %+v, %v", left, err)
 	}
-	if again, err := Create(path, Options{}); err != nil {
-		t.Errorf("after that: %v", err)
-	} else if _, err := again.Close(false); err != nil {
-		t.Error(err)
+	again, err := Create(path, Options{})
+	if err != nil {
+		t.Fatalf("after that: %v", err)
+	}
+	if s, err := again.Close(false); err != nil || s.Events != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("a recording of nothing has replaced the one that was there: %s, %v", after, err)
+	}
+	if _, err := os.Stat(path + partialSuffix); err == nil {
+		t.Error("and its own file is still there")
 	}
 }
 

@@ -203,13 +203,11 @@ func encodeLine(v any) []byte {
 	return b.Bytes()
 }
 
-// Close ends the recording: the last line is written, and the file gets its name. After an error there is no new file.
+// Close ends the recording: the last line is written, and the file gets its name. Where no plugin was asked anything, or
+// after an error, there is no new file, and the one that was there stays.
 func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.headed {
-		r.writeHeader(newScrubber(nil)) // no plugin was asked anything
-	}
 	r.write(encodeLine(ending{typeEnd, r.entries, r.leftOut, interrupted}))
 	err := r.writeErr
 	if err == nil {
@@ -218,8 +216,11 @@ func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	partial := r.path + partialSuffix
 	err = errors.Join(err, r.file.Close())
 	r.file = nil
-	if err == nil {
+	switch {
+	case err == nil && r.headed:
 		err = os.Rename(partial, r.path)
+	case err == nil:
+		return Summary{File: r.path}, os.Remove(partial)
 	}
 	if err != nil {
 		return Summary{}, fmt.Errorf("recording: %w", errors.Join(err, os.Remove(partial)))
