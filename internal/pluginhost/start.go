@@ -38,8 +38,9 @@ func (h *Host) start(ctx context.Context, r *roster) {
 }
 
 // openAll opens plugins side by side, a few at a time: more would only make
-// them wait for each other's processor while their handshake clock runs.
+// them wait for each other's processor while their handshake clock runs. When it returns, they are guarded.
 func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
+	defer h.procs.Together()()
 	places := make(chan struct{}, 4*runtime.NumCPU())
 	var started sync.WaitGroup
 	for _, e := range entries {

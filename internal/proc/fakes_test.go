@@ -253,6 +253,7 @@ func fakeDiesFirstTime(args []string) int {
 //
 //	worst     a long-lived process with a stray, a call under way with a stray, a standby
 //	early     the same, but it says so as soon as the first process is started
+//	together  it says so when several that were started together are
 //	quick     its plugin forks twice and leaves its session as the first thing it does
 //	unmarked  marks do not work here: a process group only
 //	nested    its plugin is itself a host with the worst plugin
@@ -276,6 +277,9 @@ func fakeHost(args []string) int {
 	if kind == "early" {
 		defer linger()
 	}
+	if kind == "together" {
+		return startTogether(g, spec("worst", token, filepath.Join(dir, "stray1")), spec("echo", token))
+	}
 	p, err := g.Start(ctx, spec("worst", token, filepath.Join(dir, "stray1")))
 	if err != nil {
 		return 1
@@ -290,6 +294,18 @@ func fakeHost(args []string) int {
 		time.Sleep(time.Millisecond)
 	}
 	return waitUp(p)
+}
+
+func startTogether(g *Group, specs ...Spec) int {
+	guarded := g.Together()
+	for _, s := range specs {
+		if _, err := g.Start(context.Background(), s); err != nil {
+			return 1
+		}
+	}
+	guarded()
+	fmt.Println("up")
+	return linger()
 }
 
 func startAndWait(g *Group, s Spec) int {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/guard"
@@ -24,6 +25,7 @@ type Group struct {
 	programs *program.Resolver // what is executed for a Spec
 	inherit  sync.Once         // close-on-exec on what the host itself inherited
 	hold     hold              // stopping processes before their first instruction
+	together atomic.Int32      // how many starts of several processes are under way
 	cgroups  *limits.Cgroups   // where limits are kept
 
 	descriptors *limits.Descriptors // what all of it costs the host
@@ -58,6 +60,17 @@ func NewGroup(log *slog.Logger) *Group {
 	g.programs = program.NewResolver(g.ask)
 	g.spares = newSpares(g)
 	return g
+}
+
+// Together lets processes that are started from now on begin their work before the guardian is up; the function it returns waits for
+// the guardian. Whoever starts several processes and talks to each before using any need not wait in between. The guardian itself is not
+// started any later.
+func (g *Group) Together() (guarded func()) {
+	g.together.Add(1)
+	return func() {
+		g.together.Add(-1)
+		g.guardian.present().awaitUp()
+	}
 }
 
 // Close kills every process of the group at once, without a ladder, and returns when nothing of it is alive: not the

@@ -168,6 +168,13 @@ func (g *guardian) tell(pid int) {
 	g.post.tell(pid)
 }
 
+// present is the guardian there is, or is about to be; nil: none was wanted yet.
+func (g *guardian) present() *post {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.post
+}
+
 // dismiss ends the guardian for good. It is killed, not asked: nothing is left for it to do, and one that is still
 // starting up would take its time.
 func (g *guardian) dismiss() {

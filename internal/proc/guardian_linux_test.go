@@ -77,6 +77,7 @@ func TestNothingSurvivesTheHost(t *testing.T) {
 	}{
 		{"worst", soak.Times(3, 10), 5}, // two leaders, two strays, a standby
 		{"early", soak.Times(3, 10), 0}, // the host is killed as soon as its first process exists
+		{"together", soak.Times(3, 10), 0},
 		{"quick", soak.Times(3, 10), 1},
 		{"unmarked", soak.Times(1, 3), 1},
 		{"nested", soak.Times(1, 3), 6},

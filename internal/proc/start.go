@@ -49,7 +49,8 @@ func (g *Group) Start(ctx context.Context, s Spec) (*Process, error) {
 	return p, nil
 }
 
-// start is the one way into existence for every child. When it returns, the child is marked and guarded.
+// start is the one way into existence for every child. When it returns, the child is marked, and guarded unless it is one of several
+// that are started together.
 func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -64,7 +65,9 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 		}
 	})
 	guardian := g.guardian.stand(g.log, g.marks.all(), g.unmarked)
-	defer guardian.awaitUp()
+	if g.together.Load() == 0 {
+		defer guardian.awaitUp()
+	}
 	c, err := g.resolve(ctx, s)
 	if err != nil {
 		return nil, err
