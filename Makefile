@@ -36,8 +36,12 @@ UNRACED := ./cmd/patchbay ./examples ./internal/sandbox/escape
 # What a package leaves out under the race detector for that reason, and is run without it.
 CROWDED := ./internal/sandbox -run TestAsNobody
 
+# How many packages are tested at once. Their tests wait for processes and clocks most of the time: of the wall time of the long ones a sixth
+# to a half is processor time, with one core each.
+TEST_PACKAGES ?= 4
+
 # -vet: make check has it done, for the code as it is built. -parallel: tests that say that they are parallel wait most of the time.
-TEST_ALWAYS := -vet=off -parallel 4 -timeout $(TEST_TIMEOUT)
+TEST_ALWAYS := -vet=off -p $(TEST_PACKAGES) -parallel 4 -timeout $(TEST_TIMEOUT)
 
 # Keeps the race detector from sleeping for a second at the end of every process.
 export GORACE ?= atexit_sleep_ms=0
