@@ -48,6 +48,9 @@ export GORACE ?= atexit_sleep_ms=0
 
 BENCH_FLAGS ?=
 
+# The SDK for plugins in Go, a module of its own.
+SDK := sdk/go
+
 # How long a daemon is kept under load, and how often what could go wrong once in a hundred times is made to: crashes of each kind,
 # messages that are lost on their way to a follower, and whatever tests repeat when they are given the time. 0 leaves that part out.
 SOAK ?= 1h
@@ -71,7 +74,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms benchvet modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release clean
+.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -85,6 +88,8 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	@if CGO_ENABLED=1 go list -race . >/dev/null 2>&1 && command -v "$$(go env CC)" >/dev/null; then \
 		echo 'go test -race, all packages but $(UNRACED)'; \
 		CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED))); \
+		echo 'go test -race in $(SDK)'; \
+		(cd $(SDK) && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); \
 		echo 'go test $(UNRACED), and beside it $(CROWDED)'; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED) & crowded=$$!; failed=0; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(UNRACED) || failed=1; \
@@ -92,6 +97,7 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	else \
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...; \
+		(cd $(SDK) && go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...); \
 	fi
 	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
 		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
@@ -119,7 +125,7 @@ tools: ## what the tests run; installed by apt-get where that is possible
 		[[ "$${CI:-}" != true ]] || exit 1; \
 	fi
 
-check: fmt vet static lean benchvet modules ## everything but the tests
+check: fmt vet static lean others modules ## everything but the tests
 
 fmt: ## gofmt
 	@unformatted="$$(find . -name '*.go' -not -path '*/testdata/*' -not -path '*/node_modules/*' -print0 | xargs -0 gofmt -l)" || exit 1; \
@@ -145,12 +151,19 @@ platforms: ## it compiles, tests included, for every system it is meant for
 		{ go build ./... && go vet ./...; } || exit 1; \
 	done
 
-benchvet: ## vet of the benchmarks, a module of their own
+# staticcheck is a tool of this module, so its program is asked for here.
+others: ## vet of the benchmarks; vet and staticcheck of the SDK and its example: modules of their own
 	cd bench && go vet ./...
+	@staticcheck="$$(go tool -n staticcheck)"; \
+	for module in $(SDK) examples/sdk-go; do \
+		echo "go vet and staticcheck in $$module"; (cd "$$module" && go vet ./... && "$$staticcheck" ./...) || exit 1; \
+	done
 
 modules: ## go.mod and go.sum say what the code needs, and the modules are what go.sum says
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
+	cd $(SDK) && go mod tidy -diff
+	cd examples/sdk-go && go mod tidy -diff
 	go mod verify
 
 lint: ## golangci-lint; slow the first time, since it is compiled
@@ -160,8 +173,8 @@ lint: ## golangci-lint; slow the first time, since it is compiled
 fuzz: ## every fuzz target for FUZZ_TIME
 	@work="$$(mktemp -d)"; trap 'rm -rf "$$work"' EXIT; \
 	for package in $(FUZZ_PACKAGES); do \
-		go test -c -fuzz . -o "$$work/fuzz.test" "$$package"; \
-		cache="$(FUZZ_CACHE)/$$(go list "$$package")"; \
+		go -C "$$package" test -c -fuzz . -o "$$work/fuzz.test" .; \
+		cache="$(FUZZ_CACHE)/$$(go -C "$$package" list .)"; \
 		for target in $$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz'); do \
 			echo "$$target in $$package"; \
 			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \

@@ -83,6 +83,9 @@ var leaves = map[string]struct {
 	"internal/storage":        {[]string{"internal/config", "internal/engine", "internal/entry"}, "it knows keys and values, not who has them"},
 }
 
+// sdkWhy is the reason against imports of the SDK.
+const sdkWhy = "the SDK is the plugins' side of the protocols, a module of its own: with it a host would hold plugins to what it believes itself"
+
 // dialects is the folder of the plugin protocols.
 const dialects = "internal/dialect"
 
@@ -124,6 +127,7 @@ var bars = []bar{
 		"a recording is played without anything of the person's: no journal, no sessions, no storage"},
 	{not(anyDir("internal/plugtest")), anyOf("internal/plugtest"),
 		"test fakes stay out of the product"},
+	{func(string) bool { return true }, anyOf("sdk"), sdkWhy},
 }
 
 // A privilege is something only some folders may use: a whole package, or names of one.
@@ -169,7 +173,7 @@ func TestArchitecture(t *testing.T) {
 
 // TestArchitectureNamesRealFolders keeps the rules from outliving what they guard.
 func TestArchitectureNamesRealFolders(t *testing.T) {
-	names := []string{dialects, "internal/pluginhost", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest"}
+	names := []string{dialects, "internal/pluginhost", "adapter", "cmd/patchbay", "internal/cli", "internal/daemon", "internal/demo", "internal/plugtest", "sdk/go"}
 	for dir := range leaves {
 		names = append(names, dir)
 	}
@@ -189,6 +193,7 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 	for _, c := range []struct{ file, source, want string }{
 		{"hook/a.go", `import "` + module + `/internal/proc"`, "hook must not import internal/proc"},
 		{"hook/a.go", `import "` + module + `/rawjson"`, ""},
+		{"internal/cli/a.go", `import "` + module + `/sdk/go"`, "internal/cli must not import sdk/go"},
 		{"hook/a_test.go", `import "` + module + `/internal/proc"`, ""},
 		{"internal/wire/a.go", `import "` + module + `"`, "internal/wire must not import ."},
 		{"internal/guard/a.go", `import "` + module + `/rawjson"`, "internal/guard must not import rawjson"},
@@ -451,6 +456,7 @@ var banned = map[string]string{
 	"github.com/openai/":     "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
 	"github.com/anthropics/": "half of the first build and a third of the program for one call: see docs/decisions/0016-model-clients.md",
 	"google.golang.org/grpc": "nothing here speaks gRPC, and it weighs 10 MB",
+	module + "/sdk/":         sdkWhy,
 	"github.com/prometheus/": "a tenth of the program, and a millisecond at each start, for ten numbers: see docs/decisions/0020-metrics.md",
 }
 
@@ -484,6 +490,17 @@ func TestTheCommandIsLight(t *testing.T) {
 	}
 	for _, fault := range bannedModules(string(text)) {
 		t.Error(fault)
+	}
+}
+
+// TestTheSDKNeedsNothing: whoever writes a plugin gets no module beside the SDK.
+func TestTheSDKNeedsNothing(t *testing.T) {
+	text, err := os.ReadFile("sdk/go/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "require") {
+		t.Errorf("sdk/go/go.mod requires a module: the SDK is the standard library alone\n%s", text)
 	}
 }
 

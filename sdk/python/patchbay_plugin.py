@@ -862,7 +862,8 @@ class Plugin:
     def command(self, description: str = "", *, name: str = "", args: str = "", user_stdin: bool = False) -> Callable[[Function], Function]:
         """Adds a command that people run by hand: `patchbay PLUGIN NAME ARG…` (mine). What it prints is shown as it is.
 
-        args is a line of help. With user_stdin it has the terminal, or what was piped into it.
+        args is a line of help. With user_stdin it has the terminal, or what was piped into it. An exception is shown, and
+        ends the command with exit code 1.
         """
         def decorate(function: Function) -> Function:
             called = name or function.__name__.replace("_", "-")
@@ -1459,7 +1460,7 @@ class _Session:
             sys.stdout = out
         try:
             self.begin()
-            code = self.plugin._invoke(command.run, None, "mine", None, (CommandCall(list(invocation.get("args") or []), given, out, self.stderr),), {})
+            self.plugin._invoke(command.run, None, "mine", None, (CommandCall(list(invocation.get("args") or []), given, out, self.stderr),), {})
         except Exception as error:
             self.plugin._report(command.name, error)
             self.end()
@@ -1467,7 +1468,7 @@ class _Session:
             return self.fail(error)
         self.end()
         self.let_go(out)
-        return code if isinstance(code, int) and not isinstance(code, bool) else _OK
+        return _OK
 
     def let_go(self, out: Any) -> None:
         """Writes what a command has printed; a stdout that is the program's own stays open for whoever still prints."""

@@ -159,9 +159,10 @@ def whole() -> tuple[Plugin, Any, list[str]]:
         return Fail("no network")
 
     @p.command("Greets.", args="[NAME]", user_stdin=True)
-    def greet(c: CommandCall) -> int:
+    def greet(c: CommandCall) -> None:
         c.stdout.write(f"hello {' '.join(c.args)}{c.stdin.read()}\n")
-        return 3 if c.args == ["three"] else 0
+        if c.args == ["nobody"]:
+            raise PluginError("nobody is there", "NOBODY")
 
     @p.health
     def health() -> None:
@@ -227,8 +228,9 @@ class Events(unittest.TestCase):
             done = h.fire("command.done", CommandEvent(command="git"))
             self.assertEqual((done.received, seen), ("", ["git"]))
             h.health()
-            said = h.command("greet", "three", stdin="in")
-            self.assertEqual((said.stdout, said.code), ("hello threein\n", 3))
+            said = h.command("greet", "you", stdin="in")
+            self.assertEqual((said.stdout, said.code), ("hello youin\n", 0))
+            self.assertEqual(h.command("greet", "nobody").error, "nobody is there")
             self.assertIn("no command 'x'; there are greet", h.command("x").error)
 
     def test_dotagent(self) -> None:
