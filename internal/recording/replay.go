@@ -91,7 +91,7 @@ func (r *Recording) Named() []string {
 func Replay(ctx context.Context, r *Recording, o ReplayOptions) (*Report, error) {
 	p := &player{ReplayOptions: o, recording: r, gone: make(map[string]bool), now: time.Now(),
 		report: &Report{Differences: []Difference{}, Notes: []string{}}}
-	p.comparer = p.comparing()
+	p.comparer, p.there = p.comparing(), p.present()
 	p.remark()
 	for _, c := range r.calls() {
 		if err := ctx.Err(); err != nil {
@@ -108,7 +108,8 @@ type player struct {
 	ReplayOptions
 	recording *Recording
 	comparer  *comparer
-	gone      map[string]bool // what was told to be gone
+	gone      map[string]bool   // what was told to be gone
+	there     map[string]string // the plugins that are there, by dialect and name, and why each does not work
 	now       time.Time
 	report    *Report
 }
@@ -207,18 +208,26 @@ func noun(d *Difference) string {
 	return d.Type
 }
 
+// present are the plugins that are there now, with why each does not work; "": it does.
+func (p *player) present() map[string]string {
+	all := make(map[string]string)
+	for _, found := range p.Host.Plugins() {
+		why := ""
+		if found.Error != nil {
+			why = "the plugin does not work: " + p.comparer.scrub.text(*found.Error)
+		}
+		all[found.Dialect+":"+found.Name] = why
+	}
+	return all
+}
+
 // missing tells why a plugin cannot be asked; "": it can.
 func (p *player) missing(name, dialect string) string {
-	for _, found := range p.Host.Plugins() {
-		if found.Name != p.today(name) || found.Dialect != dialect {
-			continue
-		}
-		if found.Error != nil {
-			return "the plugin does not work: " + p.comparer.scrub.text(*found.Error)
-		}
-		return ""
+	why, ok := p.there[dialect+":"+p.today(name)]
+	if !ok {
+		return "there is no such plugin"
 	}
-	return "there is no such plugin"
+	return why
 }
 
 // today is the name that a plugin of the recording has now.
