@@ -7,12 +7,19 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// Hidden lists the texts that must not be in anything that is written down for others: the values of the secrets file
-// and of dotagent's, the server's token, what MCP servers are given in headers and secret variables, passwords in
-// addresses, and variables of the environment whose names say that they are secret.
-func (h *Host) Hidden() []string { return h.setup().hidden() }
+// Hidden are texts that must not be in anything that is written down for others.
+type Hidden struct{ Texts []string }
 
-func (s *setup) hidden() []string {
+// Hidden lists what is secret here: the values of the secrets file and of dotagent's, the server's token, what MCP
+// servers are given in headers and secret variables, passwords in addresses, and variables of the environment whose
+// names say that they are secret. It is the same value until the files are read again.
+func (h *Host) Hidden() *Hidden {
+	s := h.setup()
+	s.hiding.Do(func() { s.hidden = Hidden{s.secretTexts()} })
+	return &s.hidden
+}
+
+func (s *setup) secretTexts() []string {
 	all, _ := s.dirs.JobSecrets(s.secrets) // what cannot be read there was never given to anybody
 	texts := append(s.secrets.Values(), all.Values()...)
 	texts = append(texts, s.config.Server.Token.Reveal())

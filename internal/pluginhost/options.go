@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -123,6 +124,8 @@ type setup struct {
 	given       atomic.Pointer[given] // the config of plugins
 	projectRoot string
 	dialects    []dialect.Dialect // all of them: one value each for the life of the host
+	hiding      sync.Once         // fills in hidden
+	hidden      Hidden            // see [Host.Hidden]
 }
 
 func (o *Options) setup() (*setup, error) {

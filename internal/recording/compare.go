@@ -19,10 +19,14 @@ func (c *comparer) changes(then, now json.RawMessage) []hook.Change {
 }
 
 // step compares what a plugin was sent, what it answered and what came of that. What it changed in the payload follows
-// from its answer, and is compared where the answers are the same.
+// from its answer, and is compared where the answers are the same, also in what is ignored.
 func (c *comparer) step(then, now *Step) []hook.Change {
 	if all := c.changes(then.document(false), now.document(false)); len(all) > 0 {
 		return all
+	}
+	whole := comparer{normal: normal{exact: c.exact, places: c.places}}
+	if len(whole.changes(then.document(false), now.document(false))) > 0 {
+		return nil
 	}
 	return c.changes(then.document(true), now.document(true))
 }

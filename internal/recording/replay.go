@@ -136,7 +136,7 @@ func (p *player) comparing() *comparer {
 	for _, text := range p.Ignore {
 		ignore = append(ignore, parseIgnored(text))
 	}
-	return &comparer{scrub: newScrubber(p.Host.Hidden()), normal: normal{exact: p.Exact, ignore: ignore, places: places(paths)}}
+	return &comparer{scrub: newScrubber(p.Host.Hidden().Texts), normal: normal{exact: p.Exact, ignore: ignore, places: places(paths)}}
 }
 
 // remark notes what a reader of the report should know.

@@ -39,9 +39,9 @@ type Recorder struct {
 	mu       sync.Mutex // protects the fields below
 	file     *os.File   // FILE.partial, locked
 	header   Header
-	headed   bool            // the header is written
-	known    map[string]bool // plugins that are written down, by dialect and name
-	scrubs   map[*pluginhost.Host]*scrubber
+	headed   bool                             // the header is written
+	known    map[string]bool                  // plugins that are written down, by dialect and name
+	scrubs   map[*pluginhost.Hidden]*scrubber // one for each set of secrets: they change when the files are read again
 	size     int64
 	entries  int
 	events   int // of the entries; those that are left out are not among them
@@ -71,7 +71,7 @@ func Create(path string, o Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{path: path, began: time.Now(), hashes: newHasher(), file: file, limit: maxFile,
-		known: make(map[string]bool), scrubs: make(map[*pluginhost.Host]*scrubber)}
+		known: make(map[string]bool), scrubs: make(map[*pluginhost.Hidden]*scrubber)}
 	r.header = Header{Type: typeHeader, Version: Version, Patchbay: version.Number, Recorded: r.began.UTC().Truncate(time.Second),
 		Command: o.Command, PluginsOf: o.PluginsOf, Plugins: []Plugin{}}
 	return r, nil
@@ -123,8 +123,9 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 	if r.writeErr != nil || r.file == nil {
 		return
 	}
-	r.meet(t.Host)
-	e := newEntry(t, r.began, r.scrubs[t.Host])
+	s := r.scrubber(t.Host.Hidden())
+	r.meet(t.Host, s)
+	e := newEntry(t, r.began, s)
 	if e.Dir == r.header.Dir {
 		e.Dir = ""
 	}
@@ -148,11 +149,15 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.write(line)
 }
 
-// meet writes down the plugins of a host that are not written down yet. The first ones are in the header.
-func (r *Recorder) meet(h *pluginhost.Host) {
+func (r *Recorder) scrubber(h *pluginhost.Hidden) *scrubber {
 	if r.scrubs[h] == nil {
-		r.scrubs[h] = newScrubber(h.Hidden())
+		r.scrubs[h] = newScrubber(h.Texts)
 	}
+	return r.scrubs[h]
+}
+
+// meet writes down the plugins of a host that are not written down yet. The first ones are in the header.
+func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
 	var found []Plugin
 	for _, p := range h.Plugins() {
 		key := p.Dialect + ":" + p.Name
@@ -166,7 +171,7 @@ func (r *Recorder) meet(h *pluginhost.Host) {
 	case !r.headed:
 		r.header.Dir, r.header.Home = h.Dir(), h.Home()
 		r.header.Plugins = append(r.header.Plugins, found...)
-		r.writeHeader(r.scrubs[h])
+		r.writeHeader(s)
 	case len(found) > 0:
 		r.write(encodeLine(pluginsLine{typePlugins, found}))
 	}
