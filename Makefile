@@ -48,8 +48,8 @@ export GORACE ?= atexit_sleep_ms=0
 
 BENCH_FLAGS ?=
 
-# The SDK for plugins in Go, a module of its own.
-SDK := sdk/go
+# Modules of their own: the SDK for plugins in Go, and a plugin that is written with it.
+SDK := sdk/go examples/sdk-go
 
 # How long a daemon is kept under load, and how often what could go wrong once in a hundred times is made to: crashes of each kind,
 # messages that are lost on their way to a follower, and whatever tests repeat when they are given the time. 0 leaves that part out.
@@ -89,7 +89,7 @@ test: tools ## all tests, under the race detector where a C compiler is present
 		echo 'go test -race, all packages but $(UNRACED)'; \
 		CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) $(LONG) $$(go list ./... | grep -vxFf <(go list $(UNRACED))); \
 		echo 'go test -race in $(SDK)'; \
-		(cd $(SDK) && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); \
+		for module in $(SDK); do (cd "$$module" && CGO_ENABLED=1 go test -race $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done; \
 		echo 'go test $(UNRACED), and beside it $(CROWDED)'; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(CROWDED) & crowded=$$!; failed=0; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) $(UNRACED) || failed=1; \
@@ -97,7 +97,7 @@ test: tools ## all tests, under the race detector where a C compiler is present
 	else \
 		echo 'test: no C compiler, or a platform without the race detector: races are not looked for'; \
 		go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...; \
-		(cd $(SDK) && go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...); \
+		for module in $(SDK); do (cd "$$module" && go test $(TEST_ALWAYS) $(TEST_FLAGS) ./...); done; \
 	fi
 	@if [[ "$$(go env GOOS)" == linux ]] && ! unshare --user --map-root-user true 2>/dev/null; then \
 		echo 'test: no user namespaces here: most tests of the sandbox, and all attempts to get out of it, were skipped'; \
@@ -155,15 +155,14 @@ platforms: ## it compiles, tests included, for every system it is meant for
 others: ## vet of the benchmarks; vet and staticcheck of the SDK and its example: modules of their own
 	cd bench && go vet ./...
 	@staticcheck="$$(go tool -n staticcheck)"; \
-	for module in $(SDK) examples/sdk-go; do \
+	for module in $(SDK); do \
 		echo "go vet and staticcheck in $$module"; (cd "$$module" && go vet ./... && "$$staticcheck" ./...) || exit 1; \
 	done
 
 modules: ## go.mod and go.sum say what the code needs, and the modules are what go.sum says
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
-	cd $(SDK) && go mod tidy -diff
-	cd examples/sdk-go && go mod tidy -diff
+	@for module in $(SDK); do (cd "$$module" && go mod tidy -diff) || exit 1; done
 	go mod verify
 
 lint: ## golangci-lint; slow the first time, since it is compiled

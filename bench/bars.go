@@ -57,6 +57,9 @@ func bars() []Bar {
 		{What: "idle daemon, 16 plugins, % of a processor", Section: sectionIdle, Of: nameProcessor, Limit: 0.5},
 		{What: "connection by name in a sandbox, ms over a direct one", Section: sectionConnect, Of: nameConnectName, Less: nameConnect, Limit: 1},
 		{What: "python-dialect hook call, µs", Section: sectionPython, Of: namePython, Limit: 300},
+		{What: "a hook of the SDK, of one by hand on encoding/json", Section: sectionSDK, Of: nameSDKHook, Over: nameHandHook, Limit: 1.1},
+		{What: "a scaffold tool of the SDK, of one by hand", Section: sectionSDK, Of: nameSDKTool, Over: nameHandTool, Limit: 1.1},
+		{What: "a kaged tool of the SDK, of one by hand", Section: sectionSDK, Of: nameSDKKaged, Over: nameHandKaged, Limit: 1.1},
 		{What: "live heap after 1,000 turns, of that after 250", Section: sectionTurnHeap, Of: nameHeapLate, Over: nameHeapEarly, Limit: 1.1},
 	}
 }

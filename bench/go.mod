@@ -8,6 +8,7 @@ require (
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/patchbay-dev/patchbay v0.0.0
+	github.com/patchbay-dev/patchbay/sdk/go v0.0.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/grpc v1.64.1
 	google.golang.org/protobuf v1.36.12
@@ -60,3 +61,5 @@ require (
 )
 
 replace github.com/patchbay-dev/patchbay => ../
+
+replace github.com/patchbay-dev/patchbay/sdk/go => ../sdk/go

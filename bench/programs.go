@@ -8,15 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // sources are the programs that are built for a run: this one is too large to stand for a plugin, or for a hello-world.
 //
-//go:embed programs/hello/main.go programs/plugin/main.go
+//go:embed programs/hello/main.go programs/plugin/main.go programs/byhand/main.go programs/sdk/main.go
 var sources embed.FS
 
-// buildProgram builds one of the sources in a directory, and returns the path of the program.
-func buildProgram(ctx context.Context, dir, name string) (string, error) {
+// buildProgram builds one of the sources in a directory, and returns the path of the program. modules are lines of its go.mod.
+func buildProgram(ctx context.Context, dir, name string, modules ...string) (string, error) {
 	text, err := sources.ReadFile("programs/" + name + "/main.go")
 	if err != nil {
 		return "", err
@@ -28,7 +29,8 @@ func buildProgram(ctx context.Context, dir, name string) (string, error) {
 	if err := os.WriteFile(filepath.Join(source, "main.go"), text, 0o600); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(source, "go.mod"), []byte("module bench/"+name+"\n"), 0o600); err != nil {
+	module := strings.Join(append([]string{"module bench/" + name, "go 1.26"}, modules...), "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(source, "go.mod"), []byte(module), 0o600); err != nil {
 		return "", err
 	}
 	program := filepath.Join(dir, name)

@@ -16,6 +16,7 @@ const (
 	sectionStart    = "start"
 	sectionPython   = "python"
 	sectionMCP      = "mcp"
+	sectionSDK      = "sdk"
 	sectionTurns    = "turns"
 	sectionTurnRate = "turn-rate"
 	sectionTurnHeap = "turn-heap"
@@ -86,6 +87,7 @@ func sections() []section {
 		{sectionStart, "Starting 16 plugins, until the last has answered its handshake", "ms", 0, "", measureStart},
 		{sectionPython, "One hook call of the python dialect, 300 bytes", "µs", 0, "", measurePython},
 		{sectionMCP, "One call of an MCP server's tool, 300 bytes", "µs", 0, nameMCPDirect, measureMCP},
+		{sectionSDK, "One call of a plugin in Go, 300 bytes: by hand on encoding/json, and with the SDK; host and plugin on one core", "µs", 1, nameHandHook, measureSDK},
 		{sectionTurns, "One turn of the agent: 16 plugins asked 48 times, the offline model, the transcript on disk", "ms", 0, nameTurn, measureTurns},
 		{sectionTurnRate, "Such turns a second, one after another", "turns/s", 0, "", measureTurnRate},
 		{sectionTurnHeap, "Live heap of the daemon during 1,000 such turns", "MB", 0, nameHeapEarly, measureTurnHeap},

@@ -243,17 +243,24 @@ func TestOnePythonPluginInEveryDialect(t *testing.T) {
 	})
 }
 
-// TestPythonSDK runs the tests of the SDK in Python, and the examples of its README.
+// TestPythonSDK runs the tests of the SDK in Python, the examples of its README, and the tests of the plugin that is written with it.
 func TestPythonSDK(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3 here")
 	}
-	for _, args := range [][]string{{"-m", "unittest", "test_sdk"}, {"-m", "doctest", "README.md"}} {
-		command := exec.Command(python, args...)
-		command.Dir, command.Env = "../sdk/python", []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PYTHONDONTWRITEBYTECODE=1"}
+	sdk, err := filepath.Abs("../sdk/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir  string
+		args []string
+	}{{sdk, []string{"-m", "unittest", "test_sdk"}}, {sdk, []string{"-m", "doctest", "README.md"}}, {"sdk-python", []string{"-m", "unittest", "test_careful"}}} {
+		command := exec.Command(python, c.args...)
+		command.Dir, command.Env = c.dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PYTHONPATH=" + sdk, "PYTHONDONTWRITEBYTECODE=1"}
 		if out, err := command.CombinedOutput(); err != nil || strings.Contains(string(out), "Ran 0 tests") {
-			t.Errorf("%v: %v\n%s", args, err, out)
+			t.Errorf("%v: %v\n%s", c.args, err, out)
 		}
 	}
 }

@@ -138,16 +138,17 @@ built program with everything that can go wrong.
 
 	Main
 	  Run
-	    detect            run.go        by the arguments, the environment, the first line
-	      dotagent        dotagent.go   info, validate, invoke
-	      mine            mine.go       hook, command, lifecycle
-	      serve           rpc.go        JSON-RPC, line by line; handshake tells the dialect
-	        scaffolder    scaffold.go   answered where it is read: one call at a time, and nobody to wake
-	        kager         kaged.go      a goroutine a call; storage and notifications go the other way
-	        mcper         mcp.go        a goroutine a call
+	    detect            run.go            by the arguments, the environment, the first line
+	      dotagent        dotagent.go       info, validate, invoke
+	      mine            mine.go           hook, command, lifecycle
+	      serve           conversation.go   JSON-RPC, line by line; one goroutine reads and answers, another relieves it
+	        greet                           the handshake tells the dialect
+	        scaffolder    scaffold.go
+	        kager         kaged.go          storage and notifications go the other way: peer.go
+	        mcper         mcp.go
 	      manifest        manifest.go
-	  Plugin.ask          on.go         the handlers of a point, in order
-	  Plugin.invoke       tool.go       a tool or a method: check.go holds its arguments to schema.go's schema
+	  Plugin.ask          on.go             the handlers of a point, in order
+	  Plugin.invoke       tool.go           a tool or a method: check.go holds its arguments to schema.go's schema
 
 It is not a host: it finds, starts and supervises nothing.
 */

@@ -73,8 +73,7 @@ func (p *Plugin) kagedCapabilities() []string {
 	return out
 }
 
-func (kager) alone() bool       { return false }
-func (kager) heard(_, _ []byte) {} // initialized wants no answer
+func (kager) alone() bool { return false }
 
 const hookPrefix = "kaged.hook."
 

@@ -32,8 +32,7 @@ func (s *session) mcp(ctx context.Context, params []byte) (speaker, []byte, erro
 	return mcper{s}, result, err
 }
 
-func (mcper) alone() bool       { return false }
-func (mcper) heard(_, _ []byte) {}
+func (mcper) alone() bool { return false }
 
 func (d mcper) answer(ctx context.Context, out []byte, method, params []byte) ([]byte, error) {
 	switch string(method) {

@@ -56,8 +56,7 @@ func list(words []string) []any {
 	return out
 }
 
-func (scaffolder) alone() bool       { return true }
-func (scaffolder) heard(_, _ []byte) {}
+func (scaffolder) alone() bool { return true }
 
 func (d scaffolder) answer(ctx context.Context, out []byte, method, params []byte) ([]byte, error) {
 	ctx = with(ctx, Call{Dialect: Scaffold})

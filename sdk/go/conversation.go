@@ -1,0 +1,338 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A speaker answers requests in one dialect, appending results to out.
+type speaker interface {
+	answer(ctx context.Context, out []byte, method, params []byte) ([]byte, error)
+	// alone says that the host has one request under way at a time.
+	alone() bool
+}
+
+// A conversation is JSON-RPC with a host. One goroutine at a time reads, and answers what it has read itself: to wake
+// another one for it would take longer than most handlers do. Where a handler takes long, or waits for the host, another
+// goroutine reads in its stead.
+type conversation struct {
+	session  *session
+	in       *lines
+	speaks   atomic.Pointer[speaker] // nil before the handshake
+	buffer   []byte                  // of answers, where one request is under way at a time
+	turn     atomic.Pointer[turn]    // the latest request that was answered by its reader
+	handlers sync.WaitGroup
+	ended    chan error      // how the conversation ended
+	reading  context.Context // of those who read
+
+	mu      sync.Mutex              // protects what follows
+	waiting map[string]chan message // our own requests, by id; nil: the host is gone
+	calls   map[string]context.CancelFunc
+	next    int
+}
+
+// A turn is a request that is answered by the goroutine that has read it.
+type turn struct{ state atomic.Int32 }
+
+// States of a turn.
+const (
+	busy     = iota // nobody reads
+	relieved        // another goroutine reads
+	over            // the same goroutine reads again
+)
+
+// relief is how long a handler may take before another goroutine reads. A health check has seconds.
+const relief = time.Millisecond
+
+// stopWait is what handlers have to end after the conversation.
+const stopWait = 2 * time.Second
+
+// serve speaks JSON-RPC until the host has had enough.
+func (s *session) serve(ctx context.Context, in *lines, m message) int {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &conversation{session: s, in: in, reading: ctx, ended: make(chan error, 1), waiting: make(map[string]chan message),
+		calls: make(map[string]context.CancelFunc)}
+	c.read(ctx, m)
+	err := <-c.ended
+	cancel()
+	c.abandon()
+	c.rest()
+	s.end(context.WithoutCancel(ctx))
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.complain("%v", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// rest waits for handlers, within limits.
+func (c *conversation) rest() {
+	done := make(chan struct{})
+	go func() {
+		c.handlers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(stopWait):
+		c.session.complain("handlers are still at work after %s, and are left behind", stopWait)
+	}
+}
+
+// errRelieved says that another goroutine reads.
+var errRelieved = errors.New("another goroutine reads")
+
+// read handles a message and those that follow it, until the conversation ends or another goroutine reads.
+func (c *conversation) read(ctx context.Context, m message) {
+	for {
+		done, err := c.take(ctx, m)
+		if err == nil && !done {
+			m, err = c.receive()
+		}
+		switch {
+		case errors.Is(err, errRelieved):
+			return
+		case err != nil || done:
+			c.ended <- err
+			return
+		}
+	}
+}
+
+// receive returns the next message; what is none is answered with an error.
+func (c *conversation) receive() (message, error) {
+	for {
+		line, err := c.in.next()
+		if err != nil && !errors.Is(err, errTooLong) {
+			return message{}, err
+		}
+		if err != nil {
+			err = c.reply(nil, nil, &rpcError{codeTooLarge, err.Error()})
+		} else if len(trim(line)) > 0 {
+			m, ok := parseMessage(line)
+			if ok {
+				return m, nil
+			}
+			err = c.reply(nil, nil, &rpcError{codeRequest, "not a message of JSON-RPC 2.0"})
+		}
+		if err != nil {
+			return message{}, err
+		}
+	}
+}
+
+// take handles one message; done is true after a shutdown.
+func (c *conversation) take(ctx context.Context, m message) (done bool, err error) {
+	speaker := c.speaks.Load()
+	switch {
+	case m.method == nil && m.id != nil:
+		c.settle(m)
+		return false, nil
+	case m.method == nil:
+		return false, nil // nothing that could be answered
+	case m.id == nil:
+		c.cancelled(m)
+		return false, nil
+	case speaker == nil:
+		m = m.clone()
+		return false, c.relievable(func() error { return c.greet(ctx, m) })
+	case string(m.method) == "shutdown" && c.session.dialect != MCP:
+		return true, c.reply(m.id, c.farewell(), nil)
+	case (*speaker).alone():
+		return false, c.here(ctx, *speaker, m)
+	}
+	m = m.clone()
+	return false, c.relievable(func() error { return c.beside(ctx, *speaker, m) })
+}
+
+// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by now.
+func (c *conversation) relievable(answer func() error) error {
+	t := &turn{}
+	c.turn.Store(t)
+	c.handlers.Add(1)
+	defer c.handlers.Done()
+	c.session.running.Add(1)
+	defer c.session.running.Add(-1)
+	timer := time.AfterFunc(relief, func() { c.relieve(t) })
+	err := answer()
+	timer.Stop()
+	if t.state.CompareAndSwap(busy, over) {
+		return err
+	}
+	if err != nil {
+		c.session.complain("stdout: %v", err)
+	}
+	return errRelieved
+}
+
+// relieve has another goroutine read, unless one does already.
+func (c *conversation) relieve(t *turn) {
+	if t == nil || !t.state.CompareAndSwap(busy, relieved) {
+		return
+	}
+	go func() {
+		m, err := c.receive()
+		if err != nil {
+			c.ended <- err
+			return
+		}
+		c.read(c.reading, m)
+	}()
+}
+
+// beside answers a request of a host that may have several under way.
+func (c *conversation) beside(ctx context.Context, speaker speaker, m message) error {
+	if c.session.dialect == MCP { // whose clients cancel
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		c.mu.Lock()
+		c.calls[string(m.id)] = cancel
+		c.mu.Unlock()
+		defer func() {
+			c.mu.Lock()
+			delete(c.calls, string(m.id))
+			c.mu.Unlock()
+		}()
+	}
+	out, err := c.answer(ctx, speaker, begin(make([]byte, 0, 512), m.id), m)
+	if err != nil {
+		return c.reply(m.id, nil, err)
+	}
+	return c.session.out.line(append(out, '}'))
+}
+
+// begin begins the answer to a request.
+func begin(out, id []byte) []byte {
+	return append(append(append(out, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
+}
+
+// cancelled ends the context of a request that an MCP client has given up. Other notifications mean nothing here.
+func (c *conversation) cancelled(m message) {
+	if string(m.method) != "notifications/cancelled" {
+		return
+	}
+	var p struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.params, &p) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.calls[string(p.ID)]; cancel != nil {
+		cancel()
+	}
+}
+
+// farewell is the result of shutdown.
+func (c *conversation) farewell() []byte {
+	if c.session.dialect == Scaffold {
+		return []byte(`{"ok":true}`)
+	}
+	return []byte("{}")
+}
+
+// here answers a request of a host that waits for the answer before it asks again.
+func (c *conversation) here(ctx context.Context, speaker speaker, m message) error {
+	c.session.running.Add(1)
+	defer c.session.running.Add(-1)
+	out, err := c.answer(ctx, speaker, begin(c.buffer[:0], m.id), m)
+	if err != nil {
+		return c.reply(m.id, nil, err)
+	}
+	c.buffer = append(out, '}')
+	return c.session.out.line(c.buffer)
+}
+
+func (c *conversation) answer(ctx context.Context, speaker speaker, out []byte, m message) (result []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = c.session.plugin.panicked(string(m.method), r)
+		}
+	}()
+	return speaker.answer(ctx, out, m.method, m.params)
+}
+
+// reply answers a request with a whole result, or an error.
+func (c *conversation) reply(id, result []byte, err error) error {
+	if id == nil {
+		id = []byte("null")
+	}
+	if err == nil {
+		return c.session.out.line(append(append(begin(nil, id), result...), '}'))
+	}
+	code := codeFailed
+	if rpc, ok := errors.AsType[*rpcError](err); ok {
+		code = rpc.code
+	} else if _, ok := errors.AsType[*argumentError](err); ok {
+		code = codeParams
+	}
+	out := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":{"code":`...)
+	out = appendString(append(strconv.AppendInt(out, int64(code), 10), `,"message":`...), err.Error())
+	return c.session.out.line(append(out, '}', '}'))
+}
+
+// greet answers the handshake, which says what dialect it is.
+func (c *conversation) greet(ctx context.Context, m message) error {
+	if string(m.method) != "initialize" {
+		return c.reply(m.id, nil, &rpcError{codeMethod, fmt.Sprintf("unknown method %.100q before initialize", m.method)})
+	}
+	dialect, err := handshake(m.params)
+	if err != nil {
+		return c.reply(m.id, nil, &rpcError{codeParams, err.Error()})
+	}
+	s := c.session
+	if !s.plugin.speaks(dialect) {
+		return c.reply(m.id, nil, s.plugin.unspoken(dialect))
+	}
+	s.dialect = dialect
+	var speaker speaker
+	var result []byte
+	switch dialect {
+	case Kaged:
+		speaker, result, err = c.kaged(ctx, m.params)
+	case Scaffold:
+		speaker, result, err = s.scaffold(ctx)
+	case MCP:
+		speaker, result, err = s.mcp(ctx, m.params)
+	}
+	if err == nil {
+		c.speaks.Store(&speaker)
+	}
+	return c.reply(m.id, result, err)
+}
+
+// handshake tells dialects apart by the params of initialize.
+func handshake(params []byte) (Dialect, error) {
+	found := map[Dialect]bool{}
+	if len(params) > 0 {
+		err := members(params, func(name, value []byte) {
+			switch string(name) {
+			case "protocolVersion":
+				found[MCP] = true
+			case "protocol_version":
+				found[Scaffold] = true
+			case "api_version", "plugin_name", "daemon_version":
+				found[Kaged] = true
+			}
+		})
+		if err != nil {
+			return "", errors.New("the params of initialize are no object")
+		}
+	}
+	if len(found) == 1 {
+		for d := range found {
+			return d, nil
+		}
+	}
+	return "", errors.New("cannot tell which protocol this is: initialize has api_version and plugin_name in kaged, " +
+		"protocol_version in scaffold, protocolVersion in MCP, and one of them alone")
+}
