@@ -5,5 +5,5 @@ import "github.com/spf13/cobra"
 func newPluginCommand(a *app) *cobra.Command {
 	return newGroupCommand("plugin", "List, inspect and check plugins",
 		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a),
-		newPluginDevCommand(a))
+		newPluginConformCommand(a), newPluginDevCommand(a))
 }

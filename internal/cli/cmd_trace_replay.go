@@ -47,7 +47,7 @@ JSON pointer into the step names; * stands for any one part: --ignore etag --ign
 		Example: `  patchbay trace replay demo.trace
   patchbay trace replay calc.trace --plugin ./calc
   patchbay trace replay turn.trace --ignore request_id --json | jq '.differences'`,
-		Annotations: exits(exit{exitOK, "everything went as it was recorded"}, exit{exitDifferent, "there are differences"},
+		Annotations: exits(exit{exitOK, "everything went as it was recorded"}, exit{exitChecks, "there are differences"},
 			exit{exitFailed, "the file is no recording, or not whole; the plugin at PATH does not start"}, exit{exitNotFound, "there is no plugin at PATH, or the recording has nothing of it"}),
 		Args:              arguments("FILE"),
 		ValidArgsFunction: completeFile,

@@ -28,7 +28,7 @@ const (
 	exitRefused     = 3   // a plugin refused the event
 	exitNotFound    = 4   // no such plugin, tool, method or point
 	exitConfig      = 5   // the configuration is at fault
-	exitDifferent   = 6   // plugins do otherwise than in the recording
+	exitChecks      = 6   // a plugin breaks a rule of its protocol, or does otherwise than in a recording
 	exitInterrupted = 130 // Ctrl-C, or a supervisor
 	exitPipe        = 141 // nobody reads the output any more
 )
@@ -43,6 +43,7 @@ const (
 	kindConfig      kind = "config"
 	kindRefused     kind = "refused"     // by a plugin, as its verdict on an event
 	kindFailed      kind = "failed"      // the command worked, and the answer is no
+	kindChecks      kind = "checks"      // a plugin that was tested has failed
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
 	kindDifferent   kind = "different"   // the command worked, and plugins do otherwise than in the recording
 	kindInterrupted kind = "interrupted" // by a signal, or on purpose from elsewhere
@@ -64,9 +65,11 @@ func classify(ctx context.Context, err error) (kind, int) {
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
 	case k == kindDifferent:
-		return kindDifferent, exitDifferent
+		return kindDifferent, exitChecks
 	case k == kindFailed:
 		return kindFailed, exitFailed
+	case k == kindChecks:
+		return kindChecks, exitChecks
 	case k == kindNotFound, errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, hook.ErrUnknownPoint):
 		return kindNotFound, exitNotFound
 	case is[*hook.Error](err), is[*program.StartError](err):

@@ -14,6 +14,9 @@ import (
 // the process itself wrote is in the pipe when it ends, so this only has to outlast our own reading.
 const drainDelay = 200 * time.Millisecond
 
+// lookPause is the time between two looks at what a program has left behind.
+const lookPause = 10 * time.Millisecond
+
 // Exit is how a process ended.
 type Exit struct {
 	Code   int    // the exit code; -1 on a signal, or while the process runs
@@ -51,6 +54,7 @@ type Process struct {
 	os     *os.Process
 	mark   uint64 // what it and its offspring are marked with; 0: not marked
 	birth  birth
+	linger time.Duration    // see Spec.Linger
 	packed *Packed          // what stands for the program; nil: the program itself
 	heard  chan struct{}    // closed when packed has been awaited
 	limits *limits.Enforcer // what keeps it within its limits; nil: it has none
@@ -60,6 +64,7 @@ type Process struct {
 	left   chan struct{} // closed when the leader has ended; it is not reaped yet
 	done   chan struct{} // closed when it is reaped and its stderr read
 	exit   Exit          // written before done is closed
+	behind bool          // something outlived the program; written before done is closed
 	cost   int           // descriptors of the host
 
 	mu     sync.Mutex // protects the fields below
@@ -100,6 +105,10 @@ func (p *Process) Exit() Exit {
 	}
 	return p.exit
 }
+
+// Left reports whether something that the program had started was still running when it had ended by itself: see Spec.Linger. It is false until
+// Done is closed.
+func (p *Process) Left() bool { return p.ended() && p.behind }
 
 // Stderr is the end of what the process has written to stderr so far, at most 4 KiB.
 func (p *Process) Stderr() string { return p.stderr.tail() }
@@ -160,6 +169,8 @@ func (p *Process) lastRites() {
 	p.mu.Unlock()
 	if termed {
 		p.letGroupFinish(until)
+	} else {
+		p.behind = p.outlived()
 	}
 	p.signalGroup(sigKill)
 	p.limits.Kill()
@@ -185,6 +196,30 @@ func (p *Process) letGroupFinish(until time.Time) {
 		}
 		pause = min(2*pause, 50*time.Millisecond)
 	}
+}
+
+// outlived reports whether something is still running when the time is over for which what the program left behind is watched.
+func (p *Process) outlived() bool {
+	if p.linger == 0 {
+		return false
+	}
+	until := time.Now().Add(p.linger)
+	for p.offspring() {
+		if time.Now().After(until) {
+			return true
+		}
+		select {
+		case <-p.hurry:
+			return false
+		case <-time.After(lookPause):
+		}
+	}
+	return false
+}
+
+// offspring reports whether anything that the process has started is alive. Without a mark nobody can tell.
+func (p *Process) offspring() bool {
+	return p.mark != 0 && len(guard.Alive(p.group.marks.one(p.mark))) > 0
 }
 
 // reap collects the exit of a leader that has ended. No signal is sent to its group from here on.

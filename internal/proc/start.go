@@ -32,6 +32,11 @@ type Spec struct {
 	// Files become descriptors 3, 4, … of the child, which inherits nothing else. The caller closes them.
 	Files []*os.File
 
+	// Linger is how long what the program has left behind when it ends by itself is watched, in case it is ending too. What is still there then is
+	// killed as ever, and Process.Left tells of it. 0: nobody looks. It means nothing for a process per call, and for one in a box, whose end is that
+	// of all inside.
+	Linger time.Duration
+
 	// Log gets each line of stderr, cut, on one goroutine; nil drops them (the tail is kept anyway). It must be quick:
 	// while it does not return, stderr is not read.
 	Log func(line string)
@@ -142,6 +147,7 @@ func (g *Group) spawn(ctx context.Context, s Spec, c program.Command, b birth) (
 		os:     proc,
 		mark:   mark,
 		birth:  b,
+		linger: s.Linger,
 		packed: packed,
 		heard:  make(chan struct{}),
 		limits: enforcer,

@@ -35,6 +35,9 @@ func (p *Process) Stop(ctx context.Context, l Ladder) Exit {
 	return p.Exit()
 }
 
+// Terminate sends SIGTERM to the group and leaves stdin open; SIGKILL follows when the grace is over. It does not wait: see Done.
+func (p *Process) Terminate(grace time.Duration) { p.terminate(grace) }
+
 // terminate sends SIGTERM to the group; SIGKILL follows when the grace is over, for all that are left by then.
 // It does nothing when the leader has already ended by itself.
 func (p *Process) terminate(grace time.Duration) {

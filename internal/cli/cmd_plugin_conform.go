@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/conformance"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// conformFlags are the flags of plugin test.
+type conformFlags struct {
+	only    []string
+	junit   string
+	timeout time.Duration
+	list    bool
+	bare    bool
+}
+
+func newPluginConformCommand(a *app) *cobra.Command {
+	f := &conformFlags{}
+	cmd := &cobra.Command{
+		Use:   "test PATH|NAME | test -- COMMAND [ARG…]",
+		Short: "Hold a plugin against its protocol: the conformance kit",
+		Long: `Test whether a plugin keeps the rules of its protocol: manifest and handshake, every
+hook and tool with values made from its schemas, wrong and huge input, calls at once,
+time limits, shutdown, nothing left running, nothing but the protocol on stdout, and
+nothing used that it does not declare. What fails is shown with the rule it breaks,
+the page and row of docs/protocols that has the rule, and what to do about it.
+
+PATH is a plugin's file or directory, installed or not; the dialect is seen from what
+is there, or given with --dialect. NAME is an installed plugin, or an MCP server of the
+configuration. After -- stands the command of an MCP server.
+
+The plugin is run with a home and a project of its own, which are removed again. Plugins
+of kaged and mine run in the sandbox, with what they declare; those of other dialects
+are not confined, and do what their hooks and tools do. Tools and hooks are called:
+a plugin that acts on the network or on paths that it declares acts there.
+The page docs/testing-plugins.md lists every check.`,
+		Example: `  patchbay plugin test ./my-plugin
+  patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers
+  patchbay plugin test ./my-plugin --json | jq '.checks[] | select(.status == "fail")'
+  patchbay plugin test ./my-plugin --junit report.xml
+  patchbay plugin test -- python3 server.py --stdio
+  patchbay plugin test --list --dialect kaged`,
+		Annotations: exits(exit{exitOK, "no check failed; there may be warnings"}, exit{exitFailed, "the test could not be made"},
+			exit{exitNotFound, "no such plugin"}, exit{exitChecks, "a check failed"}),
+		Args:              func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
+		ValidArgsFunction: a.completeConform,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return a.listChecks()
+			}
+			return a.runConform(cmd.Context(), f, args, cmd.ArgsLenAtDash() == 0)
+		},
+	}
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "make these checks alone: `ID,…`, or beginnings of them such as kaged.handshake")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the checks, and make none")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the results to this `FILE`, as JUnit does")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", conformance.DefaultTimeout, "end after this `DURATION`; what was not checked by then has failed")
+	cmd.Flags().BoolVar(&f.bare, "no-sandbox", false, "run plugins of kaged and mine without their sandbox")
+	if err := cmd.RegisterFlagCompletionFunc("only", completeChecks); err != nil {
+		panic(err) // a flag that was added a few lines above
+	}
+	return cmd
+}
+
+// check wants one plugin, or a command behind a dash, or none with --list.
+func (f *conformFlags) check(cmd *cobra.Command, args []string) error {
+	fix := "usage: " + cmd.UseLine()
+	switch dash := cmd.ArgsLenAtDash(); {
+	case f.timeout <= 0:
+		return usage("give a time such as 2m", "--timeout: %s is no time to wait", f.timeout)
+	case f.list && len(args) > 0:
+		return usage("leave out "+args[0]+", or --list", "%s: --list takes no plugin", cmd.CommandPath())
+	case f.list:
+		return nil
+	case len(args) == 0:
+		return usage(fix, "%s: missing PATH, NAME, or -- COMMAND", cmd.CommandPath())
+	case dash > 0, dash < 0 && len(args) > 1:
+		return usage(fix, "%s: too many arguments: %q", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
+// completeConform offers plugins by name, and files.
+func (a *app) completeConform(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, _ := completeOnce(a.completePlugins)(cmd, args, toComplete)
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// completeChecks offers the ids of checks.
+func completeChecks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	for _, d := range conformance.Dialects() {
+		for _, c := range conformance.Checks(d) {
+			out = append(out, cobra.CompletionWithDesc(c.ID, c.Does))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// listChecks shows the checks there are.
+func (a *app) listChecks() error {
+	all := []conformance.Check{}
+	for _, d := range conformance.Dialects() {
+		if len(a.flags.dialects) == 0 || slices.Contains(a.flags.dialects, d) {
+			all = append(all, conformance.Checks(d)...)
+		}
+	}
+	if len(all) == 0 {
+		return usage("the dialects are "+strings.Join(conformance.Dialects(), ", "), "--dialect: there are no checks for %s", strings.Join(a.flags.dialects, ", "))
+	}
+	if a.flags.json {
+		return a.printJSON(all)
+	}
+	rows := [][]render.Cell{render.Head("ID", "ROW", "WHAT IT DOES")}
+	for _, c := range all {
+		rows = append(rows, render.Cells(c.ID, c.Row, c.Does))
+	}
+	return render.Table(a.out, rows, a.screen())
+}
+
+func (a *app) runConform(ctx context.Context, f *conformFlags, args []string, command bool) error {
+	var found []pluginhost.Candidate
+	opts := a.options(func(c pluginhost.Candidate) bool {
+		found = append(found, c)
+		return false // the host starts none of them
+	})
+	opts.NoSearch = command || a.isPath(args[0])
+	if f.junit != "" { // before anything is run: a report that cannot be written is worth nothing
+		if err := writable(a.path(f.junit)); err != nil {
+			return usage("name a file in a directory that can be written to", "--junit: %w", err)
+		}
+	}
+	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+		target, err := a.conformTarget(host, found, args, command)
+		if err != nil {
+			return err
+		}
+		return a.conform(ctx, f, host, target)
+	})
+}
+
+// writable tries whether a file can be made at a path.
+func writable(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".patchbay-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// conform makes the test, and shows it as it goes.
+func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Host, target conformance.Target) error {
+	opts := conformance.Options{Environ: a.Environ, Timeout: f.timeout, Only: f.only, Bare: f.bare, Log: a.logger()}
+	if info := target.Found.Info; info != nil {
+		guarded, err := host.Guarded(info.Needs)
+		if err != nil {
+			return err
+		}
+		opts.Guarded = guarded
+	}
+	view := &conformView{app: a, began: time.Now()}
+	if !a.flags.json {
+		view.head(target)
+		opts.OnBegin, opts.OnResult = view.begin, view.result
+	}
+	report, err := conformance.Run(ctx, target, opts)
+	view.clear()
+	if errors.Is(err, conformance.ErrNoCheck) {
+		return usage("`patchbay plugin test --list --dialect "+target.Dialect+"` lists them", "--only: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if f.junit != "" {
+		if err := conformance.WriteJUnit(a.path(f.junit), report, time.Since(view.began)); err != nil {
+			return fmt.Errorf("--junit: %w", err)
+		}
+	}
+	if a.flags.json {
+		if err := a.printJSON(report); err != nil {
+			return err
+		}
+	} else {
+		view.foot(report)
+	}
+	if report.OK {
+		return nil
+	}
+	return told(kindChecks, "", "plugin %s fails %s", report.Plugin, render.Count(report.Count(conformance.Fail), "check"))
+}
+
+// conformTarget is what the command line names.
+func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate, args []string, command bool) (conformance.Target, error) {
+	only := ""
+	switch len(a.flags.dialects) {
+	case 0:
+	case 1:
+		only = a.flags.dialects[0]
+	default:
+		return conformance.Target{}, usage("name one dialect", "--dialect: a plugin is tested in one")
+	}
+	switch {
+	case command && only != "" && only != "mcp":
+		return conformance.Target{}, usage("name the plugin's file or directory", "a command behind -- is an MCP server, not a plugin of %s", only)
+	case command:
+		return conformance.Server("", args, nil, a.workDir()), nil
+	case !a.isPath(args[0]):
+		return a.installed(host, found, args[0], only)
+	}
+	target, err := conformance.At(a.path(args[0]), only, dialect.Env{Vars: a.Environ})
+	switch {
+	case errors.Is(err, conformance.ErrAmbiguous):
+		return target, usage("name the file of the one that is meant", "%w", err)
+	case errors.Is(err, conformance.ErrNoPlugin) && only != "":
+		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), "leave --dialect out, or build the plugin first")
+	case errors.Is(err, conformance.ErrNoPlugin):
+		return target, notFound(err, "name a plugin's file or directory; build it first where it is compiled, and chmod +x a script")
+	}
+	return target, err
+}
+
+func notFound(err error, fix string) error { return &problem{kind: kindNotFound, err: err, fix: fix} }
+
+// workDir is the directory that the command works in, as an absolute path.
+func (a *app) workDir() string {
+	if dir, err := filepath.Abs(a.dir()); err == nil {
+		return dir
+	}
+	return a.dir()
+}
+
+// installed is a plugin by its name.
+func (a *app) installed(host *pluginhost.Host, found []pluginhost.Candidate, name, only string) (conformance.Target, error) {
+	if command, environ, ok, err := host.Program(name); ok && (only == "" || only == "mcp") {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return conformance.Target{}, usage("test its program: `patchbay plugin test -- COMMAND`", "%w, and only programs can be tested", err)
+		}
+		return conformance.Server(name, command, environ, a.workDir()), err
+	}
+	var names []string
+	for _, c := range found {
+		names = append(names, c.Name)
+		meant := slices.ContainsFunc([]string{c.Name, c.Place}, func(own string) bool { return own == name || c.Dialect+":"+own == name })
+		if meant && (only == "" || only == c.Dialect) {
+			return conformance.At(c.Path, c.Dialect, dialect.Env{Vars: a.Environ})
+		}
+	}
+	return conformance.Target{}, noPlugin(name, names)
+}

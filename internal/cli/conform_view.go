@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/conformance"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A conformView shows a test as it goes: a line a check, and below it what to know of one that did not pass.
+type conformView struct {
+	*app
+	began time.Time
+	shown bool // a line of progress stands on the terminal
+}
+
+func (v *conformView) head(t conformance.Target) {
+	where := t.Path
+	if where == "" {
+		where = strings.Join(t.Command, " ")
+	}
+	o := v.screen()
+	v.printf("%s %s  %s\n", o.Paint(render.StyleBold, t.Name), o.Paint(render.StyleDim, "("+t.Dialect+")"), o.Paint(render.StyleDim, where))
+}
+
+// begin shows which check is under way, where a person waits for it.
+func (v *conformView) begin(c conformance.Check) {
+	if v.OutTTY && v.ErrTTY && v.colors() {
+		fmt.Fprintf(v.Err, "\r\x1b[K  …     %s", c.ID)
+		v.shown = true
+	}
+}
+
+// clear takes the line of progress away.
+func (v *conformView) clear() {
+	if v.shown {
+		_, _ = io.WriteString(v.Err, "\r\x1b[K") // what cannot be shown is lost
+		v.shown = false
+	}
+}
+
+var conformWords = map[conformance.Status]struct {
+	word  string
+	style render.Style
+}{
+	conformance.Pass: {"ok  ", render.StyleGreen},
+	conformance.Fail: {"FAIL", render.StyleRed},
+	conformance.Warn: {"warn", render.StyleYellow},
+	conformance.Skip: {"skip", render.StyleDim},
+}
+
+func (v *conformView) result(r conformance.Result) {
+	v.clear()
+	o, word := v.screen(), conformWords[r.Status]
+	first, rest, _ := strings.Cut(r.Message, "\n")
+	v.printf("  %s  %s  %s\n", o.Paint(word.style, word.word), render.Line(r.ID), o.Paint(render.StyleDim, first))
+	if r.Status != conformance.Fail && r.Status != conformance.Warn {
+		return
+	}
+	for line := range strings.Lines(rest) {
+		v.printf("        %s\n", render.Line(strings.TrimSpace(line)))
+	}
+	v.printf("        rule: %s\n", render.Line(r.Spec))
+	v.printf("        fix:  %s\n", render.Line(r.Fix))
+}
+
+func (v *conformView) foot(r *conformance.Report) {
+	o := v.screen()
+	parts := []string{fmt.Sprintf("%d passed", r.Count(conformance.Pass))}
+	if n := r.Count(conformance.Fail); n > 0 {
+		parts = append(parts, o.Paint(render.StyleRed, fmt.Sprintf("%d failed", n)))
+	}
+	if n := r.Count(conformance.Warn); n > 0 {
+		parts = append(parts, o.Paint(render.StyleYellow, render.Count(n, "warning")))
+	}
+	if n := r.Count(conformance.Skip); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", n))
+	}
+	v.printf("%s: %s, in %s\n", render.Line(r.Plugin), strings.Join(parts, ", "), render.Duration(time.Since(v.began)))
+}

@@ -1,0 +1,517 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/internal/program"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/internal/secretenv"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// dotagentSuite holds a plugin against docs/protocols/dotagent.md.
+type dotagentSuite struct {
+	*bench
+	info    rawjson.Object
+	kinds   []string
+	schema  json.RawMessage // nil: it has none that can be used
+	startup time.Duration   // how long info took
+}
+
+func (s *dotagentSuite) checks() []Check {
+	const info, replies = "dotagent.info.json", "dotagent.invoke.reply"
+	return []Check{
+		{ID: "dotagent.file.name", Row: "D1", run: s.fileName, Does: "looks at the name of the file",
+			Rule: "A plugin is any program called `dotagent-plugin-<name>`.",
+			Fix:  "rename the file to dotagent-plugin-NAME"},
+		{ID: "dotagent.file.executable", Row: "D2", run: s.executable, Does: "looks whether the file and its interpreter can be executed",
+			Rule: "The file must be executable.",
+			Fix:  "chmod +x the file, and install the interpreter that its #! line names"},
+		{ID: info, Row: "D3", needs: []string{"dotagent.file.executable"}, run: s.infoJSON, Does: "calls `info`",
+			Rule: "`info` has no stdin, prints a JSON object and exits with 0, within 10 seconds.",
+			Fix:  "answer the argument `info` with one JSON object on stdout, then exit with 0; run it by hand: ./dotagent-plugin-NAME info"},
+		{ID: "dotagent.info.name", Row: "D4", needs: []string{info}, run: s.infoName, Does: "looks at `name` in the answer to `info`",
+			Rule: "`name` must be there, a string, and be the name of the file.",
+			Fix:  `print "name" with the part of the file's name after dotagent-plugin-`},
+		{ID: "dotagent.info.fields", Row: "D5", needs: []string{info}, run: s.infoFields, Does: "looks at `version` and `platforms` in the answer to `info`",
+			Rule: "`version` is a string, `platforms` a list of strings; both may be left out.",
+			Fix:  `print "version":"1.0.0" and "platforms":["linux","darwin"], or leave them out`},
+		{ID: "dotagent.info.kinds", Row: "D6", needs: []string{info}, run: s.infoKinds, Does: "looks at `kinds` in the answer to `info`",
+			Rule: "`kinds` is a list of `preflight`, `sink` and `notify`; another word makes the plugin broken.",
+			Fix:  `print "kinds" as a list of the words preflight, sink, notify`},
+		{ID: "dotagent.info.schema", Row: "D7", needs: []string{info}, run: s.infoSchema, Does: "compiles `schema` in the answer to `info`",
+			Rule: "`schema` is a JSON Schema of `config`, without references to other files.",
+			Fix:  "mend the schema; it says what is wrong with it, and where"},
+		{ID: "dotagent.config.refused", Row: "D8", needs: []string{"dotagent.info.schema"}, run: s.configRefused, Does: "holds configs of wrong types against `schema`",
+			Rule: "A config that does not fit is refused before an agent runs: by `schema`, or by `validate`.",
+			Fix:  "give each property of the schema a type, or let validate answer {\"ok\":false,\"error\":…}"},
+		{ID: "dotagent.validate.reply", Row: "D9", needs: []string{info}, run: s.validateReply, Does: "calls `validate` with configs that fit `schema`",
+			Rule: "`validate` gets the config on stdin, and answers `{\"ok\":true}` or `{\"ok\":false,\"error\":\"…\"}`.",
+			Fix:  `answer validate with one JSON object that has "ok", and a string "error" where that is false`},
+		{ID: replies, Row: "D10", needs: []string{info}, run: s.invokeReply, Does: "calls `invoke` for each of its kinds, with configs that fit `schema` and every event",
+			Rule: "`invoke` answers with a JSON object in which `ok` is `true` or `false`.",
+			Fix:  `answer invoke with one JSON object on stdout that has "ok": true or false; say what failed in "error"`},
+		{ID: "dotagent.exit.code", Row: "D11", needs: []string{replies}, run: s.exitCode, Does: "compares exit codes with the answers",
+			Rule: "`{\"ok\":true}` goes with exit code 0: another exit code is a failure, whatever stdout says.",
+			Fix:  "exit with 0 after {\"ok\":true}"},
+		{ID: "dotagent.reply.fields", Row: "D12", needs: []string{replies}, run: s.replyFields, Does: "looks at `error` and `suggest` of refusals",
+			Rule: "`error` is a string: why not. `suggest` is a string, of a preflight that refuses.",
+			Fix:  `give a reason with every {"ok":false}: "error" is a string`},
+		{ID: "dotagent.input.huge", Row: "D13", needs: []string{replies}, run: s.huge, Does: "calls `invoke` with a message of 1 MiB",
+			Rule: "`message` is for a sink the last 500 lines of the agent's stdout: it may be long.",
+			Fix:  "read stdin to its end; do not pass the message on as an argument of a program, whose length is bounded"},
+		{ID: "dotagent.input.garbled", Row: "D14", needs: []string{info}, run: s.garbled, Does: "calls `validate` and `invoke` with stdin that is no JSON, and with none",
+			Rule: "A call that cannot be understood is a failure: a gate never opens by accident.",
+			Fix:  "exit with another code than 0, or answer {\"ok\":false,…}, when stdin is not what you expect"},
+		{ID: "dotagent.verb.unknown", Row: "D15", needs: []string{info}, run: s.unknownVerb, Does: "calls a verb that does not exist",
+			Rule: "The verb is the only argument: `info`, `validate` or `invoke`; any other is an error.",
+			Fix:  "print a usage line to stderr and exit with 2 for a verb that you do not know"},
+		{ID: "dotagent.calls.together", Row: "D16", needs: []string{replies}, run: s.together, Does: "calls `invoke` four times at once",
+			Rule: "Several calls may run side by side.",
+			Fix:  "use files of a name of their own (mktemp), and locks that are waited for"},
+		{ID: "dotagent.stdin.late", Row: "D17", needs: []string{replies}, run: s.late, Does: "starts `invoke` and writes stdin later",
+			Rule: "With `standby` the next process is started ahead and waits: do nothing before stdin has been read.",
+			Fix:  "read stdin to its end first, and do the work after that"},
+		{ID: "dotagent.process.term", Row: "D18", needs: []string{info}, run: s.term, Does: "sends SIGTERM while it waits for stdin",
+			Rule: "After its time SIGTERM is sent to the plugin and all it started, five seconds later SIGKILL.",
+			Fix:  "do not ignore SIGTERM; end within five seconds of it"},
+		{ID: "dotagent.process.left", Row: "D19", sums: true, needs: []string{info}, run: summary(sawLeft, "nothing was left running"), Does: "looks for processes after each call",
+			Rule: "When a call is over, nothing of it is left running.",
+			Fix:  "wait for the programs that you start, or end them before you exit"},
+		{ID: "dotagent.stdout.clean", Row: "D20", sums: true, needs: []string{info}, run: summary(sawNoise, "nothing but answers was printed"), Does: "looks for other text on stdout in all calls",
+			Rule: "A JSON object on stdout, and nothing else there. What is for people goes to stderr.",
+			Fix:  "print to stderr what is for people, and silence the programs that you start (>/dev/null or >&2)"},
+	}
+}
+
+// The protocol's times.
+const (
+	dotagentInfo     = 10 * time.Second
+	dotagentValidate = 30 * time.Second
+	dotagentGrace    = 5 * time.Second
+)
+
+var dotagentTimes = map[string]time.Duration{"preflight": 30 * time.Second, "sink": 300 * time.Second, "notify": 15 * time.Second}
+
+// call calls a verb as the host does: the environment is the host's without its secrets, the directory that of the work.
+func (s *dotagentSuite) verb(verb string, stdin []byte, within time.Duration) call {
+	vars := slices.DeleteFunc(slices.Clone(s.env.Vars), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return secretenv.Is(name)
+	})
+	return call{launch: launch{path: s.target.Path, args: []string{verb}, dir: s.work, env: vars}, stdin: stdin, within: within, grace: dotagentGrace}
+}
+
+func (s *dotagentSuite) fileName(t *trial) {
+	base := filepath.Base(s.target.Path)
+	if name, ok := strings.CutPrefix(base, "dotagent-plugin-"); !ok || name == "" {
+		t.failf("the file is called %s", base)
+	}
+}
+
+func (s *dotagentSuite) executable(t *trial) { t.startable(s.target.Path) }
+
+// startable fails a check where a file cannot be executed.
+func (t *trial) startable(path string) {
+	if !dialect.Executable(path) {
+		e := program.Diagnose(path, t.env.Vars, nil)
+		t.failf("%s %s", path, e.Why)
+		t.fixWith(e.Fix)
+	} else if e := program.Uninterpreted(path, t.env.Vars); e != nil {
+		t.failf("%s", e.Error())
+		t.fixWith(e.Fix)
+	}
+}
+
+// answer makes a call, and reads the object that it prints. It fails the check where there is none.
+func (s *dotagentSuite) answer(t *trial, what string, c call) (rawjson.Object, *returned) {
+	r, err := s.run(c)
+	if err != nil {
+		text, fix := startFault(err)
+		t.failf("%s: %s", what, text)
+		t.fixWith(fix)
+		return nil, nil
+	}
+	if r.over {
+		t.failf("%s did not end within %s", what, s.limit(c.within))
+		t.fixWith("answer in time; what takes longer belongs into a process of its own")
+		return nil, r
+	}
+	o, err := s.object(what, r.stdout)
+	switch {
+	case err == nil:
+		return o, r
+	case r.exit.Code > 0 && c.args[0] != "info": // a failure, as the table of replies has it
+		t.warnf("%s failed without an answer (%s)%s", what, r.exit, lastWords(r.stderr))
+		t.fixWith(`answer {"ok":false,"error":"…"} to what cannot be done: so a person reads the reason`)
+	default:
+		t.failf("%s (%s)%s", err, r.exit, lastWords(r.stderr))
+	}
+	return nil, r
+}
+
+// lastWords is the end of stderr, for a message.
+func lastWords(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return "; stderr ends with " + shown(last)
+	}
+	return ""
+}
+
+func (s *dotagentSuite) infoJSON(t *trial) {
+	o, r := s.answer(t, "info", s.verb("info", nil, dotagentInfo))
+	switch {
+	case t.failed():
+	case r.exit.Code != 0:
+		t.failf("info ended with %s%s", r.exit, lastWords(r.stderr))
+	default:
+		s.info, s.startup = o, r.took
+		t.passf("answered in %s", r.took.Round(time.Millisecond))
+	}
+}
+
+func (s *dotagentSuite) infoName(t *trial) {
+	name, ok := s.info.String("name")
+	file := strings.TrimPrefix(filepath.Base(s.target.Path), "dotagent-plugin-")
+	switch {
+	case !ok || name == "":
+		t.failf("info has no name that is a string: %s", shown(s.info.Get("name")))
+	case name != file:
+		t.warnf("it calls itself %s, its file %s: the file's name counts", shown(name), shown(file))
+	default:
+		t.passf("%s", name)
+	}
+}
+
+func (s *dotagentSuite) infoFields(t *trial) {
+	if v := s.info.Get("version"); !dialect.Missing(v) && v[0] != '"' {
+		t.failf("version is no string: %s", shown(v))
+	}
+	platforms, err := strings_(s.info.Get("platforms"))
+	if err != nil {
+		t.failf("platforms is no list of strings: %s", shown(s.info.Get("platforms")))
+	}
+	system := []string{runtime.GOOS, map[string]string{"darwin": "macos"}[runtime.GOOS]}
+	if len(platforms) > 0 && !slices.ContainsFunc(platforms, func(p string) bool { return slices.Contains(system, p) }) {
+		t.warnf("it is not for %s, but for %s: a host here leaves it out", runtime.GOOS, strings.Join(platforms, ", "))
+	}
+}
+
+// strings_ reads a list of strings that may be missing.
+func strings_(raw json.RawMessage) ([]string, error) {
+	var list []string
+	if dialect.Missing(raw) {
+		return nil, nil
+	}
+	err := json.Unmarshal(raw, &list)
+	return list, err
+}
+
+func (s *dotagentSuite) infoKinds(t *trial) {
+	known := []string{"preflight", "sink", "notify"}
+	kinds, err := strings_(s.info.Get("kinds"))
+	if err != nil {
+		t.failf("kinds is no list of strings: %s", shown(s.info.Get("kinds")))
+		return
+	}
+	for _, k := range kinds {
+		if !slices.Contains(known, k) {
+			t.failf("there is no kind %s; %s", shown(k), nearest.Suggest(k, known))
+			return
+		}
+		s.kinds = append(s.kinds, k)
+	}
+	if len(kinds) == 0 {
+		s.kinds = known
+		t.warnf("it says nothing of its kinds, so it is asked only where a job or a connection names it")
+	}
+}
+
+func (s *dotagentSuite) infoSchema(t *trial) {
+	raw := s.info.Get("schema")
+	if dialect.Missing(raw) {
+		t.skipf("it has no schema")
+		return
+	}
+	compiled, faults := schema.Compile(raw)
+	if len(faults) > 0 {
+		t.failf("%s", faultsIn(faults))
+		return
+	}
+	s.schema = raw
+	if unchecked := compiled.Unchecked(); len(unchecked) > 0 {
+		t.warnf("%s", faultsIn(unchecked))
+	}
+}
+
+// faultsIn puts what is wrong with a schema on one line.
+func faultsIn(faults []schema.Fault) string {
+	var out []string
+	for _, f := range faults[:min(len(faults), mostSights)] {
+		out = append(out, f.String())
+	}
+	return strings.Join(out, "; ")
+}
+
+func (s *dotagentSuite) configRefused(t *trial) {
+	t.refuses(s.schema, func(bad json.RawMessage) bool {
+		r, err := s.run(s.verb("validate", append(bad, '\n'), dotagentValidate))
+		if err != nil || r.over {
+			return true
+		}
+		o, _ := rawjson.Parse(r.stdout)
+		return r.exit.Code != 0 || string(o.Get("ok")) == "false"
+	})
+}
+
+// refuses fails a check where a field of a config may have a value of any type. asked is whether the plugin itself refuses a config; nil: it is not asked.
+func (t *trial) refuses(raw json.RawMessage, asked func(json.RawMessage) bool) {
+	bad := misfits(raw)
+	if len(bad) == 0 {
+		t.skipf("its schema has no properties")
+		return
+	}
+	compiled, _ := schema.Compile(raw)
+	for _, m := range bad {
+		if len(compiled.Check(m.value)) == 0 && (asked == nil || !asked(m.value)) {
+			t.warnf("config.%s may be %s: nothing refuses it", m.field, shown(m.wrong))
+			return
+		}
+	}
+	t.passf("%d configs that do not fit were refused", len(bad))
+}
+
+// samples are configs that fit the plugin's schema.
+func (s *dotagentSuite) configs() []sample {
+	if s.schema == nil {
+		return []sample{{minimal, json.RawMessage(`{}`)}}
+	}
+	return generate(s.schema)
+}
+
+func (s *dotagentSuite) validateReply(t *trial) {
+	configs := s.configs()
+	if len(configs) == 0 {
+		t.skipf("no config could be made that fits its schema")
+		return
+	}
+	accepted := 0
+	for _, c := range configs {
+		what := "validate with " + c.size + " config"
+		o, r := s.answer(t, what, s.verb("validate", append(slices.Clone(c.value), '\n'), dotagentValidate))
+		if t.failed() {
+			return
+		}
+		s.judge(t, what, o, r)
+		if string(o.Get("ok")) == "true" {
+			accepted++
+		}
+	}
+	t.passf("accepts %d of %d configs that fit its schema", accepted, len(configs))
+}
+
+// judge holds a reply against the form that it must have.
+func (s *dotagentSuite) judge(t *trial, what string, o rawjson.Object, r *returned) {
+	if o == nil {
+		return // it failed in a way that is allowed
+	}
+	switch ok := string(o.Get("ok")); {
+	case ok != "true" && ok != "false":
+		t.failf("%s: ok is neither true nor false: %s", what, shown(o.JSON()))
+	case ok == "true" && r.exit.Code != 0:
+		s.seen.note(sawExit, "%s answered {\"ok\":true} and ended with %s", what, r.exit)
+	case ok == "false":
+		if reason, isText := o.String("error"); !isText || reason == "" {
+			s.seen.note(sawUnsaid, "%s: a refusal without an error that is a string: %s", what, shown(o.JSON()))
+		}
+	}
+	if v := o.Get("suggest"); !dialect.Missing(v) && v[0] != '"' {
+		s.seen.note(sawUnsaid, "%s: suggest is no string: %s", what, shown(v))
+	}
+}
+
+// payload is what invoke gets.
+func payload(kind, event, message string, config json.RawMessage) []byte {
+	m := json.RawMessage("null")
+	if kind != "preflight" {
+		m = rawjson.String(message)
+	}
+	return append(rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "agent", Value: rawjson.String("conformance")},
+		{Name: "schedule", Value: rawjson.String("manual")}, {Name: "event", Value: rawjson.String(event)},
+		{Name: "message", Value: m}, {Name: "config", Value: config}}.JSON(), '\n')
+}
+
+// dotagentEvents are what each kind hears of.
+var dotagentEvents = map[string][]string{"preflight": {"preflight"}, "sink": {"success"},
+	"notify": {"success", "attempt_failed", "timed_out", "given_up", "recovered", "stale"}}
+
+func (s *dotagentSuite) invokeReply(t *trial) {
+	configs, n := s.configs(), 0
+	if len(configs) == 0 {
+		t.skipf("no config could be made that fits its schema")
+		return
+	}
+	for _, kind := range s.kinds {
+		messages := []string{"hello, world\n", odd + "\n", ""}
+		for i, c := range configs {
+			events := dotagentEvents[kind]
+			if i > 0 {
+				events = events[:1]
+			}
+			for j, event := range events {
+				what := fmt.Sprintf("invoke of a %s (%s, %s config)", kind, event, c.size)
+				o, r := s.answer(t, what, s.verb("invoke", payload(kind, event, messages[(i+j)%len(messages)], c.value), dotagentTimes[kind]))
+				if t.failed() {
+					return
+				}
+				s.judge(t, what, o, r)
+				n++
+			}
+		}
+	}
+	t.passf("%d calls answered", n)
+}
+
+func (s *dotagentSuite) exitCode(t *trial) { summary(sawExit, "exit codes agree with the answers")(t) }
+
+func (s *dotagentSuite) replyFields(t *trial) { summary(sawUnsaid, "refusals have reasons")(t) }
+
+// one is a call that is known to be answered.
+func (s *dotagentSuite) one(message string) call {
+	kind := s.kinds[0]
+	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+}
+
+func (s *dotagentSuite) huge(t *trial) {
+	if s.kinds[0] == "preflight" && len(s.kinds) == 1 {
+		t.skipf("a preflight is sent no message")
+		return
+	}
+	kind := s.kinds[len(s.kinds)-1]
+	invoke := func(message string) call {
+		return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+	}
+	short, err := s.run(invoke("hello"))
+	o, r := s.answer(t, "invoke with 1 MiB", invoke(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49)))
+	if err == nil && r != nil && r.exit != short.exit {
+		t.failf("invoke with 1 MiB ended with %s, with less %s%s", r.exit, short.exit, lastWords(r.stderr))
+	}
+	s.judge(t, "invoke with 1 MiB", o, r)
+}
+
+func (s *dotagentSuite) garbled(t *trial) {
+	for _, verb := range []string{"validate", "invoke"} {
+		for _, stdin := range []string{"", "this is no JSON\n", "{\"kind\":\"si", "[1,2,3]\n"} {
+			r, err := s.run(s.verb(verb, []byte(stdin), dotagentValidate))
+			switch {
+			case err != nil:
+				text, _ := startFault(err)
+				t.failf("%s: %s", verb, text)
+			case r.over:
+				t.failf("%s did not end within %s of stdin %s", verb, s.limit(dotagentValidate), shown(stdin))
+			case r.exit.Code == 0 && strings.Contains(strings.ReplaceAll(string(r.stdout), " ", ""), `"ok":true`):
+				t.warnf("%s answers {\"ok\":true} to stdin %s", verb, shown(stdin))
+			}
+			if t.failed() {
+				return
+			}
+		}
+	}
+}
+
+func (s *dotagentSuite) unknownVerb(t *trial) {
+	r, err := s.run(s.verb("conformance-no-such-verb", []byte("{}\n"), dotagentInfo))
+	switch {
+	case err != nil:
+		text, _ := startFault(err)
+		t.failf("%s", text)
+	case r.over:
+		t.failf("it did not end within %s", s.limit(dotagentInfo))
+	case r.exit.Code == 0:
+		t.warnf("it exits with 0 for a verb that does not exist")
+	default:
+		t.passf("%s", r.exit)
+	}
+}
+
+func (s *dotagentSuite) together(t *trial) {
+	alone, err := s.run(s.one("hello"))
+	if err != nil {
+		text, _ := startFault(err)
+		t.failf("%s", text)
+		return
+	}
+	t.sideBySide(4, func(i int) string {
+		c := s.one(fmt.Sprintf("message %d", i))
+		r, err := s.run(c)
+		switch {
+		case err != nil:
+			text, _ := startFault(err)
+			return text
+		case r.over:
+			return fmt.Sprintf("no answer within %s", s.limit(c.within))
+		case r.exit != alone.exit:
+			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, lastWords(r.stderr))
+		}
+		return ""
+	})
+}
+
+// sideBySide does something n times at once, and fails the check where one of them says what went wrong.
+func (t *trial) sideBySide(n int, do func(i int) string) {
+	faults := make([]string, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { faults[i] = do(i) })
+	}
+	wait.Wait()
+	for i, fault := range faults {
+		if fault != "" {
+			t.failf("%d of %d at once: %s", i+1, n, fault)
+			return
+		}
+	}
+	t.passf("%d at once", n)
+}
+
+func (s *dotagentSuite) late(t *trial) {
+	c := s.one("hello")
+	c.late = s.startup*2 + 200*time.Millisecond
+	o, r := s.answer(t, "invoke", c)
+	switch {
+	case t.failed():
+	case len(r.early) > 0:
+		t.failf("it answered before stdin was written: %s", shown(r.early))
+	default:
+		s.judge(t, "invoke", o, r)
+	}
+}
+
+func (s *dotagentSuite) term(t *trial) {
+	t.ends(call{launch: s.verb("invoke", nil, 0).launch, open: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
+}
+
+// ends fails a check where SIGTERM does not end a process that waits for its stdin.
+func (t *trial) ends(c call) {
+	r, err := t.run(c)
+	switch {
+	case err != nil:
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+	case r.killed:
+		t.failf("it was still running %s after SIGTERM, and had to be killed", c.grace)
+	default:
+		t.passf("%s", r.exit)
+	}
+}

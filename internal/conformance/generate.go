@@ -1,0 +1,283 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// A sample is a value that fits a schema.
+type sample struct {
+	size  string // minimal, full or boundary
+	value json.RawMessage
+}
+
+// The sizes of samples, which are the same at each run.
+const (
+	minimal  = "minimal"  // what is required, as small as it may be
+	full     = "full"     // every field, with a usual value
+	boundary = "boundary" // every field, as large or odd as it may be
+)
+
+// generate makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is left out; a schema
+// whose values cannot be found so has none.
+func generate(raw json.RawMessage) []sample {
+	if len(raw) == 0 {
+		raw = json.RawMessage(`{"type":"object"}`)
+	}
+	compiled, faults := schema.Compile(raw)
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var doc any
+	if len(faults) > 0 || d.Decode(&doc) != nil {
+		return nil
+	}
+	var out []sample
+	for _, size := range []string{minimal, full, boundary} {
+		g := &generator{root: doc, size: size}
+		value, err := json.Marshal(g.value(doc, 0))
+		if err != nil || len(compiled.Check(value)) > 0 {
+			continue
+		}
+		same := func(s sample) bool { return bytes.Equal(s.value, value) }
+		if !slices.ContainsFunc(out, same) {
+			out = append(out, sample{size, value})
+		}
+	}
+	return out
+}
+
+// A generator makes one value.
+type generator struct {
+	root any
+	size string
+}
+
+// deepest bounds schemas that refer to themselves.
+const deepest = 12
+
+// object is a schema, or a part of one.
+type object = map[string]any
+
+// value is a value for a schema.
+func (g *generator) value(s any, depth int) any {
+	o, ok := s.(object)
+	if !ok || depth > deepest {
+		return "text" // true allows anything, and nothing fits false
+	}
+	o = g.flat(o, depth)
+	if c, ok := o["const"]; ok {
+		return c
+	}
+	if list, ok := o["enum"].([]any); ok && len(list) > 0 {
+		if g.size == boundary {
+			return list[len(list)-1]
+		}
+		return list[0]
+	}
+	if given, ok := example(o); ok && g.size == full {
+		return given
+	}
+	switch g.kind(o) {
+	case "object":
+		return g.object(o, depth)
+	case "array":
+		return g.list(o, depth)
+	case "integer":
+		return g.number(o, true)
+	case "number":
+		return g.number(o, false)
+	case "boolean":
+		return g.size != minimal
+	case "null":
+		return nil
+	}
+	return g.text(o)
+}
+
+// example is the value that a schema itself gives for one.
+func example(o object) (any, bool) {
+	if list, ok := o["examples"].([]any); ok && len(list) > 0 {
+		return list[0], true
+	}
+	v, ok := o["default"]
+	return v, ok
+}
+
+// flat follows references, and takes in what allOf says and the first branch of the others.
+func (g *generator) flat(o object, depth int) object {
+	for ; depth < deepest; depth++ {
+		ref, ok := o["$ref"].(string)
+		target, _ := g.at(ref).(object)
+		if !ok || target == nil {
+			break
+		}
+		o = merge(target, o)
+		delete(o, "$ref")
+		if next, again := target["$ref"]; again {
+			o["$ref"] = next
+		}
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := o[word].([]any)
+		if word != "allOf" && len(list) > 1 {
+			list = list[:1]
+		}
+		for _, part := range list {
+			if p, ok := part.(object); ok && depth < deepest {
+				o = merge(o, g.flat(p, depth+1))
+			}
+		}
+	}
+	return o
+}
+
+// merge is both objects in one; what both require is required, and their properties are joined.
+func merge(a, b object) object {
+	out := maps.Clone(a)
+	for k, v := range b {
+		switch old, had := out[k]; {
+		case had && k == "properties":
+			if x, ok := old.(object); ok {
+				if y, ok := v.(object); ok {
+					v = merge(x, y)
+				}
+			}
+		case had && k == "required":
+			x, _ := old.([]any)
+			y, _ := v.([]any)
+			v = append(slices.Clone(x), y...)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// at is where a reference within the schema leads; nil: nowhere.
+func (g *generator) at(ref string) any {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil
+	}
+	here := g.root
+	for _, step := range strings.Split(strings.Trim(path, "/"), "/") {
+		if step == "" {
+			continue
+		}
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		o, _ := here.(object)
+		here = o[step]
+	}
+	return here
+}
+
+// kind is the type that a value is to have.
+func (g *generator) kind(o object) string {
+	switch t := o["type"].(type) {
+	case string:
+		return t
+	case []any:
+		if len(t) > 0 {
+			word, _ := t[0].(string)
+			if g.size == boundary {
+				word, _ = t[len(t)-1].(string)
+			}
+			return word
+		}
+	}
+	for _, hint := range [][2]string{{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"minimum", "number"}, {"maximum", "number"}} {
+		if o[hint[0]] != nil {
+			return hint[1]
+		}
+	}
+	return "string"
+}
+
+func (g *generator) object(o object, depth int) any {
+	out := object{}
+	properties, _ := o["properties"].(object)
+	required, _ := o["required"].([]any)
+	for name, s := range properties {
+		if s == false || g.size == minimal && !slices.Contains(required, any(name)) {
+			continue
+		}
+		if depth < deepest-2 || slices.Contains(required, any(name)) {
+			out[name] = g.value(s, depth+1)
+		}
+	}
+	for _, r := range required {
+		if name, ok := r.(string); ok && out[name] == nil && properties[name] == nil {
+			out[name] = g.value(o["additionalProperties"], depth+1)
+		}
+	}
+	for i := 0; len(out) < count(o, "minProperties", 0) && i < most; i++ {
+		out["field"+strconv.Itoa(i)] = g.value(o["additionalProperties"], depth+1)
+	}
+	return out
+}
+
+// most bounds lists, and fields that nothing but a number asks for.
+const most = 20
+
+func (g *generator) list(o object, depth int) any {
+	n := count(o, "minItems", 0)
+	switch limit := count(o, "maxItems", max(n, 3)); {
+	case g.size == full:
+		n = max(n, min(1, limit))
+	case g.size == boundary:
+		n = min(limit, max(n, most))
+	}
+	out := make([]any, 0, min(n, 10*most))
+	prefix, _ := o["prefixItems"].([]any)
+	for i := range min(n, 10*most) {
+		s := o["items"]
+		if i < len(prefix) {
+			s = prefix[i]
+		}
+		out = append(out, g.value(s, depth+1))
+	}
+	if o["uniqueItems"] == true {
+		out = distinct(out)
+	}
+	return out
+}
+
+// distinct makes the items of a list differ, as far as that is easily done.
+func distinct(list []any) []any {
+	var out []any
+	for i, v := range list {
+		switch x := v.(type) {
+		case string:
+			if i > 0 {
+				v = fmt.Sprintf("%s%d", x, i)
+			}
+		case json.Number, int64, float64:
+			v = i + 1
+		default:
+			if i > 0 {
+				continue
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// count is a keyword that is a number of things.
+func count(o object, word string, otherwise int) int {
+	n, ok := o[word].(json.Number)
+	if !ok {
+		return otherwise
+	}
+	i, err := strconv.Atoi(n.String())
+	if err != nil {
+		return otherwise
+	}
+	return i
+}

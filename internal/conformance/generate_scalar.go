@@ -1,0 +1,195 @@
+package conformance
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// number is a number within its limits.
+func (g *generator) number(o object, whole bool) any {
+	low, hasLow := bound(o, "minimum", "exclusiveMinimum", whole, 1)
+	high, hasHigh := bound(o, "maximum", "exclusiveMaximum", whole, -1)
+	v := 1.0
+	switch {
+	case g.size == boundary && hasHigh:
+		v = high
+	case g.size == boundary && hasLow:
+		v = low + 1<<20
+	case g.size == boundary:
+		v = 1 << 40
+	case g.size == minimal && hasLow:
+		v = low
+	case g.size == minimal && !hasHigh:
+		v = 0
+	case g.size == full && hasLow && hasHigh && whole:
+		v = math.Floor((low + high) / 2)
+	case g.size == full && hasLow && hasHigh:
+		v = (low + high) / 2
+	}
+	if hasLow {
+		v = max(v, low)
+	}
+	if hasHigh {
+		v = min(v, high)
+	}
+	if step, ok := float(o["multipleOf"]); ok && step > 0 {
+		v = math.Floor(v/step) * step
+		if hasLow && v < low {
+			v += step
+		}
+	}
+	if whole || v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return int64(v)
+	}
+	return v
+}
+
+// bound is a limit of a number, in either of its two ways of being written.
+func bound(o object, word, exclusive string, whole bool, inward float64) (float64, bool) {
+	if v, ok := float(o[word]); ok {
+		if o[exclusive] == true { // as draft 4 has it
+			return v + inward*gap(whole), true
+		}
+		if x, also := float(o[exclusive]); also && (x-v)*inward >= 0 {
+			return x + inward*gap(whole), true
+		}
+		return v, true
+	}
+	if v, ok := float(o[exclusive]); ok {
+		return v + inward*gap(whole), true
+	}
+	return 0, false
+}
+
+// gap is how far a number stays from a limit that it must not have.
+func gap(whole bool) float64 {
+	if whole {
+		return 1
+	}
+	return 1.0 / 1024
+}
+
+func float(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+// formats are texts of the forms that JSON Schema has names for.
+var formats = map[string]string{
+	"date-time": "2026-01-15T10:30:00Z", "date": "2026-01-15", "time": "10:30:00Z", "duration": "PT1H",
+	"email": "ann@example.org", "idn-email": "ann@example.org", "hostname": "example.org", "idn-hostname": "example.org",
+	"ipv4": "192.0.2.7", "ipv6": "2001:db8::7", "uuid": "123e4567-e89b-12d3-a456-426614174000",
+	"uri": "https://example.org/a", "iri": "https://example.org/a", "uri-reference": "/a", "iri-reference": "/a", "uri-template": "/a/{b}",
+	"json-pointer": "/a", "relative-json-pointer": "0", "regex": "^a$",
+}
+
+// odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends, other alphabets.
+const odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
+
+// mostText bounds a text at its limit. Larger ones are for the check of huge input.
+const mostText = 2000
+
+// text is a text within its limits.
+func (g *generator) text(o object) any {
+	if form, ok := o["format"].(string); ok && formats[form] != "" {
+		return formats[form]
+	}
+	if p, ok := o["pattern"].(string); ok {
+		if text, ok := matching(p, g.size); ok {
+			return stretch(text, count(o, "minLength", 0))
+		}
+	}
+	least := count(o, "minLength", 0)
+	limit := count(o, "maxLength", mostText)
+	text := "text"
+	switch g.size {
+	case minimal:
+		text = strings.Repeat("a", max(least, min(1, limit)))
+	case boundary:
+		text = stretch(odd, min(max(least, limit), mostText))
+	}
+	return shorten(stretch(text, least), limit)
+}
+
+// stretch repeats the last character of a text until it is long enough.
+func stretch(text string, least int) string {
+	if missing := least - utf8.RuneCountInString(text); missing > 0 && text != "" {
+		last, _ := utf8.DecodeLastRuneInString(text)
+		text += strings.Repeat(string(last), min(missing, 1<<20))
+	}
+	return text
+}
+
+func shorten(text string, most int) string {
+	runes := []rune(text)
+	return string(runes[:max(0, min(len(runes), most))])
+}
+
+// matching is a text that a pattern matches; false where none is found.
+func matching(pattern, size string) (string, bool) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return "", false
+	}
+	var b strings.Builder
+	spell(&b, parsed.Simplify(), size)
+	re, err := regexp.Compile(pattern)
+	return b.String(), err == nil && re.MatchString(b.String())
+}
+
+// spell writes what an expression matches: as little of it as will do, and at the limit a few repetitions.
+func spell(b *strings.Builder, re *syntax.Regexp, size string) {
+	times := 1
+	if size == boundary {
+		times = 3
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		b.WriteString(string(re.Rune))
+	case syntax.OpCharClass:
+		b.WriteRune(member(re.Rune))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.WriteByte('a')
+	case syntax.OpCapture, syntax.OpConcat:
+		for _, sub := range re.Sub {
+			spell(b, sub, size)
+		}
+	case syntax.OpAlternate:
+		spell(b, re.Sub[0], size)
+	case syntax.OpPlus:
+		for range times {
+			spell(b, re.Sub[0], size)
+		}
+	case syntax.OpStar, syntax.OpQuest:
+		if size != minimal {
+			spell(b, re.Sub[0], size)
+		}
+	case syntax.OpRepeat:
+		for range max(re.Min, 1) {
+			spell(b, re.Sub[0], size)
+		}
+	}
+}
+
+// member is a character of a class: a letter or a digit where it has one.
+func member(ranges []rune) rune {
+	if len(ranges) == 0 {
+		return 'a' // nothing is in it
+	}
+	for _, wish := range "aA0_-" {
+		for i := 0; i+1 < len(ranges); i += 2 {
+			if ranges[i] <= wish && wish <= ranges[i+1] {
+				return wish
+			}
+		}
+	}
+	return ranges[0]
+}

@@ -1,0 +1,149 @@
+"""Asks the handlers of one plugin, and writes what became of each call: a line of JSON on stdout.
+
+    harness.py PACKAGES FILE load|call|version WORK SECONDS
+
+It runs inside of the interpreter, with the package that the host runs plugins with. What the plugin prints is on stdout as
+well, which is no fault: lines of ours begin with a word.
+"""
+import asyncio
+import copy
+import inspect
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+
+packages, path, do, work, seconds = sys.argv[1:6]
+limit = float(seconds)
+sys.path.insert(0, packages)
+
+if sys.version_info < (3, 10):
+    sys.exit(f"Python {sys.version.split()[0]} is too old")
+if do == "version":
+    print(sys.version.split()[0])
+    sys.exit(0)
+
+from plugins.loader import PluginError, load_plugin_from_file  # noqa: E402
+from plugins.models import PluginContext, ToolCall, ToolResult  # noqa: E402
+
+ODD = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
+LARGE = "a line of text, as long as lines of text are\n" * 23302
+STUCK = 97  # the exit code where a thread keeps the interpreter
+
+RETURNS = {"on_begin": (), "on_tool_call": (ToolCall,), "on_resolve_tool": (ToolResult,), "on_tool_result": (ToolResult,),
+           "on_final": (str,), "on_done": ()}
+
+
+def load():
+    began = time.monotonic()
+    try:
+        plugin = load_plugin_from_file(path)
+    except PluginError as error:
+        return {"error": str(error), "line": error.line, "column": error.column, "fix": error.fix}, None
+    return {"name": plugin.name, "hooks": list(plugin.hooks), "warnings": plugin.warnings,
+            "seconds": time.monotonic() - began}, plugin
+
+
+def line_of(error):
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == path:
+            return frame.lineno or 0
+    return 0
+
+
+class Watch:
+    """Measures how long the event loop does nothing else."""
+
+    def __init__(self):
+        self.worst = 0.0
+
+    async def run(self):
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.02)
+            now = time.monotonic()
+            self.worst = max(self.worst, now - last - 0.02)
+            last = now
+
+
+async def ask(plugin, hook, args, kind, part):
+    """One call of a handler, and a report of it."""
+    report = {"hook": hook, "with": kind, "part": part}
+    handler = plugin.hooks[hook]
+    before = copy.deepcopy(args[1:])
+    watch = Watch()
+    watching = asyncio.ensure_future(watch.run())
+    await asyncio.sleep(0)  # it begins to watch
+    answer = None
+    try:
+        if inspect.iscoroutinefunction(handler):
+            answer = await asyncio.wait_for(handler(*args), limit)
+        else:
+            answer = await asyncio.wait_for(asyncio.to_thread(handler, *args), limit)
+        await asyncio.sleep(0.021)  # it has seen the last moment, too
+    except asyncio.TimeoutError:
+        report["over"] = True
+    except Exception as error:
+        report["error"] = f"{type(error).__name__}: {error}"[:300]
+        report["line"] = line_of(error)
+    watching.cancel()
+    report["blocked"] = watch.worst
+    judge(report, hook, answer, args[1:], before)
+    print("conformance " + json.dumps(report), flush=True)
+    return answer
+
+
+def judge(report, hook, answer, after, before):
+    if answer is not None and not isinstance(answer, RETURNS[hook]):
+        report["wrong"] = f"it returns {type(answer).__name__}"
+    if answer is None and hook in ("on_tool_call", "on_tool_result") and after != before:
+        report["changed"] = "it changes what it was given and returns None, so that nothing changes"
+
+
+def context(name, text="hello"):
+    return PluginContext(session_id=name, working_dir=work, user_text=text)
+
+
+def calls(kind):
+    if kind == "large":
+        return ToolCall("shell", "c1", {"cmd": LARGE}), ToolResult("c1", "shell", LARGE), LARGE
+    if kind == "odd":
+        return ToolCall("a-tool_no.one knows", "c 2", {"cmd": ODD, "n": 1, "list": [1, None, {"a": []}], "path": "/nowhere"}), \
+            ToolResult("c 2", "a-tool_no.one knows", ODD, False, ODD), ODD
+    if kind == "empty":
+        return ToolCall("shell", "", {}), ToolResult("", "shell", ""), "a"
+    return ToolCall("shell", "c1", {"cmd": "ls -l"}), ToolResult("c1", "shell", "a.txt\nb.txt\n"), "It is done."
+
+
+async def request(plugin, ctx, kind, part):
+    """A request from its beginning to its end."""
+    call, result, text = calls(kind)
+    for hook, args in (("on_begin", ()), ("on_tool_call", (call,)), ("on_resolve_tool", (call,)),
+                       ("on_tool_result", (call, result)), ("on_final", (text,)), ("on_done", ())):
+        if hook in plugin.hooks:
+            await ask(plugin, hook, (ctx, *copy.deepcopy(args)), kind + " values", part)
+
+
+async def main(plugin):
+    for kind in ("usual", "empty", "odd"):
+        await request(plugin, context("ses_" + kind, ODD if kind == "odd" else "hello"), kind, "usual")
+    await asyncio.gather(request(plugin, context("ses_a"), "usual", "apart"), request(plugin, context("ses_b"), "usual", "apart"))
+    await request(plugin, context("ses_large", LARGE), "large", "large")
+    late = threading.Timer(2.0, overdue)
+    late.daemon = True
+    late.start()  # asyncio waits for threads, too
+
+
+def overdue():
+    sys.stderr.write("threads: " + ", ".join(t.name for t in threading.enumerate() if not t.daemon) + "\n")
+    sys.stderr.flush()
+    os._exit(STUCK)
+
+
+about, loaded = load()
+if do == "load":
+    print(json.dumps(about), flush=True)
+    os._exit(0)  # what the file has started is looked at when its handlers have been asked
+asyncio.run(main(loaded))

@@ -1,0 +1,363 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/version"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// kagedSuite holds a plugin against docs/protocols/kaged.md.
+type kagedSuite struct {
+	rpcSuite
+	manifest *kaged.Manifest
+	config   json.RawMessage // what the plugin is given
+	system   json.RawMessage
+	welcome  rawjson.Object
+	kept     kagedStorage
+	rate     meter
+	ended    *dialogue // a process that has answered shutdown
+}
+
+// The protocol's times.
+const (
+	kagedHandshake = 10 * time.Second
+	kagedHealth    = 5 * time.Second
+	kagedCall      = 60 * time.Second
+)
+
+func newKagedSuite(b *bench) *kagedSuite {
+	s := &kagedSuite{config: json.RawMessage(`{}`), system: json.RawMessage(`{}`)}
+	s.bench = b
+	s.manifest, _ = b.target.Found.Manifest.(*kaged.Manifest)
+	s.rpcSuite.launch = s.command
+	s.rpcSuite.greet = func(d *dialogue) error { return s.greetWith(d, s.config, s.system) }
+	s.prepare = func(d *dialogue) {
+		d.serve = s.answer
+		d.heard = s.notified
+	}
+	s.ping = request{"health.check", json.RawMessage(`{}`), kagedHealth}
+	return s
+}
+
+func (s *kagedSuite) checks() []Check {
+	const valid, hello, hooks, tools, pings = "kaged.manifest.valid", "kaged.handshake.answer", "kaged.hook.answers", "kaged.tool.answers", "kaged.health.answer"
+	const twice = "kaged.process.twice"
+	return []Check{
+		{ID: valid, Row: "K1", run: func(t *trial) { t.manifest() }, Does: "reads the manifest",
+			Rule: "The manifest is checked whole: every violated field is reported at once, with line and column.",
+			Fix:  "mend manifest.yaml where it says; the table of fields has each one's type and range"},
+		{ID: "kaged.manifest.odd", Row: "K2", needs: []string{valid}, run: manifestOdd, Does: "looks for unknown keys, two manifests, and a directory of another name",
+			Rule: "An unknown key is a warning; give the directory the plugin's name.",
+			Fix:  "correct the key, or rename the directory"},
+		{ID: "kaged.config.refused", Row: "K3", needs: []string{valid}, run: s.configRefused, Does: "holds configs of wrong types against the schemas",
+			Rule: "Both configurations are checked against their schemas before the plugin is started.",
+			Fix:  "give each property of config_schema and system_config_schema a type"},
+		{ID: hello, Row: "K4", needs: []string{valid}, run: s.initialize, Does: "starts it in its sandbox, and sends `initialize`",
+			Rule: "The answer to `initialize` must come within 10 seconds.",
+			Fix:  "answer the line of `initialize` with one line, and flush stdout after it"},
+		{ID: "kaged.handshake.time", Row: "K5", needs: []string{hello}, run: s.prompt(kagedHandshake), Does: "looks how long the start took",
+			Rule: "There are 10 seconds for the answer to `initialize`, on the slowest machine too.",
+			Fix:  "do slow work after `initialize` has been answered"},
+		{ID: "kaged.handshake.version", Row: "K6", needs: []string{hello}, run: s.apiVersion, Does: "looks at `api_version` in the answer to `initialize`",
+			Rule: "`api_version` is 1, or the plugin is refused. Left out: a warning.",
+			Fix:  `answer initialize with "api_version": 1, a number`},
+		{ID: "kaged.handshake.fields", Row: "K7", needs: []string{hello}, run: s.welcomeFields, Does: "compares the answer to `initialize` with the manifest",
+			Rule: "`name`, `version`, `methods`, `notifications`, `capabilities_used` are as in the manifest; what differs is a warning.",
+			Fix:  "make the manifest and the answer to initialize say the same"},
+		{ID: hooks, Row: "K8", needs: []string{hello}, run: s.askHooks, Does: "asks each of its hooks, with transcripts of several kinds",
+			Rule: "Each hook is answered within `hook_timeout_sec`; `null` means: nothing to say.",
+			Fix:  "answer kaged.hook.NAME for every hook of the manifest, with null where you have nothing to say"},
+		{ID: "kaged.hook.result", Row: "K9", needs: []string{hooks}, run: summary(sawContext, "answers have their form"), Does: "looks at the answers of hooks",
+			Rule: "`on_session_start` answers `{inject?}`, `on_session_idle` `null`, `pre_compact` `null` or `{messages}` or `{summary}`, `post_compact` `{retain, inject?}`.",
+			Fix:  "give the answer the fields and types that the table of hooks has"},
+		{ID: tools, Row: "K10", needs: []string{hello}, run: s.askTools, Does: "calls each of its tools, with arguments made from `parameters_schema`",
+			Rule: "The method is `<plugin>.<tool>`, the arguments stand in `params`, checked against `parameters_schema`; a result or an error answers it.",
+			Fix:  "answer PLUGIN.TOOL for every tool of the manifest, for all arguments that its schema allows"},
+		{ID: "kaged.method.answers", Row: "K11", needs: []string{hello}, run: s.askMethods, Does: "calls each of its methods",
+			Rule: "`methods` are those that programs may call.",
+			Fix:  "answer every method of the manifest: with a result, or with an error that says what is wrong with the params"},
+		{ID: "kaged.method.unknown", Row: "K12", needs: []string{hello}, run: s.unknownMethod, Does: "calls a method that does not exist",
+			Rule: "A method that it does not know is answered with the error -32601.",
+			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"no such method"}}`},
+		{ID: pings, Row: "K13", needs: []string{hello}, run: s.health, Does: "sends `health.check`",
+			Rule: "Any answer to `health.check` within 5 seconds, an error included, is a sign of life.",
+			Fix:  "answer health.check at once, also while other requests are under way"},
+		{ID: twice, Row: "K14", needs: []string{pings}, run: s.twice, Does: "runs a second process beside the first",
+			Rule: "A daemon has a process of the plugin for each project in use.",
+			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held for ever"},
+		{ID: "kaged.config.accepted", Row: "K15", needs: []string{twice}, run: s.configAccepted, Does: "starts it with configs that fit its schemas: minimal, full, at the limits",
+			Rule: "`config` is an object that fits `config_schema`, with the knobs' defaults in it; `system_config` fits `system_config_schema`.",
+			Fix:  "accept every config that the schema allows, or make the schema say what you do not accept"},
+		{ID: "kaged.requests.together", Row: "K16", needs: []string{pings}, run: func(t *trial) { s.together(t, s.many()) }, Does: "has eight requests under way at once",
+			Rule: "Several requests of the host may be under way at once; answer in any order.",
+			Fix:  "answer every request, each with its own id; read on while an answer is being worked on"},
+		{ID: "kaged.notification.silent", Row: "K17", needs: []string{hello}, run: s.silent, Does: "sends notifications",
+			Rule: "`initialized` is a notification and has no answer.",
+			Fix:  "answer nothing to a message without an id"},
+		{ID: "kaged.input.pieces", Row: "K18", needs: []string{pings}, run: s.inPieces, Does: "sends a request in three parts",
+			Rule: "A message is a line, however its bytes arrive.",
+			Fix:  "read up to the line end before you parse"},
+		{ID: "kaged.input.huge", Row: "K19", needs: []string{pings}, run: s.huge, Does: "sends a request of 1 MiB",
+			Rule: "One JSON object a line, UTF-8, at most 4 MiB.",
+			Fix:  "read lines of up to 4 MiB; many readers of lines have a smaller limit that must be raised"},
+		{ID: "kaged.input.garbled", Row: "K20", needs: []string{twice}, run: s.garbled, Does: "sends lines that are no JSON",
+			Rule: "A plugin that crashes is started again, with growing pauses; until then its calls fail.",
+			Fix:  "pass over a line that you cannot parse, with a word on stderr"},
+		{ID: "kaged.shutdown.answer", Row: "K21", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
+			Rule: "`shutdown` is a request, and is answered.",
+			Fix:  "answer shutdown with a result, {} will do, before you exit"},
+		{ID: "kaged.shutdown.exit", Row: "K22", needs: []string{"kaged.shutdown.answer"}, run: func(t *trial) { s.exits(t, s.ended, s.manifest.ShutdownTimeout) }, Does: "waits for its end after `shutdown`",
+			Rule: "After `shutdown` is answered, stdin is closed; the process has `shutdown_timeout_sec` in all to end.",
+			Fix:  "exit after shutdown, or at the end of stdin; raise shutdown_timeout_sec if cleaning up takes longer"},
+		{ID: "kaged.stdin.end", Row: "K23", needs: []string{twice}, run: func(t *trial) { s.stdinEnd(t, s.manifest.ShutdownTimeout) }, Does: "closes stdin without `shutdown`",
+			Rule: "The plugin ends when its stdin is closed: its host is gone.",
+			Fix:  "leave the loop at the end of stdin"},
+		{ID: "kaged.notification.declared", Row: "K24", sums: true, needs: []string{hello}, run: summary(sawUnasked, "all notifications are declared"), Does: "compares notifications with the manifest",
+			Rule: "`notifications` is what the plugin says unasked.",
+			Fix:  "list the notification in the manifest's notifications, or do not send it"},
+		{ID: "kaged.notification.rate", Row: "K25", sums: true, needs: []string{hello}, run: summary(sawFlood, "at most 100 a second"), Does: "counts notifications",
+			Rule: "At most 100 notifications pass in any second; the surplus is dropped, counted and reported.",
+			Fix:  "gather what you have to say into fewer notifications"},
+		{ID: "kaged.request.known", Row: "K26", sums: true, needs: []string{hello}, run: summary(sawRequest, "it asks for nothing else"), Does: "looks at the requests that it makes",
+			Rule: "The host answers four requests: `kaged.storage.get`, `put`, `delete` and `list`.",
+			Fix:  "ask the host for nothing but storage, with the params that the page shows"},
+		{ID: "kaged.storage.declared", Row: "K27", sums: true, needs: []string{hello}, run: summary(sawStorage, "it declares the storage that it uses"), Does: "compares its requests for storage with its capabilities",
+			Rule: "`get` and `list` need `kaged:storage:read`, `put` and `delete` need `kaged:storage:write`.",
+			Fix:  "add the capability to the manifest's capabilities"},
+		{ID: "kaged.sandbox.denied", Row: "K28", sums: true, needs: []string{hello}, run: denied, Does: "looks for what its sandbox refused",
+			Rule: "The plugin runs in a sandbox, and has what it declares and no more.",
+			Fix:  "add the capability to the manifest's capabilities, or do without it"},
+		{ID: "kaged.rpc.envelope", Row: "K29", sums: true, needs: []string{hello}, run: summary(sawEnvelope, "all messages are JSON-RPC 2.0"), Does: "looks at the form of all messages",
+			Rule: "Program and host speak JSON-RPC 2.0: `jsonrpc`, `id`, and either `result` or `error` with a code and a message.",
+			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer`},
+		{ID: "kaged.rpc.id", Row: "K30", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
+			Rule: "The host's ids are numbers that count from 1: an answer has the id of its request.",
+			Fix:  "copy id from the request as it stands, a number and not a string, and answer each request once"},
+		{ID: "kaged.stdout.clean", Row: "K31", sums: true, needs: []string{hello}, run: summary(sawNoise, "nothing but messages was printed"), Does: "looks for other text on stdout",
+			Rule: "Lines that are not JSON are logged and passed over; print nothing else to stdout.",
+			Fix:  "print to stderr what is for people; silence the programs that you start; write each message on one line"},
+		{ID: "kaged.process.left", Row: "K32", sums: true, needs: []string{hello}, run: left, Does: "looks for processes after each end of the plugin",
+			Rule: "No process survives the plugin.",
+			Fix:  "wait for the programs that you start, or end them before you exit"},
+	}
+}
+
+// command is the process that the manifest names.
+func (s *kagedSuite) command() launch {
+	extra := []string{"KAGED_CONFIG_ROOT=" + s.env.InConfigHome("kaged"), "KAGED_PROJECT_ROOT=" + s.work, "KAGED_PROJECT_ID=project"}
+	for name, value := range s.manifest.Env {
+		extra = append(extra, name+"="+value)
+	}
+	return launch{path: s.manifest.Command[0], args: s.manifest.Command[1:], dir: s.target.Path, env: s.env.Pick(dialect.BaseNames, extra...)}
+}
+
+// hello is the params of initialize.
+func (s *kagedSuite) hello(config, system json.RawMessage) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"daemon_version":%s,"api_version":1,"plugin_name":%s,"storage_available":true,"projects":["project"],"config":%s,"system_config":%s}`,
+		rawjson.String(version.Number), rawjson.String(s.manifest.Name), config, system))
+}
+
+// greetWith shakes hands.
+func (s *kagedSuite) greetWith(d *dialogue, config, system json.RawMessage) error {
+	a, err := d.ask("initialize", s.hello(config, system), kagedHandshake)
+	if err != nil {
+		return err
+	}
+	if a.err != nil {
+		return a.err
+	}
+	return d.tell("initialized", json.RawMessage(`{}`))
+}
+
+// configs are pairs of configurations that fit the schemas.
+func (s *kagedSuite) configs() (pairs [][2]json.RawMessage) {
+	config, system := generate(s.manifest.ConfigSchema.JSON()), generate(s.manifest.SystemConfigSchema.JSON())
+	for i := range max(len(config), len(system)) {
+		pair := [2]json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{}`)}
+		for j, list := range [][]sample{config, system} {
+			if len(list) > 0 {
+				pair[j] = list[min(i, len(list)-1)].value
+			}
+		}
+		whole, err := s.manifest.Complete(pair[0], pair[1])
+		if err == nil {
+			pairs = append(pairs, [2]json.RawMessage{whole, pair[1]})
+		}
+	}
+	return pairs
+}
+
+func (s *kagedSuite) initialize(t *trial) {
+	if pairs := s.configs(); len(pairs) > 0 {
+		s.config, s.system = pairs[0][0], pairs[0][1]
+	}
+	a := s.greeted(t, request{"initialize", s.hello(s.config, s.system), kagedHandshake})
+	if t.failed() {
+		return
+	}
+	if a.err != nil {
+		t.failf("initialize was answered with %v", a.err)
+		return
+	}
+	var err error
+	if s.welcome, err = rawjson.Parse(a.result); err != nil {
+		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		return
+	}
+	if err := s.talking.tell("initialized", json.RawMessage(`{}`)); err != nil {
+		t.failf("it ended after initialize: %v", err)
+		return
+	}
+	where := ""
+	if yes, why := s.confined(); !yes {
+		where = "; without a sandbox: " + why
+	}
+	t.passf("answered in %s%s", a.took.Round(time.Millisecond), where)
+}
+
+func (s *kagedSuite) apiVersion(t *trial) {
+	v := s.welcome.Get("api_version")
+	var number float64
+	switch {
+	case dialect.Missing(v):
+		t.warnf("the answer to initialize has no api_version: taken for 1")
+	case json.Unmarshal(v, &number) != nil || number != 1:
+		t.failf("api_version is %s, and must be 1", shown(v))
+	}
+}
+
+func (s *kagedSuite) welcomeFields(t *trial) {
+	for _, pair := range [][2]string{{"name", s.manifest.Name}, {"version", s.manifest.Version}} {
+		field, want := pair[0], pair[1]
+		if text, ok := s.welcome.String(field); s.welcome.Get(field) != nil && !ok {
+			t.failf("%s is no string: %s", field, shown(s.welcome.Get(field)))
+		} else if text != want {
+			t.warnf("%s is %s, in the manifest %s", field, shown(text), shown(want))
+		}
+	}
+	var capabilities, callable []string
+	for _, c := range s.manifest.Capabilities {
+		capabilities = append(capabilities, c.String())
+	}
+	callable = slices.Clone(s.manifest.Methods)
+	for _, tool := range s.manifest.Tools {
+		callable = append(callable, s.manifest.Name+"."+tool.Name)
+	}
+	s.sameNames(t, "methods", s.manifest.Methods, callable)
+	s.sameNames(t, "notifications", nil, s.manifest.Notifications)
+	s.sameNames(t, "capabilities_used", nil, capabilities)
+}
+
+// sameNames compares a list of the answer to initialize with the manifest: it has all of least, and nothing beyond most.
+func (s *kagedSuite) sameNames(t *trial, field string, least, most []string) {
+	have, err := strings_(s.welcome.Get(field))
+	if err != nil {
+		t.failf("%s is no list of strings: %s", field, shown(s.welcome.Get(field)))
+		return
+	}
+	for _, name := range have {
+		if !slices.Contains(most, name) {
+			t.warnf("%s has %s, which the manifest does not declare", field, shown(name))
+		}
+	}
+	for _, name := range least {
+		if !slices.Contains(have, name) {
+			t.warnf("%s lacks %s, which the manifest declares", field, shown(name))
+		}
+	}
+}
+
+func (s *kagedSuite) configRefused(t *trial) {
+	config, system := s.manifest.ConfigSchema.JSON(), s.manifest.SystemConfigSchema.JSON()
+	if config == nil && system == nil {
+		t.skipf("it has no schema for its config")
+		return
+	}
+	for _, raw := range []json.RawMessage{config, system} {
+		if raw != nil && t.status != Warn {
+			t.status = ""
+			t.refuses(raw, nil)
+		}
+	}
+}
+
+func (s *kagedSuite) configAccepted(t *trial) {
+	if s.manifest.ConfigSchema == nil && s.manifest.SystemConfigSchema == nil {
+		t.skipf("it has no schema for its config")
+		return
+	}
+	pairs := s.configs()
+	for _, pair := range pairs {
+		d := s.using(t, s.begin)
+		if d == nil {
+			return
+		}
+		if err := s.greetWith(d, pair[0], pair[1]); err != nil {
+			t.failf("with the config %s: initialize: %v", shown(pair[0]), err)
+			d.kill()
+			return
+		}
+		d.kill()
+	}
+	if len(pairs) == 0 {
+		t.skipf("no config could be made that fits its schemas and knobs")
+		return
+	}
+	t.passf("%d configs", len(pairs))
+}
+
+func (s *kagedSuite) health(t *trial) { s.ask(t, "health.check", s.ping) }
+
+func (s *kagedSuite) farewell(t *trial) {
+	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), s.manifest.ShutdownTimeout})
+}
+
+// silent sends notifications, and a request after them: an answer to the former comes before that of the latter.
+func (s *kagedSuite) silent(t *trial) {
+	d := s.using(t, s.live)
+	if d == nil {
+		return
+	}
+	for _, method := range []string{"initialized", "conformance.no-such-notification"} {
+		if err := d.tell(method, json.RawMessage(`{}`)); err != nil {
+			t.failf("it ended over the notification %s", method)
+			s.drop()
+			return
+		}
+	}
+	s.ask(t, "a request after notifications", s.ping)
+	summary(sawReply, "notifications have no answers")(t)
+}
+
+func (s *kagedSuite) huge(t *trial) {
+	s.large(t, request{"health.check", json.RawMessage(fmt.Sprintf(`{"conformance":%s}`, long())), kagedHealth})
+}
+
+// many are requests to have under way at once.
+func (s *kagedSuite) many() []request {
+	var list []request
+	for _, tool := range s.manifest.Tools {
+		for _, sample := range generate(tool.JSON) {
+			list = append(list, request{s.manifest.Name + "." + tool.Name, s.withContext(sample.value), kagedCall})
+		}
+	}
+	for len(list) < 8 {
+		list = append(list, s.ping)
+	}
+	return append(list[:7:7], s.ping)
+}
+
+// withContext adds what every tool and hook is told of the call.
+func (s *kagedSuite) withContext(params json.RawMessage) json.RawMessage {
+	o, _ := rawjson.Parse(params) // of our own making
+	context := fmt.Sprintf(`{"operator_id":"local","project_id":"project","agent_path":"primary","session_id":"ses_1","request_id":"%s","project_root":%s}`,
+		strings.Repeat("0a", 16), rawjson.String(s.work))
+	return o.With(rawjson.Field{Name: "_context", Value: json.RawMessage(context)}).JSON()
+}

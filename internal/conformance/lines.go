@@ -1,0 +1,353 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A dialogue is one process that speaks JSON-RPC, a line a message. It reads more strictly than the host does: what the host forgives is noted.
+type dialogue struct {
+	b       *bench
+	process *proc.Process
+	serve   func(method string, params json.RawMessage) (json.RawMessage, *rpcError) // answers the plugin's requests; nil: there are none
+	heard   func(method string)                                                      // is told of notifications; nil: there are none
+
+	writing sync.Mutex // one line at a time
+	ended   chan struct{}
+
+	mu      sync.Mutex // protects the fields below
+	next    int
+	waiting map[string]chan *answer
+	tail    []byte // a line that is not ended yet
+	broken  []byte // lines that are no JSON, which may be parts of one message
+}
+
+// An answer is a response to a request.
+type answer struct {
+	result json.RawMessage
+	err    *rpcError
+	took   time.Duration
+}
+
+// An rpcError is the error object of a response.
+type rpcError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
+
+// The codes of errors that have a meaning in JSON-RPC itself.
+const (
+	codeParse    = -32700
+	codeInvalid  = -32600
+	codeNoMethod = -32601
+)
+
+// The reasons for which there is no answer.
+var (
+	errNoAnswer = errors.New("no answer")
+	errEnded    = errors.New("it ended")
+)
+
+// talk starts a process and begins to read what it says.
+func (b *bench) talk(l launch) (*dialogue, error) {
+	process, err := b.start(l)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialogue{b: b, process: process, ended: make(chan struct{}), waiting: make(map[string]chan *answer)}
+	go d.read(process.Stdout())
+	return d, nil
+}
+
+// read reads lines until the process closes its stdout.
+func (d *dialogue) read(from io.Reader) {
+	defer close(d.ended)
+	in := bufio.NewReaderSize(from, 64<<10)
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) <= mostStdout {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err == nil {
+			d.line(bytes.TrimSpace(line))
+			line = nil
+		}
+		d.keepTail(line)
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (d *dialogue) keepTail(line []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tail = append([]byte{}, line...)
+}
+
+// line takes one line.
+func (d *dialogue) line(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	o, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
+	if err != nil {
+		d.noise(text)
+		return
+	}
+	if string(o.Get("jsonrpc")) != `"2.0"` {
+		d.b.seen.note(sawEnvelope, `a message without "jsonrpc":"2.0": %s`, shown(text))
+	}
+	method, asks := o.String("method")
+	id := o.Get("id")
+	switch {
+	case asks && id != nil:
+		d.request(id, method, o.Get("params"))
+	case asks:
+		if d.heard != nil {
+			d.heard(method)
+		} else {
+			d.b.seen.note(sawUnasked, "it sends the notification %s", shown(method))
+		}
+	case id != nil:
+		d.response(id, o, text)
+	default:
+		d.b.seen.note(sawEnvelope, "a message without method and id: %s", shown(text))
+	}
+}
+
+// noise takes a line that is no JSON object. Several of them may be one message: that is a fault of its own, and the message counts.
+func (d *dialogue) noise(text []byte) {
+	d.mu.Lock()
+	d.broken = append(append(d.broken, text...), '\n')
+	whole := bytes.TrimSpace(d.broken)
+	o, err := rawjson.ParseWithin(whole, rawjson.MaxForeign)
+	if err == nil || len(d.broken) > 1<<20 {
+		d.broken = nil
+	}
+	d.mu.Unlock()
+	if err == nil && o.Get("jsonrpc") != nil {
+		d.b.seen.note(sawNoise, "a message over several lines: %s", shown(whole))
+		d.line(rawjson.Compact(whole))
+		return
+	}
+	d.b.seen.note(sawNoise, "a line that is no message: %s", shown(text))
+}
+
+// response hands an answer to whoever waits for it.
+func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
+	a := d.readAnswer(o, text)
+	if string(id) == "null" {
+		if a.err == nil || a.err.Code != codeParse && a.err.Code != codeInvalid {
+			d.b.seen.note(sawReply, "an answer to no request: %s", shown(text))
+		}
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wait := d.waiting[string(id)]
+	if wait == nil {
+		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
+		if len(d.waiting) != 1 {
+			return
+		}
+		for only, w := range d.waiting { // it can mean nothing else
+			id, wait = json.RawMessage(only), w
+		}
+	}
+	delete(d.waiting, string(id))
+	wait <- a
+}
+
+// readAnswer reads a response, and notes what is wrong with its form.
+func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
+	a := &answer{result: o.Get("result")}
+	raw := o.Get("error")
+	if raw == nil || string(raw) == "null" {
+		if a.result == nil {
+			d.b.seen.note(sawEnvelope, "an answer with neither result nor error: %s", shown(text))
+		}
+		return a
+	}
+	if a.result != nil && string(a.result) != "null" {
+		d.b.seen.note(sawEnvelope, "an answer with both result and error: %s", shown(text))
+	}
+	e, err := rawjson.Parse(raw)
+	message, isText := e.String("message")
+	code, codeErr := strconv.Atoi(string(e.Get("code")))
+	if err != nil || !isText || codeErr != nil {
+		d.b.seen.note(sawEnvelope, "an error without a code that is an integer and a message that is a string: %s", shown(raw))
+	}
+	a.result, a.err = nil, &rpcError{Code: code, Message: message, Data: e.Get("data")}
+	d.b.suspect(message)
+	return a
+}
+
+// request answers what the plugin asks.
+func (d *dialogue) request(id json.RawMessage, method string, params json.RawMessage) {
+	var result json.RawMessage
+	fault := &rpcError{Code: codeNoMethod, Message: "no such method"}
+	if d.serve != nil {
+		result, fault = d.serve(method, params)
+	} else {
+		d.b.seen.note(sawRequest, "it asks the host for %s", shown(method))
+	}
+	reply := rawjson.Object{{Name: "jsonrpc", Value: json.RawMessage(`"2.0"`)}, {Name: "id", Value: id}, {Name: "result", Value: result}}
+	if fault != nil {
+		text, _ := json.Marshal(fault) // it can be encoded
+		reply[2] = rawjson.Field{Name: "error", Value: text}
+	}
+	go func() { _ = d.write(append(reply.JSON(), '\n')) }() // the reader must not wait for a plugin that does not read
+}
+
+// write writes a line, or parts of one.
+func (d *dialogue) write(text []byte) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	_, err := d.process.Stdin().Write(text)
+	return err
+}
+
+// message is a request as the host writes it.
+func message(method string, params json.RawMessage, id int) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s,"id":%d}`+"\n", rawjson.String(method), params, id)
+}
+
+// expect begins to wait for the answer to a new request.
+func (d *dialogue) expect() (id int, wait chan *answer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next++
+	wait = make(chan *answer, 1)
+	d.waiting[strconv.Itoa(d.next)] = wait
+	return d.next, wait
+}
+
+// ask makes a request and waits for its answer.
+func (d *dialogue) ask(method string, params json.RawMessage, within time.Duration) (*answer, error) {
+	id, wait := d.expect()
+	return d.exchange(id, wait, within, message(method, params, id))
+}
+
+// exchange writes a request, in the pieces that it is given in, and waits for its answer.
+func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pieces ...[]byte) (*answer, error) {
+	began := time.Now()
+	timer := time.NewTimer(d.b.limit(within))
+	defer timer.Stop()
+	go func() {
+		for i, piece := range pieces {
+			if i > 0 {
+				time.Sleep(pieceGap)
+			}
+			if d.write(piece) != nil {
+				return // it has ended, and that is seen below
+			}
+		}
+	}()
+	select {
+	case a := <-wait:
+		a.took = time.Since(began)
+		return a, nil
+	case <-d.ended:
+		select {
+		case a := <-wait: // its last word
+			a.took = time.Since(began)
+			return a, nil
+		default:
+		}
+		d.forget(id)
+		return nil, d.howEnded()
+	case <-d.b.ctx.Done():
+		d.forget(id)
+		return nil, context.Cause(d.b.ctx)
+	case <-timer.C:
+		d.forget(id)
+		return nil, fmt.Errorf("%w within %s%s", errNoAnswer, d.b.limit(within), d.unfinished())
+	}
+}
+
+// pieceGap is the pause between two parts of a line that are written apart.
+const pieceGap = 50 * time.Millisecond
+
+func (d *dialogue) forget(id int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.waiting, strconv.Itoa(id))
+}
+
+// unfinished says what stands in the pipe without a line end.
+func (d *dialogue) unfinished() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.tail) == 0 {
+		return ""
+	}
+	return "; it wrote " + shown(d.tail) + " without a line end"
+}
+
+// howEnded says how a process has ended that was not told to.
+func (d *dialogue) howEnded() error {
+	if !d.b.await(d.process, lingering) {
+		return fmt.Errorf("%w: it closed its stdout and runs on", errEnded)
+	}
+	d.b.suspect(d.process.Stderr())
+	return fmt.Errorf("%w with %s%s", errEnded, d.process.Exit(), lastWords(d.process.Stderr()))
+}
+
+// tell sends a notification.
+func (d *dialogue) tell(method string, params json.RawMessage) error {
+	return d.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%s,"params":%s}`+"\n", rawjson.String(method), params))
+}
+
+// alive reports whether the process can be spoken with.
+func (d *dialogue) alive() bool {
+	select {
+	case <-d.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// closeStdin ends the input, waits for the end of the process, and reports whether that came in time.
+func (d *dialogue) closeStdin(within time.Duration) bool {
+	_ = d.process.Stdin().Close()
+	return d.b.await(d.process, d.b.limit(within))
+}
+
+// kill ends the process, whatever it does.
+func (d *dialogue) kill() {
+	d.process.Terminate(0)
+	<-d.process.Done()
+	d.release()
+}
+
+// release notes what a process that has ended left behind, and closes its pipes.
+func (d *dialogue) release() {
+	select {
+	case <-d.ended:
+	case <-time.After(lingering):
+	}
+	d.process.Stop(context.Background(), proc.Ladder{})
+	if d.process.Left() {
+		d.b.seen.note(sawLeft, "it left a process running when it ended")
+	}
+}

@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect/mine"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// lifecycle sends a lifecycle event.
+func (s *mineSuite) lifecycle(t *trial, event string) *returned {
+	r, err := s.run(s.call(fmt.Sprintf(`{"protocol_version":"1.0.0","type":"lifecycle","event":%q}`, event), mineLifecycle))
+	switch {
+	case err != nil:
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+	case r.over:
+		t.failf("%s was not over within %s", event, s.limit(mineLifecycle))
+	}
+	return r
+}
+
+func (s *mineSuite) health(t *trial) {
+	r := s.lifecycle(t, "health")
+	switch {
+	case t.failed():
+	case r.exit.Code != 0 || len(strings.TrimSpace(string(r.stdout))) == 0:
+		t.skipf("it does not answer health, which is optional (%s)", r.exit)
+	default:
+		o, err := rawjson.Parse([]byte(strings.TrimSpace(string(r.stdout))))
+		if status, _ := o.String("status"); err != nil || status != "ok" {
+			t.failf("health was answered with %s", shown(r.stdout))
+		}
+	}
+}
+
+func (s *mineSuite) brief(t *trial) {
+	s.lifecycle(t, "init")
+	if !t.failed() {
+		s.lifecycle(t, "shutdown")
+	}
+}
+
+// any is a hook that the plugin has, a transform hook where there is one; false: it has none.
+func (s *mineSuite) any() (mine.Registration, bool) {
+	if hooks := append(s.of("transform"), s.of("notify")...); len(hooks) > 0 {
+		return hooks[0], true
+	}
+	return mine.Registration{}, false
+}
+
+func (s *mineSuite) version(t *trial) {
+	h, ok := s.any()
+	if !ok {
+		t.skipf("it has no hooks")
+		return
+	}
+	message := strings.Replace(hookMessage(h.Stage, h.Mode, contexts(h)[0]), `"1.0.0"`, `"99.0.0"`, 1)
+	r := s.end(t, message, h.Timeout)
+	if !t.failed() && r.exit.Code == 0 {
+		t.warnf("it takes a call of protocol version 99.0.0 for one that it knows")
+	}
+}
+
+// end makes a call that need not be answered, but must be over in time.
+func (s *mineSuite) end(t *trial, message string, within time.Duration) *returned {
+	r, err := s.run(s.call(message, within))
+	switch {
+	case err != nil:
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+	case r.over:
+		t.failf("it was not over within %s of stdin %s", s.limit(within), shown(message))
+	}
+	return r
+}
+
+func (s *mineSuite) unknown(t *trial) {
+	h, _ := s.any()
+	context := contexts(mine.Registration{Pattern: "todo.add", Stage: h.Stage})[0]
+	for _, message := range []string{
+		`{"protocol_version":"1.0.0","type":"conformance"}`,
+		hookMessage("conformance", "transform", context),
+	} {
+		r := s.end(t, message, mineLifecycle)
+		if t.failed() {
+			return
+		}
+		if o, err := rawjson.Parse([]byte(strings.TrimSpace(string(r.stdout)))); err == nil && r.exit.Code == 0 {
+			var changed struct{ Command, Args, Flags json.RawMessage }
+			_ = json.Unmarshal(o.Get("context"), &changed)
+			if sent, _ := rawjson.Parse(context); len(changed.Args) > 0 && !rawjson.Equal(changed.Args, sent.Get("args")) {
+				t.warnf("it changes the context at a stage that does not exist")
+			}
+		}
+	}
+}
+
+func (s *mineSuite) garbled(t *trial) {
+	for _, stdin := range []string{"", "this is no JSON", `{"protocol_version":"1.0.`} {
+		r := s.end(t, stdin, mineLifecycle)
+		if t.failed() {
+			return
+		}
+		if r.exit.Code == 0 {
+			t.warnf("it exits with 0 after stdin %s", shown(stdin))
+		}
+	}
+}
+
+func (s *mineSuite) huge(t *trial) {
+	h := s.of("transform")[0]
+	text := rawjson.String(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49))
+	context := json.RawMessage(fmt.Sprintf(`{"command":%s,"args":["a"],"flags":{},"result":{"stdout":%s,"stderr":"","exit_code":0},"timestamp":"2026-01-15T10:30:00Z"}`,
+		json.RawMessage(contextName(h)), text))
+	r := s.transform(t, h, context)
+	if !t.failed() && r.exit.Code != 0 {
+		t.failf("the hook %s ended with %s%s", h.Stage, r.exit, lastWords(r.stderr))
+	}
+}
+
+// contextName is the command that a hook is asked about, as JSON.
+func contextName(h mine.Registration) json.RawMessage {
+	o, _ := rawjson.Parse(contexts(h)[0]) // of our own making
+	return o.Get("command")
+}
+
+func (s *mineSuite) together(t *trial) {
+	h, ok := s.any()
+	if !ok {
+		t.skipf("it has no hooks")
+		return
+	}
+	alone, err := s.run(s.call(hookMessage(h.Stage, h.Mode, contexts(h)[0]), h.Timeout))
+	if err != nil {
+		text, _ := startFault(err)
+		t.failf("%s", text)
+		return
+	}
+	t.sideBySide(4, func(int) string {
+		r, err := s.run(s.call(hookMessage(h.Stage, h.Mode, contexts(h)[0]), h.Timeout))
+		switch {
+		case err != nil:
+			text, _ := startFault(err)
+			return text
+		case r.over:
+			return fmt.Sprintf("no end within %s", s.limit(h.Timeout))
+		case r.exit.Code != alone.exit.Code:
+			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, lastWords(r.stderr))
+		}
+		return ""
+	})
+}
+
+func (s *mineSuite) late(t *trial) {
+	h := s.of("transform")[0]
+	c := s.call(hookMessage(h.Stage, h.Mode, contexts(h)[0]), h.Timeout)
+	c.late = s.startup*2 + 200*time.Millisecond
+	r, err := s.run(c)
+	switch {
+	case err != nil:
+		text, _ := startFault(err)
+		t.failf("%s", text)
+	case len(r.early) > 0:
+		t.failf("it answered before stdin was written: %s", shown(r.early))
+	case r.over:
+		t.failf("it did not end within %s of its call", s.limit(h.Timeout))
+	}
+}
+
+// left is the summary of what was left running. In a sandbox nothing can be.
+func left(t *trial) {
+	if yes, _ := t.confined(); yes && t.system.Namespaces == nil {
+		t.skipf("its sandbox ends with it, and everything inside")
+		return
+	}
+	summary(sawLeft, "nothing was left running")(t)
+}
+
+// denied is the summary of what the sandbox refused.
+func denied(t *trial) {
+	if yes, why := t.confined(); !yes {
+		t.skipf("it did not run in a sandbox: %s", why)
+		return
+	}
+	summary(sawDenied, "it used nothing that it does not declare")(t)
+}

@@ -1,0 +1,37 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A misfit is a config with one field of a type that it is not meant to have.
+type misfit struct {
+	field string
+	wrong json.RawMessage
+	value json.RawMessage // the whole config
+}
+
+// misfits are configs that a schema with types refuses: in each, one property is a list of a list, which no setting is.
+func misfits(raw json.RawMessage) []misfit {
+	var doc struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.NewDecoder(bytes.NewReader(raw)).Decode(&doc) != nil {
+		return nil
+	}
+	base, _ := rawjson.Parse(json.RawMessage(`{}`))
+	if fit := generate(raw); len(fit) > 0 {
+		base, _ = rawjson.Parse(fit[len(fit)-1].value)
+	}
+	wrong := json.RawMessage(`[[{"no":"setting"}]]`)
+	var out []misfit
+	for _, name := range slices.Sorted(maps.Keys(doc.Properties)) {
+		out = append(out, misfit{name, wrong, base.With(rawjson.Field{Name: name, Value: wrong}).JSON()})
+	}
+	return out
+}

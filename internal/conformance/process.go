@@ -1,0 +1,173 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/program"
+)
+
+// lingering is how long what a plugin leaves behind is watched.
+const lingering = 500 * time.Millisecond
+
+// mostStdout is how much of a plugin's output to one call is kept. Every protocol allows less.
+const mostStdout = 20 << 20
+
+// A launch is a process to be started.
+type launch struct {
+	path string
+	args []string
+	dir  string
+	env  []string
+	free bool // without the sandbox
+}
+
+// start starts a process of the plugin.
+func (b *bench) start(l launch) (*proc.Process, error) {
+	spec := proc.Spec{Path: l.path, Args: l.args, Dir: l.dir, Env: l.env, Linger: lingering, Log: func(line string) {
+		b.opts.Log.Info("stderr", "line", line)
+		b.suspect(line)
+	}}
+	if !l.free {
+		spec.Box = b.box()
+	}
+	return b.procs.Start(b.ctx, spec)
+}
+
+// startFault says why a process did not start, and what mends it.
+func startFault(err error) (text, fix string) {
+	if s, ok := errors.AsType[*program.StartError](err); ok {
+		return s.Error(), s.Fix
+	}
+	return err.Error(), ""
+}
+
+// A call is one process that is asked one thing.
+type call struct {
+	launch
+	stdin  []byte
+	within time.Duration // the time that the protocol gives it
+	late   time.Duration // stdin is written so much later
+	open   bool          // stdin is neither written nor closed
+	grace  time.Duration // from SIGTERM, when its time is over, to SIGKILL
+}
+
+// A returned is what a call came to.
+type returned struct {
+	stdout []byte
+	early  []byte // what it had written before stdin was
+	stderr string
+	exit   proc.Exit
+	took   time.Duration
+	over   bool // it was ended, since its time was over
+	killed bool // SIGTERM did not end it
+}
+
+// run makes one call. The error is that of a process that could not be started.
+func (b *bench) run(c call) (*returned, error) {
+	p, err := b.start(c.launch)
+	if err != nil {
+		return nil, err
+	}
+	began, r := time.Now(), &returned{}
+	out := collect(p.Stdout())
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		b.feed(p, &c, out, r)
+	}()
+	r.over = !b.await(p, b.limit(c.within)+c.late)
+	r.took = time.Since(began) - c.late
+	if r.over {
+		p.Terminate(c.grace)
+		<-p.Done() // SIGKILL follows
+		r.killed = p.Exit().Signal == "SIGKILL"
+	}
+	out.settle()
+	p.Stop(context.Background(), proc.Ladder{})
+	<-fed
+	r.stdout, r.stderr, r.exit = out.soFar(), p.Stderr(), p.Exit()
+	if p.Left() {
+		b.seen.note(sawLeft, "%s left a process running when it ended", describe(c.launch))
+	}
+	return r, nil
+}
+
+// feed writes the payload, and closes stdin.
+func (b *bench) feed(p *proc.Process, c *call, out *collected, r *returned) {
+	if c.open {
+		return
+	}
+	if c.late > 0 {
+		select {
+		case <-time.After(c.late):
+			r.early = out.soFar()
+		case <-p.Done():
+		}
+	}
+	_, _ = p.Stdin().Write(c.stdin) // a program that does not read its payload says so by its answer
+	_ = p.Stdin().Close()
+}
+
+// await waits for the end of a process, and reports whether it came in time.
+func (b *bench) await(p *proc.Process, within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.Done():
+		return true
+	case <-b.ctx.Done():
+	case <-timer.C:
+	}
+	return false
+}
+
+func describe(l launch) string {
+	if len(l.args) > 0 {
+		return fmt.Sprintf("`%s`", l.args[0])
+	}
+	return "the program"
+}
+
+// collected is the output of a process, as it comes.
+type collected struct {
+	mu   sync.Mutex // protects text
+	text []byte
+	done chan struct{}
+}
+
+func collect(from *os.File) *collected {
+	c := &collected{done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		_, _ = io.Copy(c, from) // it ends with the process
+	}()
+	return c
+}
+
+func (c *collected) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = append(c.text, p[:min(len(p), mostStdout-len(c.text))]...)
+	return len(p), nil
+}
+
+func (c *collected) soFar() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]byte{}, c.text...)
+}
+
+// settle waits until all is read that a process has written which has ended.
+func (c *collected) settle() {
+	select {
+	case <-c.done:
+	case <-time.After(lingering): // something that cannot be killed holds the pipe
+	}
+}

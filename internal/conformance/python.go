@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/dialect/python"
+	"github.com/patchbay-dev/patchbay/internal/version"
+)
+
+// pythonSuite holds a plugin against docs/protocols/python.md. Its hooks are asked by a program of ours in the interpreter, with the package that
+// the host runs plugins with.
+type pythonSuite struct {
+	*bench
+	harness  string // the program
+	packages string // where the package is
+	loaded   pythonLoaded
+	asked    bool // the hooks have been asked
+	reports  []pythonReport
+	exit     *returned
+}
+
+//go:embed harness.py
+var pythonHarness string
+
+// A pythonLoaded is what the plugin is.
+type pythonLoaded struct {
+	Error    string   `json:"error"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Fix      string   `json:"fix"`
+	Name     string   `json:"name"`
+	Hooks    []string `json:"hooks"`
+	Warnings []string `json:"warnings"`
+	Seconds  float64  `json:"seconds"`
+}
+
+// A pythonReport is what became of one call of a handler.
+type pythonReport struct {
+	Hook    string  `json:"hook"`
+	With    string  `json:"with"`  // what it was given, in words
+	Part    string  `json:"part"`  // which check it is for: usual, large, apart
+	Error   string  `json:"error"` // an exception
+	Line    int     `json:"line"`
+	Wrong   string  `json:"wrong"`   // an answer of the wrong type
+	Blocked float64 `json:"blocked"` // how long the interpreter could do nothing else, in seconds
+	Over    bool    `json:"over"`    // it took longer than it has
+	Changed string  `json:"changed"` // what it changed in place, and did not return
+}
+
+// The protocol's times.
+const (
+	pythonLoad    = 20 * time.Second
+	pythonHandler = 5 * time.Second
+	pythonBlock   = time.Second // on a busy machine nothing moves for some tenths of one
+	pythonExit    = 2 * time.Second
+)
+
+func (s *pythonSuite) checks() []Check {
+	const loads = "python.file.loads"
+	return []Check{
+		{ID: "python.interpreter.found", Row: "P1", run: s.interpreter, Does: "looks for Python",
+			Rule: "Python 3.10 or newer, found as `python3`.",
+			Fix:  "install Python 3.10 or newer, and put it first in PATH"},
+		{ID: loads, Row: "P2", needs: []string{"python.interpreter.found"}, run: s.loads, Does: "loads the file",
+			Rule: "Syntax errors and errors while the file runs: left out, with line and column.",
+			Fix:  "mend the file where it says"},
+		{ID: "python.load.time", Row: "P3", needs: []string{loads}, run: s.loadTime, Does: "looks how long loading took",
+			Rule: "Code that hangs for 20 seconds while it is loaded is no plugin.",
+			Fix:  "do slow work in a handler, not at the top of the file"},
+		{ID: "python.hooks.known", Row: "P4", needs: []string{loads}, run: s.hooksKnown, Does: "looks for misspelt decorators, and for two handlers of one hook",
+			Rule: "A misspelt decorator handles nothing; of several handlers of one hook the last by function name counts.",
+			Fix:  "use the six decorators, each once"},
+		{ID: "python.hook.answers", Row: "P5", needs: []string{loads}, run: s.answers, Does: "asks each of its handlers, with texts, calls and results of several kinds",
+			Rule: "An exception in a handler is logged, and its answer does not count.",
+			Fix:  "handle what a call or a result may be: an empty input, an empty text, a tool that you do not know"},
+		{ID: "python.hook.type", Row: "P6", needs: []string{loads}, run: s.types, Does: "looks at what handlers return",
+			Rule: "`on_tool_call` returns a `ToolCall`, `on_resolve_tool` and `on_tool_result` a `ToolResult`, `on_final` a `str`, each or `None`; the others nothing.",
+			Fix:  "return the type that the table of decorators has, or None"},
+		{ID: "python.hook.time", Row: "P7", needs: []string{loads}, run: s.inTime, Does: "looks how long handlers take",
+			Rule: "Each handler has 5 seconds.",
+			Fix:  "give up what takes longer, with asyncio.wait_for"},
+		{ID: "python.hook.blocking", Row: "P8", needs: []string{loads}, run: s.blocking, Does: "looks whether handlers block the interpreter",
+			Rule: "A handler that blocks the interpreter past its time costs that process a restart.",
+			Fix:  "await asyncio.sleep in place of time.sleep, and run what blocks with asyncio.to_thread, or in a plain def, which has a thread"},
+		{ID: "python.hook.inplace", Row: "P9", needs: []string{loads}, run: s.inPlace, Does: "looks for changes to what handlers are given",
+			Rule: "A handler is given objects of its own: changing `call.input` and returning `None` changes nothing.",
+			Fix:  "return the changed ToolCall or ToolResult"},
+		{ID: "python.requests.apart", Row: "P10", needs: []string{loads}, run: s.apart, Does: "has two requests under way at once",
+			Rule: "`ctx.state` is one object for all plugins and hooks of a request, and gone after it.",
+			Fix:  "keep what belongs to a request in ctx.state, and set it up in on_begin"},
+		{ID: "python.input.huge", Row: "P11", needs: []string{loads}, run: s.huge, Does: "asks each of its handlers with a text of 1 MiB",
+			Rule: "A message may have at most 16 MiB either way.",
+			Fix:  "work on long texts in one pass; avoid regular expressions that backtrack"},
+		{ID: "python.process.exit", Row: "P12", needs: []string{loads}, run: s.ends, Does: "waits for the end of the interpreter",
+			Rule: "The interpreter is ended with the last plugin: it has 2 seconds.",
+			Fix:  "start threads with daemon=True, and end them in on_done"},
+		{ID: "python.process.left", Row: "P13", sums: true, needs: []string{loads}, run: summary(sawLeft, "nothing was left running"), Does: "looks for processes after the end of the interpreter",
+			Rule: "No process survives the host.",
+			Fix:  "wait for the programs that you start"},
+	}
+}
+
+func (s *pythonSuite) interpreter(t *trial) {
+	dir, err := python.Export(filepath.Join(s.dir, "python"), version.Number)
+	if err != nil {
+		t.failf("%v", err)
+		return
+	}
+	s.packages, s.harness = dir, filepath.Join(s.dir, "harness.py")
+	if err := os.WriteFile(s.harness, []byte(pythonHarness), 0o600); err != nil {
+		t.failf("%v", err)
+		return
+	}
+	r := s.python(t, "version", pythonLoad)
+	if t.failed() {
+		return
+	}
+	if r.exit.Code != 0 {
+		t.failf("python3 ended with %s%s", r.exit, lastWords(r.stderr))
+		return
+	}
+	t.passf("Python %s", strings.TrimSpace(string(r.stdout)))
+}
+
+// python runs the program with a word that says what it is to do.
+func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returned {
+	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work,
+		fmt.Sprint(s.limit(pythonHandler).Seconds())}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, grace: time.Second})
+	if err != nil {
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+	}
+	return r
+}
+
+func (s *pythonSuite) loads(t *trial) {
+	r := s.python(t, "load", pythonLoad)
+	switch {
+	case t.failed():
+		return
+	case r.over:
+		t.failf("it was not loaded within %s%s", s.limit(pythonLoad), lastWords(r.stderr))
+		t.fixWith("do slow work in a handler, not at the top of the file")
+		return
+	}
+	if err := json.Unmarshal(lastLine(r.stdout), &s.loaded); err != nil {
+		t.failf("the interpreter ended with %s while it loaded the file%s", r.exit, lastWords(r.stderr))
+		return
+	}
+	if s.loaded.Error != "" {
+		t.failf("%s:%d:%d: %s", s.target.Path, s.loaded.Line, s.loaded.Column, s.loaded.Error)
+		t.fixWith(s.loaded.Fix)
+		return
+	}
+	s.target.Name = s.loaded.Name
+	t.passf("%s: %s", s.loaded.Name, strings.Join(s.loaded.Hooks, ", "))
+}
+
+// lastLine is the last line of an output, which is the program's own; a plugin may have printed lines before it.
+func lastLine(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	return text[bytes.LastIndexByte(text, '\n')+1:]
+}
+
+func (s *pythonSuite) loadTime(t *trial) {
+	took := time.Duration(s.loaded.Seconds * float64(time.Second))
+	if limit := s.limit(pythonLoad) / 10; took > limit {
+		t.warnf("loading took %s", took.Round(10*time.Millisecond))
+		return
+	}
+	t.passf("%s", took.Round(time.Millisecond))
+}
+
+func (s *pythonSuite) hooksKnown(t *trial) {
+	if len(s.loaded.Warnings) > 0 {
+		t.failf("%s", strings.Join(s.loaded.Warnings, "; "))
+		return
+	}
+	if len(s.loaded.Hooks) == 0 {
+		t.warnf("it has no handlers: it does nothing")
+	}
+}
+
+// calls asks every handler once for all checks, in one interpreter, and returns what is for one of them.
+func (s *pythonSuite) calls(t *trial, part string) []pythonReport {
+	if !s.asked {
+		s.asked = true
+		s.exit = s.python(t, "call", mostTime)
+		for line := range bytes.Lines(s.exit.stdout) {
+			var r pythonReport
+			if rest, ok := bytes.CutPrefix(line, []byte("conformance ")); ok && json.Unmarshal(rest, &r) == nil {
+				s.reports = append(s.reports, r)
+			}
+		}
+	}
+	var out []pythonReport
+	for _, r := range s.reports {
+		if r.Part == part || part == "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// say is where and with what a handler did something.
+func (r *pythonReport) say(path, what string) string {
+	where := ""
+	if r.Line > 0 {
+		where = fmt.Sprintf("%s:%d: ", path, r.Line)
+	}
+	return fmt.Sprintf("%s%s with %s: %s", where, r.Hook, r.With, what)
+}

@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"fmt"
+	"time"
+)
+
+// each fails a check for every report of which fault says something.
+func (s *pythonSuite) each(t *trial, part string, fault func(pythonReport) string) {
+	reports := s.calls(t, part)
+	for _, r := range reports {
+		if text := fault(r); text != "" {
+			t.failf("%s", r.say(s.target.Path, text))
+		}
+	}
+	if len(s.loaded.Hooks) == 0 {
+		t.skipf("it has no handlers")
+		return
+	}
+	if len(reports) == 0 && !t.failed() {
+		t.failf("the interpreter ended with %s before its handlers had answered%s", s.exit.exit, lastWords(s.exit.stderr))
+		return
+	}
+	t.passf("%d calls", len(reports))
+}
+
+func (s *pythonSuite) answers(t *trial) {
+	s.each(t, "usual", func(r pythonReport) string { return r.Error })
+	if s.exit.over {
+		t.failf("its handlers had not answered within %s%s", s.limit(mostTime), lastWords(s.exit.stderr))
+	}
+}
+
+func (s *pythonSuite) types(t *trial) {
+	s.each(t, "", func(r pythonReport) string { return r.Wrong })
+}
+
+func (s *pythonSuite) inTime(t *trial) {
+	s.each(t, "", func(r pythonReport) string {
+		if r.Over {
+			return fmt.Sprintf("no answer within %s", s.limit(pythonHandler))
+		}
+		return ""
+	})
+}
+
+func (s *pythonSuite) blocking(t *trial) {
+	s.each(t, "usual", func(r pythonReport) string {
+		if blocked := time.Duration(r.Blocked * float64(time.Second)); blocked > pythonBlock {
+			return fmt.Sprintf("the interpreter could do nothing else for %s", blocked.Round(10*time.Millisecond))
+		}
+		return ""
+	})
+}
+
+func (s *pythonSuite) inPlace(t *trial) {
+	for _, r := range s.calls(t, "usual") {
+		if r.Changed != "" {
+			t.warnf("%s", r.say(s.target.Path, r.Changed))
+		}
+	}
+}
+
+func (s *pythonSuite) apart(t *trial) {
+	s.each(t, "apart", func(r pythonReport) string { return r.Error })
+}
+
+func (s *pythonSuite) huge(t *trial) {
+	s.each(t, "large", func(r pythonReport) string { return r.Error })
+}
+
+// ends looks whether the interpreter ended by itself. It is told to when all handlers have answered.
+func (s *pythonSuite) ends(t *trial) {
+	s.calls(t, "")
+	switch {
+	case s.exit.over:
+		t.failf("the interpreter was still running when its time was over%s", lastWords(s.exit.stderr))
+	case s.exit.exit.Code == harnessStuck:
+		t.failf("the interpreter was still running %s after its last handler had answered%s", pythonExit, lastWords(s.exit.stderr))
+	case s.exit.exit.Code != 0:
+		t.failf("the interpreter ended with %s%s", s.exit.exit, lastWords(s.exit.stderr))
+	}
+}
+
+// harnessStuck is the exit code of the program where a thread keeps the interpreter.
+const harnessStuck = 97

@@ -1,0 +1,35 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// object reads the one JSON object that a program is to print, and nothing else. Where there is other text around it, that is noted, and the object
+// counts: so one debugging line is one fault.
+func (b *bench) object(what string, stdout []byte) (rawjson.Object, error) {
+	text := bytes.TrimSpace(stdout)
+	if len(text) == 0 {
+		return nil, fmt.Errorf("%s printed nothing", what)
+	}
+	o, err := rawjson.ParseWithin(text, rawjson.MaxForeign)
+	if err == nil {
+		return o, nil
+	}
+	for line := range bytes.Lines(text) {
+		found, lineErr := rawjson.ParseWithin(bytes.TrimSpace(line), rawjson.MaxForeign)
+		if lineErr == nil {
+			o = found
+		}
+	}
+	if from, to := bytes.IndexByte(text, '{'), bytes.LastIndexByte(text, '}'); o == nil && from >= 0 && to > from {
+		o, _ = rawjson.ParseWithin(text[from:to+1], rawjson.MaxForeign)
+	}
+	if o == nil {
+		return nil, fmt.Errorf("%s printed something that is no JSON object: %s", what, shown(text))
+	}
+	b.seen.note(sawNoise, "%s printed more than its answer: %s", what, shown(text))
+	return o, nil
+}

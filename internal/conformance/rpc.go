@@ -1,0 +1,305 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// rpcSuite is what the suites of all dialects share whose plugins live on and speak JSON-RPC.
+type rpcSuite struct {
+	*bench
+	launch  func() launch
+	prepare func(*dialogue)         // before anything is said; may be nil
+	greet   func(d *dialogue) error // the handshake of any process but the first
+	ping    request                 // a request that every plugin answers
+	talking *dialogue               // the process that most checks use; nil: there is none now
+	startup time.Duration           // how long the first handshake took
+}
+
+// A request is a method and its params.
+type request struct {
+	method string
+	params json.RawMessage
+	within time.Duration
+}
+
+// fresh starts a process of its own for a check, and shakes hands with it.
+func (s *rpcSuite) fresh() (*dialogue, error) {
+	d, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.greet(d); err != nil {
+		d.kill()
+		return nil, fmt.Errorf("the handshake of another process: %w", err)
+	}
+	return d, nil
+}
+
+// begin starts a process and says nothing to it.
+func (s *rpcSuite) begin() (*dialogue, error) {
+	d, err := s.talk(s.launch())
+	if err == nil && s.prepare != nil {
+		s.prepare(d)
+	}
+	return d, err
+}
+
+// live is the process that most checks use: another one where the last has ended.
+func (s *rpcSuite) live() (*dialogue, error) {
+	if s.talking != nil && s.talking.alive() {
+		return s.talking, nil
+	}
+	if s.talking != nil {
+		s.talking.release()
+	}
+	var err error
+	s.talking, err = s.fresh()
+	return s.talking, err
+}
+
+// drop ends the process that most checks use, since it does not answer any more.
+func (s *rpcSuite) drop() {
+	if s.talking != nil {
+		s.talking.kill()
+		s.talking = nil
+	}
+}
+
+// using is live for a check, which fails where there is no process.
+func (s *rpcSuite) using(t *trial, open func() (*dialogue, error)) *dialogue {
+	d, err := open()
+	if err != nil {
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+		return nil
+	}
+	return d
+}
+
+// ask asks the process that most checks use. Where there is no answer the check fails, and the process is replaced.
+func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
+	d := s.using(t, s.live)
+	if d == nil {
+		return nil
+	}
+	a, err := d.ask(r.method, r.params, r.within)
+	if err != nil {
+		t.failf("%s: %v", what, err)
+		s.drop()
+		return nil
+	}
+	if a.took > s.limit(r.within)/2 && a.took > time.Second {
+		s.seen.note(sawSlow, "%s took %s of %s", what, a.took.Round(100*time.Millisecond), s.limit(r.within))
+	}
+	return a
+}
+
+// unknownMethod asks for a method that does not exist.
+func (s *rpcSuite) unknownMethod(t *trial) {
+	a := s.ask(t, "a method that does not exist", request{"conformance.no-such-method", json.RawMessage(`{}`), s.ping.within})
+	switch {
+	case t.failed():
+	case a.err == nil:
+		t.warnf("a method that does not exist is answered with a result: %s", shown(a.result))
+	case a.err.Code != codeNoMethod:
+		t.warnf("the error has code %d, not %d", a.err.Code, codeNoMethod)
+	default:
+		t.passf("%s", a.err)
+	}
+}
+
+// garbled sends lines that are no messages, and looks whether the next request is answered.
+func (s *rpcSuite) garbled(t *trial) {
+	for _, bad := range []string{"this is no JSON", `{"jsonrpc":"2.0","method":`, "\x00\xff\xfe", ""} {
+		d := s.using(t, s.fresh)
+		if d == nil {
+			return
+		}
+		_ = d.write([]byte(bad + "\n")) // one that has ended is seen next
+		_, err := d.ask(s.ping.method, s.ping.params, s.ping.within)
+		d.kill()
+		switch {
+		case errors.Is(err, errNoAnswer):
+			t.failf("after the line %s it does not answer the next request: %v", shown(bad), err)
+			return
+		case err != nil && s.ctx.Err() != nil:
+			t.failf("%v", context.Cause(s.ctx))
+			return
+		case err != nil:
+			t.warnf("it does not survive the line %s: %v", shown(bad), err)
+			return
+		}
+	}
+	t.passf("it passes them over")
+}
+
+// inPieces sends a request whose bytes come in three parts.
+func (s *rpcSuite) inPieces(t *trial) {
+	d := s.using(t, s.live)
+	if d == nil {
+		return
+	}
+	id, wait := d.expect()
+	line := message(s.ping.method, s.ping.params, id)
+	third := len(line) / 3
+	if _, err := d.exchange(id, wait, s.ping.within, line[:third], line[third:2*third], line[2*third:]); err != nil {
+		t.failf("a request that came in three parts: %v", err)
+		s.drop()
+	}
+}
+
+// large asks something with a megabyte in it.
+func (s *rpcSuite) large(t *trial, r request) {
+	a := s.ask(t, fmt.Sprintf("%s with 1 MiB", r.method), r)
+	if !t.failed() {
+		t.passf("answered in %s", a.took.Round(time.Millisecond))
+	}
+}
+
+// long is a text of a megabyte.
+func long() json.RawMessage {
+	return rawjson.String(strings.Repeat("a line of text, as long as lines of text are \\\"\n", 1<<20/49))
+}
+
+// together makes requests at once of one process.
+func (s *rpcSuite) together(t *trial, requests []request) {
+	d := s.using(t, s.live)
+	if d == nil {
+		return
+	}
+	t.sideBySide(len(requests), func(i int) string {
+		if _, err := d.ask(requests[i].method, requests[i].params, requests[i].within); err != nil {
+			return fmt.Sprintf("%s: %v", requests[i].method, err)
+		}
+		return ""
+	})
+	if t.failed() {
+		s.drop()
+	}
+}
+
+// twice has two processes at once.
+func (s *rpcSuite) twice(t *trial) {
+	if s.using(t, s.live) == nil {
+		return
+	}
+	d := s.using(t, s.fresh)
+	if d == nil {
+		return
+	}
+	defer d.kill()
+	if _, err := d.ask(s.ping.method, s.ping.params, s.ping.within); err != nil {
+		t.failf("a second process beside the first: %v", err)
+		return
+	}
+	s.ask(t, "the first process beside a second", s.ping)
+}
+
+// stdinEnd closes stdin without a farewell.
+func (s *rpcSuite) stdinEnd(t *trial, within time.Duration) {
+	d := s.using(t, s.fresh)
+	if d == nil {
+		return
+	}
+	if !d.closeStdin(within) {
+		t.failf("it was still running %s after the end of its stdin", s.limit(within))
+		d.kill()
+		return
+	}
+	d.release()
+	t.passf("%s", d.process.Exit())
+}
+
+// shutdown says farewell and looks whether it ends. The two parts are checks of their own: the answer is returned to the second.
+func (s *rpcSuite) shutdown(t *trial, r request) (d *dialogue) {
+	if d = s.using(t, s.live); d == nil {
+		return nil
+	}
+	s.talking = nil // it is at its end
+	if _, err := d.ask(r.method, r.params, r.within); err != nil {
+		t.failf("%s: %v", r.method, err)
+		d.kill()
+		return nil
+	}
+	return d
+}
+
+// exits looks whether a process ends that has been told to.
+func (s *rpcSuite) exits(t *trial, d *dialogue, within time.Duration) {
+	if d == nil {
+		t.skipf("shutdown was not answered")
+		return
+	}
+	if !d.closeStdin(within) {
+		t.failf("it was still running %s after it had answered shutdown and its stdin was closed", s.limit(within))
+		d.kill()
+		return
+	}
+	d.release()
+	if exit := d.process.Exit(); exit.Code != 0 {
+		t.warnf("it ended with %s%s", exit, lastWords(d.process.Stderr()))
+	}
+}
+
+// greeted is the first handshake: the answer to it, or why there is none. The process is kept for the checks after it.
+func (s *rpcSuite) greeted(t *trial, r request) *answer {
+	d, err := s.begin()
+	if err != nil {
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+		return nil
+	}
+	s.talking = d
+	a, err := d.ask(r.method, r.params, r.within)
+	if err != nil {
+		t.failf("%s: %v%s", r.method, err, s.afterAll(d))
+		s.drop()
+		return nil
+	}
+	s.startup = a.took
+	return a
+}
+
+// afterAll looks whether an answer that did not come is written once stdin is closed: then it was not flushed.
+func (s *rpcSuite) afterAll(d *dialogue) string {
+	if !d.alive() {
+		return ""
+	}
+	id, wait := d.expect() // an answer that comes now is taken for this one
+	defer d.forget(id)
+	_ = d.process.Stdin().Close()
+	select {
+	case <-wait:
+		return "; it came when stdin was closed: flush stdout after each line"
+	case <-d.ended:
+	case <-time.After(lingering):
+	}
+	return ""
+}
+
+// prompt warns of a start that takes most of its time.
+func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
+	return func(t *trial) {
+		if limit = s.limit(limit); s.startup > limit/2 {
+			t.warnf("it took %s of the %s that it has", s.startup.Round(10*time.Millisecond), limit)
+			return
+		}
+		t.passf("%s", s.startup.Round(time.Millisecond))
+	}
+}
+
+// slow warns of answers that took most of their time.
+func slow(t *trial) {
+	if text := t.seen.of(sawSlow); text != "" {
+		t.warnf("%s", text)
+	}
+}

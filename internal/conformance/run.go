@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
+)
+
+// DefaultTimeout bounds a whole run where Options do not.
+const DefaultTimeout = 3 * time.Minute
+
+// Options say how a plugin is tested. The zero value works.
+type Options struct {
+	Environ []string      // the environment that the plugin's is made of
+	Timeout time.Duration // for the whole run; 0: DefaultTimeout
+	Only    []string      // ids of checks, or beginnings of them up to a dot; empty: all
+	Guarded []sandbox.Place
+	Bare    bool         // without a sandbox, also where the plugin's dialect has one
+	Log     *slog.Logger // takes what the plugin writes to stderr; nil discards
+
+	// OnResult is told of each check when it has been made; may be nil.
+	OnResult func(Result)
+	// OnBegin is told of each check before it is made; may be nil.
+	OnBegin func(Check)
+
+	// within shortens the time that a plugin has for an answer, for tests of those that never answer; nil: the protocol's.
+	within func(check string, usual time.Duration) time.Duration
+	// system is what can be enforced here; nil: it is found out.
+	system *sandbox.System
+}
+
+// ErrNoCheck is wrapped by the error of Run for a name in Options.Only that no check of the dialect has.
+var ErrNoCheck = errors.New("no such check")
+
+// Run tests a plugin. The error is for a run that could not be made; what is wrong with the plugin is in the report. When it returns,
+// nothing that it started is left.
+func Run(ctx context.Context, target Target, o Options) (*Report, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	b := &bench{target: target, opts: o}
+	checks := b.suite()
+	if checks == nil {
+		return nil, fmt.Errorf("there are no checks for the dialect %q", target.Dialect)
+	}
+	if err := b.choose(checks); err != nil {
+		return nil, err
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	report, err := b.make(ctx, checks)
+	return report, errors.Join(err, b.close())
+}
+
+// choose notes which checks are wanted. Those that a wanted one needs are made too, and not reported.
+func (b *bench) choose(checks []Check) error {
+	b.wanted = make(map[string]bool)
+	for _, c := range checks {
+		b.wanted[c.ID] = len(b.opts.Only) == 0
+	}
+	for _, name := range b.opts.Only {
+		found := false
+		for _, c := range checks {
+			if chosen(name, c.ID) {
+				b.wanted[c.ID], found = true, true
+			}
+		}
+		if !found {
+			return fmt.Errorf("%w: %s", ErrNoCheck, name)
+		}
+	}
+	b.made = make(map[string]bool)
+	for _, c := range slices.Backward(checks) {
+		b.made[c.ID] = b.made[c.ID] || b.wanted[c.ID]
+		for _, id := range c.needs {
+			b.made[id] = b.made[id] || b.made[c.ID]
+		}
+	}
+	for _, c := range checks {
+		if c.sums && b.wanted[c.ID] { // what it says of the whole run is found out by all of it
+			for id := range b.made {
+				b.made[id] = true
+			}
+		}
+	}
+	return nil
+}
+
+// chosen reports whether a name on the command line means a check: its id, or a beginning of it that ends before a dot.
+func chosen(name, id string) bool {
+	return name == id || len(id) > len(name) && id[:len(name)] == name && id[len(name)] == '.'
+}
+
+// make makes the checks, one after another.
+func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
+	whole, cancel := context.WithTimeoutCause(ctx, b.opts.Timeout, errOver)
+	defer cancel()
+	report := &Report{Plugin: b.target.Name, Dialect: b.target.Dialect, OK: true, Checks: []Result{}}
+	b.results = make(map[string]Status)
+	for i := range checks {
+		c := &checks[i]
+		if !b.made[c.ID] {
+			continue
+		}
+		if b.wanted[c.ID] && b.opts.OnBegin != nil {
+			b.opts.OnBegin(*c)
+		}
+		r := b.one(whole, c)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		b.results[c.ID] = r.Status
+		if !b.wanted[c.ID] {
+			continue
+		}
+		report.OK = report.OK && r.Status != Fail
+		report.Checks = append(report.Checks, r)
+		if b.opts.OnResult != nil {
+			b.opts.OnResult(r)
+		}
+	}
+	report.Plugin = b.target.Name // it may have said its name meanwhile
+	return report, nil
+}
+
+// errOver is why the checks after a run's time are not made.
+var errOver = errors.New("the time of the whole run is over")
+
+// one makes one check.
+func (b *bench) one(ctx context.Context, c *Check) Result {
+	t := &trial{bench: b, check: c}
+	b.ctx, b.current = ctx, c.ID
+	switch need := b.unmet(c); {
+	case need != "":
+		t.skipf("not tried, because %s did not pass", need)
+	case ctx.Err() != nil:
+		t.failf("not tried: %v", context.Cause(ctx))
+		t.fixWith("give the run more time with --timeout, or choose checks with --only")
+	default:
+		c.run(t)
+		if ctx.Err() != nil && t.status != Pass {
+			t.status, t.text = Fail, "not finished: "+context.Cause(ctx).Error()
+			t.fixWith("give the run more time with --timeout, or choose checks with --only")
+		}
+	}
+	return t.result()
+}
+
+// unmet is a check that this one needs and that has not passed; empty: there is none.
+func (b *bench) unmet(c *Check) string {
+	for _, id := range c.needs {
+		if s := b.results[id]; s != Pass && s != Warn {
+			return id
+		}
+	}
+	return ""
+}

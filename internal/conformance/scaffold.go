@@ -1,0 +1,258 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// scaffoldSuite holds a plugin against docs/protocols/scaffold.md.
+type scaffoldSuite struct {
+	rpcSuite
+	manifest rawjson.Object
+	hooks    []string
+	tools    []scaffoldTool
+	ended    *dialogue // a process that has answered shutdown
+}
+
+// A scaffoldTool is one that the plugin offers, with a schema of its parameters.
+type scaffoldTool struct {
+	name   string
+	schema json.RawMessage
+}
+
+// The protocol's times.
+const (
+	scaffoldReply = 5 * time.Second
+	scaffoldTools = 2 * time.Minute
+	scaffoldExit  = 2 * time.Second // a second from SIGTERM to SIGKILL, and one before it
+)
+
+func newScaffoldSuite(b *bench) *scaffoldSuite {
+	s := &scaffoldSuite{}
+	s.bench = b
+	s.rpcSuite.launch = func() launch {
+		return launch{path: b.target.Path, dir: b.work, env: b.env.Pick(append([]string{"SCAFFOLD_HOME"}, dialect.BaseNames...))}
+	}
+	s.rpcSuite.greet = func(d *dialogue) error {
+		_, err := d.ask("initialize", json.RawMessage(`{"protocol_version":1}`), scaffoldReply)
+		return err
+	}
+	s.ping = request{"conformance.ping", json.RawMessage(`{}`), scaffoldReply} // an error is an answer, too
+	return s
+}
+
+func (s *scaffoldSuite) checks() []Check {
+	const file, hello, hooks, tools = "scaffold.file.executable", "scaffold.handshake.answer", "scaffold.hook.answers", "scaffold.tool.answers"
+	return []Check{
+		{ID: file, Row: "S1", run: func(t *trial) { t.startable(t.target.Path) }, Does: "looks whether the file and its interpreter can be executed",
+			Rule: "It must be executable (`chmod +x`).",
+			Fix:  "chmod +x the file, and install the interpreter that its #! line names"},
+		{ID: hello, Row: "S2", needs: []string{file}, run: s.initialize, Does: "sends `initialize`",
+			Rule: "A plugin without a valid answer to `initialize` within 5 seconds is killed and left out.",
+			Fix:  "answer the line of `initialize` with one line: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":…}}, and flush stdout after it"},
+		{ID: "scaffold.handshake.time", Row: "S3", needs: []string{hello}, run: s.prompt(scaffoldReply), Does: "looks how long the start took",
+			Rule: "There are 5 seconds for the answer to `initialize`, on the slowest machine too.",
+			Fix:  "do slow work after `initialize` has been answered"},
+		{ID: "scaffold.handshake.name", Row: "S4", needs: []string{hello}, run: s.name, Does: "looks at `name` in the manifest",
+			Rule: "`name` is required: a letter, then at most 63 letters, digits and hyphens; no underscore.",
+			Fix:  "choose a name such as my-plugin"},
+		{ID: "scaffold.handshake.fields", Row: "S5", needs: []string{hello}, run: s.fields, Does: "looks at `version`, `description` and `priority` in the manifest",
+			Rule: "`version` and `description` are strings, `priority` is a number.",
+			Fix:  "give the field the type that the table of manifest fields says, or leave it out"},
+		{ID: "scaffold.handshake.hooks", Row: "S6", needs: []string{hello}, run: s.readHooks, Does: "looks at `hooks` in the manifest",
+			Rule: "`hooks` is a list of the six hooks that it wants; an unknown one is never asked.",
+			Fix:  "write the names of hooks as the table of hooks has them"},
+		{ID: "scaffold.handshake.tools", Row: "S7", needs: []string{hello}, run: s.readTools, Does: "looks at `tools` in the manifest",
+			Rule: "Each tool has a `name`, a `description` and `parameters`, each with `name`, `type`, `description` and `required`.",
+			Fix:  "give every tool a name of its own, and every parameter a name and one of the types string, number, integer, boolean, object, array"},
+		{ID: hooks, Row: "S8", needs: []string{hello}, run: s.askHooks, Does: "asks each of its hooks, with texts of several kinds",
+			Rule: "A hook is answered within 5 seconds with an object: an `action`, and whichever of the hook's fields are to be changed.",
+			Fix:  "answer every hook of the manifest, {\"action\":\"continue\"} changes nothing"},
+		{ID: "scaffold.hook.action", Row: "S9", needs: []string{hooks}, run: summary(sawStatus, "actions are known"), Does: "looks at `action` of answers",
+			Rule: "`action` is `continue`, `stop` or `skip`; `skip` means something at `post_user_input` alone.",
+			Fix:  "answer with continue, stop or skip"},
+		{ID: "scaffold.hook.fields", Row: "S10", needs: []string{hooks}, run: summary(sawContext, "fields are strings"), Does: "looks at the fields of answers",
+			Rule: "Each field of the answer to a hook is a string; others are not applied.",
+			Fix:  "send texts; arguments and results are strings with JSON in them"},
+		{ID: tools, Row: "S11", needs: []string{hello}, run: s.askTools, Does: "calls each of its tools, with arguments made from its parameters",
+			Rule: "`tool/execute` is answered with `success` and a string `result`.",
+			Fix:  `answer {"success":true,"result":"…"}, or {"success":false,"result":"what went wrong"}`},
+		{ID: "scaffold.tool.unknown", Row: "S12", needs: []string{tools}, run: s.unknownTool, Does: "calls a tool that it does not have",
+			Rule: "A tool that does not exist is a failure: `\"success\":false`, or an error.",
+			Fix:  "look at params.name, and answer with \"success\":false for a tool that is not yours"},
+		{ID: "scaffold.method.unknown", Row: "S13", needs: []string{hello}, run: s.unknownMethod, Does: "sends a method that does not exist",
+			Rule: "A method that it does not know is answered with the error -32601.",
+			Fix:  `answer {"jsonrpc":"2.0","id":…,"error":{"code":-32601,"message":"Unknown method"}}`},
+		{ID: "scaffold.process.twice", Row: "S14", needs: []string{hello}, run: s.twice, Does: "runs a second process beside the first",
+			Rule: "A host has a process of the plugin for each project in use.",
+			Fix:  "keep apart what the processes write; use no fixed port and no lock that is held for ever"},
+		{ID: "scaffold.input.pieces", Row: "S15", needs: []string{hello}, run: s.inPieces, Does: "sends a request in three parts",
+			Rule: "A message is a line, however its bytes arrive.",
+			Fix:  "read up to the line end before you parse"},
+		{ID: "scaffold.input.huge", Row: "S16", needs: []string{hello}, run: s.huge, Does: "sends a request of 1 MiB",
+			Rule: "A message has at most 10 MB: long ones are answered, too.",
+			Fix:  "read lines of any length; do not pass their text on as an argument of a program, whose length is bounded"},
+		{ID: "scaffold.input.garbled", Row: "S17", needs: []string{"scaffold.process.twice"}, run: s.garbled, Does: "sends lines that are no JSON",
+			Rule: "A plugin that crashes takes no part until it is restarted.",
+			Fix:  "pass over a line that you cannot parse, with a word on stderr"},
+		{ID: "scaffold.shutdown.answer", Row: "S18", needs: []string{hello}, run: s.farewell, Does: "sends `shutdown`",
+			Rule: "`shutdown` is answered with `{\"ok\":true}` within 5 seconds.",
+			Fix:  `answer {"jsonrpc":"2.0","id":…,"result":{"ok":true}}`},
+		{ID: "scaffold.shutdown.exit", Row: "S19", needs: []string{"scaffold.shutdown.answer"}, run: func(t *trial) { s.exits(t, s.ended, scaffoldExit) }, Does: "waits for its end after `shutdown`",
+			Rule: "The plugin exits after its answer to `shutdown`.",
+			Fix:  "leave the loop after shutdown, and end threads and programs that you have started"},
+		{ID: "scaffold.stdin.end", Row: "S20", needs: []string{"scaffold.process.twice"}, run: func(t *trial) { s.stdinEnd(t, scaffoldExit) }, Does: "closes stdin without `shutdown`",
+			Rule: "The plugin exits when its stdin ends: its host is gone.",
+			Fix:  "leave the loop at the end of stdin"},
+		{ID: "scaffold.rpc.envelope", Row: "S21", sums: true, needs: []string{hello}, run: summary(sawEnvelope, "all messages are JSON-RPC 2.0"), Does: "looks at the form of all messages",
+			Rule: "JSON-RPC 2.0, one object a line: `jsonrpc`, `id`, and either `result` or `error` with a code and a message.",
+			Fix:  `write "jsonrpc":"2.0", the id, and either result or error, in every answer`},
+		{ID: "scaffold.rpc.id", Row: "S22", sums: true, needs: []string{hello}, run: summary(sawID, "all answers have the ids of their requests"), Does: "compares the ids of answers with those of requests",
+			Rule: "Copy the request's `id` into the answer: a number, from 1 on.",
+			Fix:  "copy id from the request as it stands, a number and not a string, and answer each request once"},
+		{ID: "scaffold.stdout.clean", Row: "S23", sums: true, needs: []string{hello}, run: s.clean, Does: "looks for other text on stdout",
+			Rule: "Print nothing else to stdout.",
+			Fix:  "print to stderr what is for people; silence the programs that you start; write each message on one line"},
+		{ID: "scaffold.process.left", Row: "S24", sums: true, needs: []string{hello}, run: left, Does: "looks for processes after each end of the plugin",
+			Rule: "No process survives the plugin.",
+			Fix:  "wait for the programs that you start, or end them before you exit"},
+	}
+}
+
+// clean sums up what is on stdout beside answers. The protocol has no messages that the plugin begins.
+func (s *scaffoldSuite) clean(t *trial) {
+	for _, kind := range []sight{sawNoise, sawUnasked, sawRequest} {
+		if text := s.seen.of(kind); text != "" {
+			t.failf("%s", text)
+		}
+	}
+}
+
+func (s *scaffoldSuite) initialize(t *trial) {
+	a := s.greeted(t, request{"initialize", json.RawMessage(`{"protocol_version":1}`), scaffoldReply})
+	if t.failed() {
+		return
+	}
+	if a.err != nil {
+		t.failf("initialize was answered with %v", a.err)
+		return
+	}
+	o, err := rawjson.Parse(a.result)
+	if err != nil {
+		t.failf("initialize was answered with %s, where an object is due", shown(a.result))
+		return
+	}
+	s.manifest = o
+	t.passf("answered in %s", a.took.Round(time.Millisecond))
+}
+
+var scaffoldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+
+func (s *scaffoldSuite) name(t *trial) {
+	name, ok := s.manifest.String("name")
+	if !ok || !scaffoldName.MatchString(name) {
+		t.failf("name is %s", shown(s.manifest.Get("name")))
+		return
+	}
+	s.target.Name = name
+	t.passf("%s", name)
+}
+
+func (s *scaffoldSuite) fields(t *trial) {
+	for _, f := range []string{"version", "description"} {
+		if v := s.manifest.Get(f); !dialect.Missing(v) && v[0] != '"' {
+			t.failf("%s is no string: %s", f, shown(v))
+		}
+	}
+	var priority float64
+	if v := s.manifest.Get("priority"); !dialect.Missing(v) && (json.Unmarshal(v, &priority) != nil || math.Abs(priority) > math.MaxInt32) {
+		t.failf("priority is no number that can be used: %s", shown(v))
+	}
+}
+
+func (s *scaffoldSuite) readHooks(t *trial) {
+	list, err := strings_(s.manifest.Get("hooks"))
+	if err != nil {
+		t.failf("hooks is no list of strings: %s", shown(s.manifest.Get("hooks")))
+		return
+	}
+	for _, name := range list {
+		switch {
+		case scaffoldHooks[name] == nil:
+			t.failf("there is no hook %s; %s", shown(name), nearest.Suggest(name, scaffoldHookNames()))
+		case slices.Contains(s.hooks, name):
+			t.warnf("the hook %s is listed twice", name)
+		default:
+			s.hooks = append(s.hooks, name)
+		}
+	}
+	t.passf("%d hooks", len(s.hooks))
+}
+
+var scaffoldTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
+
+func (s *scaffoldSuite) readTools(t *trial) {
+	var list []struct {
+		Name        *string `json:"name"`
+		Description *string `json:"description"`
+		Parameters  []struct {
+			Name        string `json:"name"`
+			Type        string `json:"type"`
+			Description string `json:"description"`
+			Required    bool   `json:"required"`
+		} `json:"parameters"`
+	}
+	if raw := s.manifest.Get("tools"); !dialect.Missing(raw) {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			t.failf("tools: %s", dialect.JSONMismatch(err))
+			return
+		}
+	}
+	for i, tool := range list {
+		if tool.Name == nil || *tool.Name == "" {
+			t.failf("tools[%d] has no name", i)
+			continue
+		}
+		same := func(other scaffoldTool) bool { return other.name == *tool.Name }
+		if slices.ContainsFunc(s.tools, same) {
+			t.failf("there are two tools %s", shown(*tool.Name))
+		}
+		properties, required := map[string]any{}, []string{}
+		for _, p := range tool.Parameters {
+			if p.Name == "" || !slices.Contains(scaffoldTypes, p.Type) {
+				t.failf("tools[%d]: the parameter %s has the type %s; %s", i, shown(p.Name), shown(p.Type), nearest.Suggest(p.Type, scaffoldTypes))
+				continue
+			}
+			properties[p.Name] = map[string]any{"type": p.Type}
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
+		if tool.Description == nil {
+			t.warnf("tools[%d] has no description: a model does not know what it is for", i)
+		}
+		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // it can be encoded
+		s.tools = append(s.tools, scaffoldTool{*tool.Name, raw})
+	}
+	t.passf("%d tools", len(s.tools))
+}
+
+func (s *scaffoldSuite) farewell(t *trial) {
+	s.ended = s.shutdown(t, request{"shutdown", json.RawMessage(`{}`), scaffoldReply})
+}
+
+func (s *scaffoldSuite) huge(t *trial) {
+	r := request{"hook/post_user_input", json.RawMessage(fmt.Sprintf(`{"message":%s}`, long())), scaffoldReply}
+	if len(s.hooks) > 0 && s.results["scaffold.hook.answers"] == Pass {
+		r.method, r.params = "hook/"+s.hooks[0], scaffoldHooks[s.hooks[0]].params(string(long()))
+	}
+	s.large(t, r)
+}

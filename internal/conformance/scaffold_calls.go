@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A scaffoldHook is what a hook is asked, and the fields that its answer may have.
+type scaffoldHook struct {
+	params func(text string) json.RawMessage // text is a JSON string
+	fields []string
+}
+
+// arguments are a tool's, as the protocol has them: a string of JSON.
+var arguments = string(rawjson.String(`{"cmd":"ls -l","path":"a \"b\""}`))
+
+var scaffoldHooks = map[string]*scaffoldHook{
+	"post_user_input": {textIn(`{"message":%s}`), []string{"message"}},
+	"context_enhance": {textIn(`{"user_message":"hello","dynamic_context":%s}`), []string{"dynamic_context"}},
+	"pre_llm_send":    {textIn(`{"base_prompt":"You are helpful.","dynamic_context":%s}`), []string{"base_prompt", "dynamic_context"}},
+	"post_llm_response": {textIn(`{"text":%s,"tool_calls":[{"name":"shell","arguments":` + arguments + `}]}`),
+		[]string{"text"}},
+	"pre_tool_execute": {func(text string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"tool_name":"shell","arguments":%s}`, rawjson.String(`{"cmd":`+text+`}`)))
+	}, []string{"arguments", "result"}},
+	"post_tool_execute": {textIn(`{"tool_name":"shell","arguments":` + arguments + `,"result":%s,"success":true}`), []string{"result"}},
+}
+
+func textIn(format string) func(string) json.RawMessage {
+	return func(text string) json.RawMessage { return json.RawMessage(fmt.Sprintf(format, text)) }
+}
+
+func scaffoldHookNames() []string { return slices.Sorted(maps.Keys(scaffoldHooks)) }
+
+func (s *scaffoldSuite) askHooks(t *trial) {
+	for _, name := range s.hooks {
+		for _, text := range []string{`"hello"`, `""`, string(rawjson.String(odd))} {
+			a := s.ask(t, "the hook "+name, request{"hook/" + name, scaffoldHooks[name].params(text), scaffoldReply})
+			if t.failed() {
+				return
+			}
+			if a.err != nil {
+				t.failf("the hook %s is answered with %v", name, a.err)
+				return
+			}
+			o, err := rawjson.Parse(a.result)
+			if err != nil {
+				t.failf("the hook %s is answered with %s, where an object is due", name, shown(a.result))
+				return
+			}
+			s.judge(name, o)
+		}
+	}
+	if len(s.hooks) == 0 {
+		t.skipf("it has no hooks")
+		return
+	}
+	t.passf("%d hooks, three times each", len(s.hooks))
+}
+
+// judge notes what is wrong with the answer of a hook.
+func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
+	action, isText := o.String("action")
+	switch {
+	case o.Get("action") == nil:
+	case !isText || action != "continue" && action != "stop" && action != "skip":
+		s.seen.note(sawStatus, "the hook %s is answered with the action %s", name, shown(o.Get("action")))
+	case action == "skip" && name != "post_user_input":
+		s.seen.note(sawStatus, "the hook %s is answered with skip, which means nothing there", name)
+	}
+	for _, field := range scaffoldHooks[name].fields {
+		if v := o.Get(field); !dialect.Missing(v) && v[0] != '"' {
+			s.seen.note(sawContext, "the hook %s answers with a %s that is no string: %s", name, field, shown(v))
+		}
+	}
+}
+
+func (s *scaffoldSuite) askTools(t *trial) {
+	calls, failures := 0, ""
+	for _, tool := range s.tools {
+		for _, sample := range generate(tool.schema) {
+			what := fmt.Sprintf("the tool %s (%s arguments)", tool.name, sample.size)
+			a := s.ask(t, what, s.execute(tool.name, sample.value))
+			if t.failed() {
+				return
+			}
+			calls++
+			if a.err != nil {
+				failures = fmt.Sprintf("%s: %v", what, a.err)
+				continue
+			}
+			s.toolResult(t, what, a)
+			if t.failed() {
+				return
+			}
+		}
+	}
+	switch {
+	case calls == 0:
+		t.skipf("it has no tools")
+	case failures != "":
+		t.warnf("%s; a tool's failure is better told as {\"success\":false,\"result\":…}", failures)
+	default:
+		t.passf("%d calls", calls)
+	}
+}
+
+func (s *scaffoldSuite) toolResult(t *trial, what string, a *answer) {
+	o, err := rawjson.Parse(a.result)
+	if err != nil {
+		t.failf("%s is answered with %s, where an object is due", what, shown(a.result))
+		return
+	}
+	if v := string(o.Get("success")); v != "" && v != "true" && v != "false" {
+		t.failf("%s: success is neither true nor false: %s", what, shown(v))
+	}
+	switch v := o.Get("result"); {
+	case v == nil:
+		t.failf("%s is answered without a result: %s", what, shown(a.result))
+	case v[0] != '"':
+		t.warnf("%s: result is no string, and is shown as JSON: %s", what, shown(v))
+	}
+}
+
+func (s *scaffoldSuite) execute(tool string, arguments json.RawMessage) request {
+	return request{"tool/execute", json.RawMessage(fmt.Sprintf(`{"name":%s,"arguments":%s}`, rawjson.String(tool), arguments)), scaffoldTools}
+}
+
+func (s *scaffoldSuite) unknownTool(t *trial) {
+	a := s.ask(t, "a tool that does not exist", s.execute("conformance-no-such-tool", json.RawMessage(`{}`)))
+	if t.failed() || a.err != nil {
+		return
+	}
+	o, _ := rawjson.Parse(a.result) // what is no object has no success either
+	if string(o.Get("success")) != "false" {
+		t.warnf("a tool that does not exist is answered as if it did: %s", shown(a.result))
+	}
+}

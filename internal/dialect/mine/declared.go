@@ -1,0 +1,37 @@
+package mine
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// A Declaration is what a manifest says of how a plugin is called, for those who call it without a host.
+type Declaration struct {
+	Program  string // its path
+	Hooks    []Registration
+	Commands []dialect.CommandDoc
+	Environ  []string // what the program sees
+}
+
+// A Registration is one entry of a manifest's hooks.
+type Registration struct {
+	Pattern string // a glob over commands
+	Stage   string
+	Mode    string
+	Timeout time.Duration
+}
+
+// Declares reads the declaration of a plugin that was found. ok is false where its manifest cannot be read.
+func Declares(f dialect.Found, env dialect.Env) (d Declaration, ok bool) {
+	m, ok := f.Manifest.(*manifest)
+	if !ok {
+		return Declaration{}, false
+	}
+	d = Declaration{Program: filepath.Join(f.Path, m.entrypoint), Commands: m.commands, Environ: environment(env, &m.permissions, nil)}
+	for _, h := range m.hooks {
+		d.Hooks = append(d.Hooks, Registration{Pattern: h.pattern, Stage: h.stage, Mode: modeOf(h.stage), Timeout: h.timeout})
+	}
+	return d, true
+}
