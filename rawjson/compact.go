@@ -24,6 +24,15 @@ func Clean(v []byte) json.RawMessage {
 	return span.Clean(v)
 }
 
+// CleanWithin is [CheckWithin] and [Clean] in one scan.
+func CleanWithin(v []byte, depth int) (json.RawMessage, error) {
+	span, err := whole(v, depth)
+	if err != nil {
+		return nil, err
+	}
+	return span.Clean(v), nil
+}
+
 // Clean returns the span's value compact and valid UTF-8. It aliases data unless something had to be mended.
 func (s Span) Clean(data []byte) json.RawMessage {
 	v := s.compact(data)

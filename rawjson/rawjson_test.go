@@ -274,6 +274,14 @@ func TestCompact(t *testing.T) {
 	if got := rawjson.Clean([]byte(" \"a\xff\"")); string(got) != "\"a\uFFFD\"" {
 		t.Errorf("Clean gave %q", got)
 	}
+	if got, err := rawjson.CleanWithin([]byte(" [ \"a\xff\"]"), 1); err != nil || string(got) != "[\"a\uFFFD\"]" {
+		t.Errorf("CleanWithin gave %q, %v", got, err)
+	}
+	for _, bad := range []string{"[[]]", "[1", "[] []", ""} {
+		if got, err := rawjson.CleanWithin([]byte(bad), 1); err == nil || got != nil {
+			t.Errorf("CleanWithin(%q) gave %q, %v", bad, got, err)
+		}
+	}
 	if got := rawjson.Compact([]byte("{ x")); string(got) != "{ x" {
 		t.Errorf("what is not JSON came back as %q", got)
 	}

@@ -131,8 +131,10 @@ func (m *Moment) readCall() *call {
 	if c.input == nil {
 		c.input = raw("{}")
 	}
-	if text, ok := rawjson.Unquote(c.input); ok && isObject(raw(text)) && rawjson.CheckWithin([]byte(text), rawjson.MaxForeign) == nil {
-		c.input = rawjson.Clean([]byte(text)) // an object in a string
+	if text, ok := rawjson.Unquote(c.input); ok && isObject(raw(text)) { // an object in a string
+		if object, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign); err == nil {
+			c.input = object
+		}
 	}
 	c.tool, c.args = c.host, c.input
 	if i := slices.IndexFunc(vocabulary[m.Agent], func(w word) bool { return w.host == c.host }); i >= 0 && isObject(c.input) {

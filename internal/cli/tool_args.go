@@ -74,8 +74,8 @@ func valueOf(t pluginhost.Tool, name, text string) json.RawMessage {
 			return rawjson.String(text)
 		}
 	}
-	if rawjson.CheckWithin([]byte(text), rawjson.MaxForeign) == nil {
-		return rawjson.Clean([]byte(text))
+	if value, err := rawjson.CleanWithin([]byte(text), rawjson.MaxForeign); err == nil {
+		return value
 	}
 	return rawjson.String(text)
 }

@@ -179,8 +179,8 @@ func received(stdout []byte) json.RawMessage {
 	if len(stdout) == 0 {
 		return nil
 	}
-	if rawjson.CheckWithin(stdout, rawjson.MaxForeign) == nil {
-		return rawjson.Clean(stdout)
+	if clean, err := rawjson.CleanWithin(stdout, rawjson.MaxForeign); err == nil {
+		return clean
 	}
 	const most = 4 << 10 // to recognise it by
 	return rawjson.String(string(stdout[:min(len(stdout), most)]))

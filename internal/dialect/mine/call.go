@@ -117,11 +117,11 @@ func (p *plugin) answer(r *proc.Result) (*changes, error) {
 // received is stdout as the trace shows it: JSON as it is, anything else as text.
 func received(stdout []byte) json.RawMessage {
 	stdout = bytes.TrimSpace(stdout)
-	switch {
-	case len(stdout) == 0:
+	if len(stdout) == 0 {
 		return nil
-	case rawjson.CheckWithin(stdout, rawjson.MaxForeign) == nil:
-		return rawjson.Clean(stdout)
+	}
+	if clean, err := rawjson.CleanWithin(stdout, rawjson.MaxForeign); err == nil {
+		return clean
 	}
 	return rawjson.String(cut(string(stdout)))
 }

@@ -95,11 +95,7 @@ func retyped(old, flag json.RawMessage) json.RawMessage {
 	if dialect.Missing(old) || old[0] == '"' {
 		return flag
 	}
-	text := []byte(dialect.Plain(flag))
-	if rawjson.CheckWithin(text, rawjson.MaxForeign) != nil {
-		return flag
-	}
-	if v := rawjson.Clean(text); kind(v) == kind(old) {
+	if v, err := rawjson.CleanWithin([]byte(dialect.Plain(flag)), rawjson.MaxForeign); err == nil && kind(v) == kind(old) {
 		return v
 	}
 	return flag
