@@ -70,13 +70,17 @@ for line in sys.stdin:
 // TestOurOwnDoors: no plugin in a sandbox reaches a daemon, whichever it is, whichever process has the plugin, and by whatever
 // capability; and everybody else does.
 func TestOurOwnDoors(t *testing.T) {
+	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	users := []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
 		users = append(users, 65534)
 	}
 	for _, user := range users {
-		t.Run(fmt.Sprintf("as user %d", user), func(t *testing.T) { newStreet(t, user).test() })
+		t.Run(fmt.Sprintf("as user %d", user), func(t *testing.T) {
+			t.Parallel()
+			newStreet(t, user).test()
+		})
 	}
 }
 

@@ -110,6 +110,7 @@ func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 // typePage goes through a page in a home of its own.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()
+	t.Parallel() // most of it is waiting for programs
 	page := plugtest.Page(t, path)
 	home := t.TempDir()
 	page.Type(home, append(patchbayIn(home).Env, environ...), strings.NewReplacer(home, "~"))

@@ -27,6 +27,7 @@ const endless = "curl -N "
 
 // TestREADME types every shell command of the README in their order, in an empty home.
 func TestREADME(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "python3", "jq", "git", "timeout"} {
 		plugtest.NeedTool(t, tool)
 	}

@@ -78,6 +78,7 @@ func exchanges(t *testing.T, home string) []exchange {
 
 // TestPluginsOfASession has a real daemon answer all of them, byte for byte, in the order of their fields.
 func TestPluginsOfASession(t *testing.T) {
+	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
 	write(t, home, "script.yaml", sessionScript)
