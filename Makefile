@@ -74,7 +74,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release clean
+.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -231,6 +231,9 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 		cp hosttest/package.json $(HOSTS)/installed.json; \
 	fi
 	PATCHBAY_HOSTS=$(HOSTS) HOSTS_MATRIX=$(HOSTS_MATRIX) go test ./hosttest -count 1 -v -timeout 90m $(HOSTS_FLAGS)
+
+release-version: # the version in the names of the archives
+	@echo $(RELEASE)
 
 # The same files wherever and whenever it is run on one commit: no paths, no times, no names of users.
 release: ## dist/: an archive for each system people run it on, and SHA256SUMS
