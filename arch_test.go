@@ -68,6 +68,7 @@ var leaves = map[string]struct {
 	"internal/engine/archive": {[]string{"internal/engine/blocks"}, "a file format; it asks no server for anything"},
 	"internal/places":         {[]string{"internal/capability", "internal/config", "internal/editfile", "internal/localsock", "internal/project", "internal/sandbox"}, "a list of places knows nobody who asks for it"},
 	"internal/model":          {[]string{"internal/config", "rawjson", "internal/excerpt", "internal/nearest", "internal/pause", "internal/plainfile"}, "a model knows messages, not who sends them"},
+	"internal/plugindev":      {[]string{"hook", "internal/config", "internal/dialect", "internal/nearest", "internal/pluginhost", "internal/render", "internal/schema", "rawjson"}, "it tells what happens to a plugin, and draws no screen"},
 	"internal/notify":         {[]string{"internal/document", "internal/engine", "internal/nearest", "internal/pause", "internal/proc"}, "a messenger knows not what runs"},
 	"internal/lease":          {[]string{"internal/guard"}, "it knows processes, not what they hold"},
 	"internal/scratch":        {[]string{"internal/pattern", "internal/lease"}, "a directory knows not what for"},

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/plugindev"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -54,7 +55,9 @@ func (d *devRun) atTerminal(ctx context.Context) error {
 	}
 	k.console.Print(k.help(false))
 	err = k.console.Run(ctx)
+	slow := time.AfterFunc(time.Second, func() { fmt.Fprintln(d.Err, "ending the plugin …") })
 	closeErr := k.session.Close()
+	slow.Stop()
 	for _, draw := range k.console.Rest() { // what came after the last key
 		d.printf("%s\n", strings.Join(draw(d.screen()), "\n"))
 	}

@@ -140,10 +140,10 @@ func withoutSecrets(list []any) []any {
 			out[i] = scrubbed(item)
 			continue
 		}
-		name, _, given := strings.Cut(text, "=")
+		sign := strings.IndexAny(text, "=:") // --token=…, Authorization: …
 		switch {
-		case given && secretName(name):
-			out[i] = name + "=" + hidden
+		case sign > 0 && secretName(text[:sign]):
+			out[i] = text[:sign+1] + hidden
 		case i > 0 && secretFlag(list[i-1]):
 			out[i] = hidden
 		default:

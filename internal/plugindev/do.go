@@ -125,8 +125,11 @@ func (s *Session) do(ctx context.Context, c Command) error {
 	s.settle(ctx)
 	switch c.Verb {
 	case "list":
+		if err := s.broken(); err != nil {
+			return err
+		}
 		s.emit(Event{Event: Targets, List: s.targets()})
-		return s.broken()
+		return nil
 	case "fire":
 		return s.fire(ctx, c)
 	case "call":

@@ -16,7 +16,7 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	compiled, _ := schema.Compile(raw)
 	var last json.RawMessage
 	for _, all := range []bool{true, false} {
-		g := &generator{root: raw, all: all}
+		g := &generator{root: raw, all: all, left: mostValues}
 		last = g.value("", raw, 0)
 		if last[0] == '{' && len(compiled.Check(last)) == 0 {
 			return last
@@ -32,15 +32,21 @@ func arguments(raw json.RawMessage) json.RawMessage {
 type generator struct {
 	root json.RawMessage
 	all  bool // fields that are not required, too
+	left int  // how many more values it makes up
 }
 
-// deepest bounds schemas that refer to themselves.
-const deepest = 8
+// The bounds of what is made up: schemas may refer to themselves, from many places.
+const (
+	deepest    = 8
+	mostValues = 500
+	mostText   = 1 << 12
+)
 
 // value is a value for a schema; name is the field that it stands in.
 func (g *generator) value(name string, raw json.RawMessage, depth int) json.RawMessage {
+	g.left--
 	o, err := rawjson.Parse(raw)
-	if err != nil || depth > deepest { // true allows anything
+	if err != nil || depth > deepest || g.left < 0 { // true allows anything
 		return rawjson.String("text")
 	}
 	if ref, ok := o.String("$ref"); ok {
@@ -113,7 +119,7 @@ func (g *generator) object(o rawjson.Object, depth int) json.RawMessage {
 	properties, _ := rawjson.Parse(o.Get("properties"))
 	out := rawjson.Object{}
 	for _, p := range properties {
-		if slices.Contains(required, p.Name) || g.all && depth < deepest/2 {
+		if g.left > 0 && (g.all && depth < deepest/2 || slices.Contains(required, p.Name)) {
 			out = append(out, rawjson.Field{Name: p.Name, Value: g.value(p.Name, p.Value, depth+1)})
 		}
 	}
@@ -185,10 +191,10 @@ func text(name string, o rawjson.Object) json.RawMessage {
 	if s == "" {
 		s = "some text"
 	}
-	for least := int(limit(o, "minLength", 0)); len(s) < least && len(s) < 1<<16; {
+	for least := int(limit(o, "minLength", 0)); len(s) < least && len(s) < mostText; {
 		s += " more"
 	}
-	if most := int(limit(o, "maxLength", 1<<16)); most >= 0 && len(s) > most {
+	if most := int(limit(o, "maxLength", mostText)); most >= 0 && len(s) > most {
 		s = s[:most]
 	}
 	return rawjson.String(s)

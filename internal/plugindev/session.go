@@ -145,8 +145,11 @@ func (s *Session) load(ctx context.Context, reason string) error {
 
 // problems says why a plugin does not work: each fault with its line, where that is known.
 func (s *Session) problems(p *pluginhost.PluginDetail) []dialect.Problem {
-	if len(p.Problems) > 0 || p.Error == nil {
+	if len(p.Problems) > 0 {
 		return p.Problems
+	}
+	if p.Error == nil {
+		return []dialect.Problem{{Path: p.Path, Message: "it is " + string(p.State)}}
 	}
 	why := dialect.Problem{Path: p.Path, Message: *p.Error}
 	for _, f := range s.host.Doctor() {

@@ -42,11 +42,22 @@ type ConsoleKey struct {
 	Leave   bool                                        // ends the program
 }
 
-// Print prints lines above the bottom, in the order of the calls. It returns at once.
+// mostQueued bounds what waits to be printed: a plugin can write faster than a terminal shows it.
+const mostQueued = 2000
+
+// Print prints lines above the bottom, in the order of the calls. It returns at once. Where more is printed than the
+// terminal takes, the surplus is left out, and said to be.
 func (c *Console) Print(d Draw) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, d)
+	switch {
+	case len(c.queue) < mostQueued:
+		c.queue = append(c.queue, d)
+	case len(c.queue) == mostQueued:
+		c.queue = append(c.queue, func(o render.Options) []string {
+			return []string{o.Paint(render.StyleYellow, "… this is more than the terminal takes; the log has the rest")}
+		})
+	}
 	select {
 	case c.told() <- struct{}{}:
 	default: // it is told already
@@ -191,6 +202,9 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 // fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is
 // lost.
 func (s *consoleScreen) fetch() {
+	if len(s.printer.queue) > mostQueued {
+		return // the terminal is behind
+	}
 	for _, draw := range s.console.Rest() {
 		for _, line := range draw(s.look.options()) {
 			s.printer.add(blockTool, wrap(line, s.look.cols()))
