@@ -177,7 +177,7 @@ func devPlugins() map[string]devPlugin {
 	type files = map[string]string
 	return map[string]devPlugin{
 		"scaffold": {path: "shout", changed: "shout", command: "fire turn.input", files: files{"shout": fmt.Sprintf(rpcLoop, `
-  *'"method":"initialize"'*) result='{"name":"shout","version":"1.0.0","hooks":["post_user_input"],"tools":[]}' ;;
+  *'"method":"initialize"'*) result='{"name":"shout","version":"1.0.0","hooks":["post_user_input"],"tools":[{"name":"count","description":"counts","parameters":[]}]}' ;;
   *'"method":"hook/post_user_input"'*) echo "was asked" >&2; result='{"action":"continue","message":"ONE"}' ;;`)}},
 		"kaged": {path: "notes", changed: "notes/notes.sh", command: "call notes.word {}", files: files{
 			"notes/manifest.yaml": "name: notes\nversion: 0.1.0\nkaged_api: 1\ndescription: d\ncommand: [./notes.sh]\nmethods: [notes.word]\n",
@@ -314,8 +314,12 @@ func TestPluginDevInATerminal(t *testing.T) {
 	cmd := patchbayIn(home, "plugin", "dev", "shout")
 	cmd.Path, cmd.Env = path, append(cmd.Env, "EDITOR=sh editor", "PAGER=cat")
 	term := openTerminal(t, cmd)
-	term.shows("ready shout 1.0.0 (scaffold), 1 hook", "shout (scaffold) is ready, process", "f fire", "q quit")
+	term.shows("ready shout 1.0.0 (scaffold), 1 hook, 1 tool", "shout (scaffold) is ready, process", "f fire", "q quit")
 	term.keys("f")
+	term.shows("❯ 1 fire turn.input  post_user_input", "  2 call plugin_shout_count", "esc goes back")
+	term.keys("Down")
+	term.shows("❯ 2 call plugin_shout_count")
+	term.keys("1")
 	term.shows("- Hello, plugin!", "+ ONE", "stderr │ was asked")
 	term.keys("e")
 	term.shows("- as edited")

@@ -1,0 +1,67 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// View is a [tea.Model]'s: the choice that is open, what is under way, the status, the keys.
+func (s *consoleScreen) View() tea.View {
+	var v tea.View
+	if !s.ready || s.leaving {
+		return v // nothing stays behind
+	}
+	lines := []string{""}
+	if m := s.menu; m != nil {
+		lines = append(lines, s.menuLines(m, max(s.look.liveRoom()-4, 1))...)
+	}
+	if busy := s.console.Busy(); busy != "" && !s.since.IsZero() {
+		lines = append(lines, s.look.working(busy, time.Since(s.since), ""))
+	}
+	lines = append(lines, s.console.Status(), s.keyLine())
+	for i := range lines {
+		lines[i] = render.Cut(lines[i], s.look.cols())
+	}
+	v.SetContent(strings.Join(s.frame.fit(lines), "\n"))
+	v.Cursor = tea.NewCursor(0, 0) // in the first row: see frame
+	return v
+}
+
+// menuLines are as many of the choices as there is room for, the chosen one among them.
+func (s *consoleScreen) menuLines(m *consoleMenu, room int) []string {
+	first := max(0, min(m.at-room/2, len(m.labels)-room))
+	var out []string
+	for i := first; i < min(first+room, len(m.labels)); i++ {
+		number := "  "
+		if i < 9 {
+			number = string(rune('1'+i)) + " "
+		}
+		if i == m.at {
+			out = append(out, s.look.paint(render.StyleCyan, "❯ "+number+m.labels[i]))
+		} else {
+			out = append(out, "  "+s.look.dim(number)+render.Line(m.labels[i]))
+		}
+	}
+	return out
+}
+
+// keyLine lists the keys; those for which there is no room are left out.
+func (s *consoleScreen) keyLine() string {
+	if s.menu != nil {
+		return s.look.dim("enter sends · ↑ ↓ or a number chooses · esc goes back")
+	}
+	line := ""
+	for _, k := range s.console.Keys {
+		part := k.Key + " " + k.Label
+		if k.Label == "" || ansi.StringWidth(line)+3+len(part) > s.look.cols() {
+			continue
+		}
+		line += " · " + part
+	}
+	return s.look.dim(strings.TrimPrefix(line, " · "))
+}
