@@ -1,0 +1,56 @@
+package pluginhost
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// What is secret is known by its value, wherever it is written, and again when the files are read again.
+func TestHidden(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, ".config", "patchbay")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("config.toml", `
+[server]
+token = "the-server-token"
+[engine]
+url = "nats://me:in-the-address@127.0.0.1:1"
+[[mcp]]
+name = "far"
+url = "http://127.0.0.1:1/"
+headers = { Authorization = "Bearer ${FAR_KEY}" }
+[plugins.far]
+enabled = false
+`)
+	write("secrets.toml", "FAR_KEY = \"far-key\"\n[plugins.notes]\ninner = { key = \"deep-down\", pin = 123456 }\n")
+	h, err := Open(t.Context(), &Options{Environ: []string{"HOME=" + home, "MY_API_TOKEN=from-the-environment", "EDITOR=vi"}, Dir: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	before := h.Hidden()
+	for _, want := range []string{"the-server-token", "in-the-address", "far-key", "deep-down", "123456", "from-the-environment"} {
+		if !slices.Contains(before.Texts, want) {
+			t.Errorf("%s is not among what is secret", want)
+		}
+	}
+	if slices.Contains(before.Texts, "vi") {
+		t.Error("a variable that is no secret is")
+	}
+	write("secrets.toml", "FAR_KEY = \"another-key\"\n")
+	if err := h.Reload(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if after := h.Hidden(); after == before || !slices.Contains(after.Texts, "another-key") || after != h.Hidden() {
+		t.Errorf("after a reload: %v", len(after.Texts))
+	}
+}
