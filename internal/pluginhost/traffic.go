@@ -113,10 +113,15 @@ type tap struct {
 	cut  bool
 }
 
-func (t *tap) Write(p []byte) (int, error) {
+// keep keeps what there is room for.
+func (t *tap) keep(p []byte) {
 	room := maxCommandOutput - t.kept.Len()
 	t.cut = t.cut || len(p) > room
 	t.kept.Write(p[:min(len(p), max(room, 0))])
+}
+
+func (t *tap) Write(p []byte) (int, error) {
+	t.keep(p)
 	if t.to == nil {
 		return len(p), nil
 	}
@@ -132,6 +137,12 @@ func tapped(c Command) (Command, func(code int) commandTraffic) {
 	}
 	out, errOut := &tap{to: c.Out}, &tap{to: c.ErrOut}
 	c.Out, c.ErrOut = out, errOut
+	if tell := c.Failed; tell != nil { // it is recorded where it would have been printed
+		c.Failed = func(message string) {
+			errOut.keep([]byte(message + "\n"))
+			tell(message)
+		}
+	}
 	return c, func(code int) commandTraffic {
 		t := commandTraffic{ExitCode: code, Stdout: out.kept.String(), Stderr: errOut.kept.String()}
 		if out.cut || errOut.cut {
