@@ -204,13 +204,9 @@ func (a *app) conform(ctx context.Context, f *conformFlags, host *pluginhost.Hos
 
 // conformTarget is what the command line names.
 func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate, args []string, command bool) (conformance.Target, error) {
-	only := ""
-	switch len(a.flags.dialects) {
-	case 0:
-	case 1:
-		only = a.flags.dialects[0]
-	default:
-		return conformance.Target{}, usage("name one dialect", "--dialect: a plugin is tested in one")
+	only, err := a.onlyDialect()
+	if err != nil {
+		return conformance.Target{}, err
 	}
 	switch {
 	case command && only != "" && only != "mcp":
@@ -220,7 +216,23 @@ func (a *app) conformTarget(host *pluginhost.Host, found []pluginhost.Candidate,
 	case !a.isPath(args[0]):
 		return a.installed(host, found, args[0], only)
 	}
-	target, err := conformance.At(a.path(args[0]), only, dialect.Env{Vars: a.Environ})
+	return a.targetAt(args[0], only)
+}
+
+// onlyDialect is the dialect that --dialect names, for commands about one plugin; "" where it names none.
+func (a *app) onlyDialect() (string, error) {
+	switch len(a.flags.dialects) {
+	case 0:
+		return "", nil
+	case 1:
+		return a.flags.dialects[0], nil
+	}
+	return "", usage("name one dialect", "--dialect: the command is about one plugin, which has one dialect")
+}
+
+// targetAt is the plugin at a path of the command line.
+func (a *app) targetAt(path, only string) (conformance.Target, error) {
+	target, err := conformance.At(a.path(path), only, dialect.Env{Vars: a.Environ})
 	switch {
 	case errors.Is(err, conformance.ErrAmbiguous):
 		return target, usage("name the file of the one that is meant", "%w", err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -81,20 +80,25 @@ func (a *app) runPluginDev(ctx context.Context, path string, watch []string) err
 // A devRun is one `plugin dev`.
 type devRun struct {
 	*app
-	path    string // as it was named
+	path    string // as it was named, absolute
+	dialect string // that the user says it has; "": the first that knows it
 	watch   []string
 	storage *storage.Own
 }
 
 func (a *app) newDevRun(path string, watch []string) (*devRun, error) {
+	only, err := a.onlyDialect()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.targetAt(path, only); err != nil {
+		return nil, err
+	}
 	absolute, err := filepath.Abs(a.path(path))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(absolute); err != nil {
-		return nil, withFix(fmt.Errorf("%s: %w", path, pluginhost.ErrNotFound), "name a plugin's file or directory; `patchbay plugin new` makes one")
-	}
-	d := &devRun{app: a, path: absolute, storage: storage.NewOwn(a.getenv, a.path(a.flags.config), a.logger())}
+	d := &devRun{app: a, path: absolute, dialect: only, storage: storage.NewOwn(a.getenv, a.path(a.flags.config), a.logger())}
 	for _, w := range watch {
 		if _, err := os.Stat(a.path(w)); err != nil {
 			return nil, usage("name a file or directory that exists", "--watch: %w", err)
@@ -128,14 +132,14 @@ func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginh
 	opts.Storage = func(plugin string, quota dialect.StorageQuota) dialect.Storage {
 		return d.storage.Plugin(plugin, storage.Quota(quota))
 	}
-	if slices.Equal(d.flags.dialects, []string{"mcp"}) {
+	if d.dialect == "mcp" {
 		return d.openServer(ctx, opts)
 	}
-	target, err := d.target(opts)
+	target, err := d.targetAt(d.path, d.dialect) // again: its author may have renamed it
 	if err != nil {
 		return nil, err
 	}
-	opts.NoSearch, opts.Paths = true, []string{target}
+	opts.NoSearch, opts.Paths = true, []string{target.Path}
 	return d.app.open(ctx, opts)
 }
 
@@ -159,47 +163,6 @@ func (d *devRun) openServer(ctx context.Context, opts *pluginhost.Options) (*plu
 	own.MCP = []config.MCP{{Name: name, Command: []string{d.path}, Prefix: name + "_"}}
 	opts.Files = &pluginhost.Files{Config: &own, Secrets: files.Secrets}
 	return d.app.open(ctx, opts)
-}
-
-// target is the plugin at the path, or the one in the directory there.
-func (d *devRun) target(opts *pluginhost.Options) (string, error) {
-	if _, ok := pluginhost.At(d.path, opts); ok {
-		return d.path, nil
-	}
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
-		return d.path, nil // a file that is no plugin: Open says so
-	}
-	var found []dialect.Found
-	for _, e := range entries {
-		f, ok := pluginhost.At(filepath.Join(d.path, e.Name()), opts)
-		if ok && !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(strings.ToLower(e.Name()), "test") {
-			found = append(found, f)
-		}
-	}
-	return onlyOne(d.path, found)
-}
-
-// onlyOne picks the plugin that a directory without a manifest is about: the one whose name says so, or the only one.
-func onlyOne(dir string, found []dialect.Found) (string, error) {
-	for _, likely := range []func(dialect.Found) bool{
-		func(f dialect.Found) bool { return f.Dialect == "dotagent" },
-		func(f dialect.Found) bool { return f.Place == filepath.Base(dir) },
-		func(dialect.Found) bool { return true },
-	} {
-		some := slices.DeleteFunc(slices.Clone(found), func(f dialect.Found) bool { return !likely(f) })
-		if len(some) == 1 {
-			return some[0].Path, nil
-		}
-	}
-	if len(found) == 0 {
-		return "", withFix(fmt.Errorf("%s is no plugin that any dialect knows: %w", dir, pluginhost.ErrNotFound), "name a plugin's file, or the directory with its manifest")
-	}
-	var names []string
-	for _, f := range found {
-		names = append(names, filepath.Base(f.Path))
-	}
-	return "", withFix(fmt.Errorf("%s has several plugins in it: %w", dir, pluginhost.ErrNotFound), "name one of them: "+strings.Join(names, ", "))
 }
 
 // byLines reads commands from stdin and prints what happens, a line or a block each.

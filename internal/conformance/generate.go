@@ -40,7 +40,7 @@ func generate(raw json.RawMessage) []sample {
 	}
 	var out []sample
 	for _, size := range []string{minimal, full, boundary} {
-		g := &generator{root: doc, size: size}
+		g := &generator{root: doc, size: size, left: mostValues}
 		value, err := json.Marshal(g.value(doc, 0))
 		if err != nil || len(compiled.Check(value)) > 0 {
 			continue
@@ -57,7 +57,11 @@ func generate(raw json.RawMessage) []sample {
 type generator struct {
 	root any
 	size string
+	left int // how many more values it makes
 }
+
+// mostValues bounds what is made for one schema: one that refers to itself from many places would have no end.
+const mostValues = 5000
 
 // deepest bounds schemas that refer to themselves.
 const deepest = 12
@@ -68,7 +72,8 @@ type object = map[string]any
 // value is a value for a schema.
 func (g *generator) value(s any, depth int) any {
 	o, ok := s.(object)
-	if !ok || depth > deepest {
+	g.left--
+	if !ok || depth > deepest || g.left < 0 {
 		return "text" // true allows anything, and nothing fits false
 	}
 	o = g.flat(o, depth)

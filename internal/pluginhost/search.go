@@ -123,19 +123,6 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 	return fmt.Errorf("%s is no plugin that any dialect knows: %w", path, ErrNotFound)
 }
 
-// At tells what plugin is at a path, for the first of the dialects that knows it. It starts nothing.
-func At(path string, o *Options) (f dialect.Found, ok bool) {
-	for _, d := range dialects(nil) {
-		if o.Dialects != nil && !slices.Contains(o.Dialects, d.Name()) {
-			continue
-		}
-		if f, ok := d.At(path, dialect.Env{Vars: o.Environ}); ok {
-			return f, true
-		}
-	}
-	return dialect.Found{}, false
-}
-
 // add takes note of a plugin. One found twice, by path and by search, is one plugin.
 func (s *search) add(x sighting) {
 	b := bearerOf(x.found)
