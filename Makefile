@@ -21,6 +21,8 @@ FUZZ_TIME ?= 100000x
 FUZZ_PACKAGES ?= $(shell grep -rl --include='*_test.go' --exclude-dir=bench '^func Fuzz' . | xargs -n 1 dirname | sort -u)
 # Where inputs that led somewhere new are kept from one run to the next: as go test does.
 FUZZ_CACHE ?= $(shell go env GOCACHE)/fuzz
+# How many processes run a target; empty: as many as there are processors.
+FUZZ_WORKERS ?=
 # What the brief run leaves to the long one. To be fuzzed a package is compiled anew with all it imports; these import the
 # engine or the terminal's libraries, which takes minutes.
 FUZZ_SLOW := ./adapter/chat ./adapter/chat/builtin ./adapter/httpapi ./adapter/job ./internal/cli ./internal/daemon ./internal/engine ./internal/engine/blocks \
@@ -177,7 +179,7 @@ fuzz: ## every fuzz target for FUZZ_TIME
 		for target in $$(cd "$$package" && "$$work/fuzz.test" -test.list '^Fuzz'); do \
 			echo "$$target in $$package"; \
 			(cd "$$package" && "$$work/fuzz.test" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZ_TIME) \
-				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
+				-test.fuzzminimizetime 10x $(if $(FUZZ_WORKERS),-test.parallel $(FUZZ_WORKERS)) -test.fuzzcachedir "$$cache" >"$$work/log" 2>&1 </dev/null) || { \
 				cat "$$work/log"; \
 				echo "fuzz: $$target failed; the input is the new file in $$package/testdata/fuzz/$$target, which go test runs from now on"; \
 				exit 1; \
@@ -186,10 +188,11 @@ fuzz: ## every fuzz target for FUZZ_TIME
 		done; \
 	done
 
-# From the seeds alone, so that it takes the same time everywhere.
+# From the seeds alone, so that it takes the same time everywhere. Two packages at once, with a process each: most of the time is linking and starting.
 fuzzbrief: ## every fuzz target that is quick to build, for a few seconds: what CI runs
 	@cache="$$(mktemp -d)"; trap 'rm -rf "$$cache"' EXIT; \
-	$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_CACHE="$$cache" FUZZ_PACKAGES='$(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES))'
+	printf '%s\n' $(filter-out $(FUZZ_SLOW),$(FUZZ_PACKAGES)) | xargs -P 2 -I '{}' \
+		$(MAKE) fuzz FUZZ_TIME=1000x FUZZ_WORKERS=1 FUZZ_CACHE="$$cache" FUZZ_PACKAGES='{}'
 
 bench: ## Patchbay against its peers, one run
 	go build -trimpath -o bin/ ./cmd/...

@@ -179,6 +179,7 @@ func (before tree) same(t *testing.T, after tree, own ...string) {
 // TestNamesStayNames puts nasty strings into every parameter and every field of every route. Nothing outside of the daemon's
 // own directories is made, read or changed; nothing is the daemon's fault; every answer is whole.
 func TestNamesStayNames(t *testing.T) {
+	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	around := t.TempDir()
 	h := house{t, filepath.Join(around, "a", "home")}
@@ -272,6 +273,7 @@ var namesOfOurs = map[string]bool{"_private": true, "con": true, "nul": true, "n
 
 // TestBodies: what is no JSON, or none that is asked for, is the client's fault on every route, and told in few words.
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	s := newHouse(t).serve("", Limits{})
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	bodies := map[string]string{

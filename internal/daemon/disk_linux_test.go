@@ -20,9 +20,13 @@ import (
 // directory, the health is not well, what is stored can still be read, and with room again everything goes on. It is the same
 // for an engine that another process runs.
 func TestFullDiskIsToldByEveryRequest(t *testing.T) {
+	t.Parallel()
 	for _, guest := range []bool{false, true} {
 		name := map[bool]string{false: "the daemon runs the engine", true: "another process runs it"}[guest]
-		t.Run(name, func(t *testing.T) { testFullDisk(t, guest) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testFullDisk(t, guest)
+		})
 	}
 }
 

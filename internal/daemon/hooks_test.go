@@ -220,6 +220,7 @@ func (s *hookServed) over(t *testing.T) {
 }
 
 func TestHookDaemons(t *testing.T) {
+	t.Parallel()
 	plugtest.NeedTool(t, "python3")
 	ask := func(t *testing.T, h house, version string) string {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 // TestAgentsAreHeldToTheirSecurity runs an agent that writes where it may and where it may not, and calls two servers of which its
 // manifest names one.
 func TestAgentsAreHeldToTheirSecurity(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	h.write(".config/patchbay/config.toml", `sandbox = "declared"`)
 	open, closed, named, other := t.TempDir(), t.TempDir(), listen(t), listen(t)
