@@ -238,17 +238,19 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 release-version: # the version in the names of the archives
 	@echo $(RELEASE)
 
-# The same files wherever and whenever it is run on one commit: no paths, no times, no names of users.
+# The same files wherever and whenever it is run on one commit: no paths, no names of users, the commit's time, modes that no umask changes. The
+# commit is in the programs, whatever GOFLAGS says.
 release: ## dist/: an archive for each system people run it on, and SHA256SUMS
-	@rm -rf dist && mkdir dist; \
+	@rm -rf dist && mkdir dist; stamp="@$$(git log -1 --format=%ct)"; \
 	for platform in $(RELEASES); do \
 		os="$${platform%/*}" arch="$${platform#*/}" name="patchbay-$(RELEASE)-$${platform/\//-}"; \
 		echo "$$name"; \
-		GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay ./cmd/patchbay-hook; \
-		if [[ "$$os" == linux ]]; then GOOS="$$os" GOARCH="$$arch" go build -trimpath -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay-jail; fi; \
+		GOOS="$$os" GOARCH="$$arch" go build -trimpath -buildvcs=true -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay ./cmd/patchbay-hook; \
+		if [[ "$$os" == linux ]]; then GOOS="$$os" GOARCH="$$arch" go build -trimpath -buildvcs=true -ldflags='-s -w' -o "dist/$$name/" ./cmd/patchbay-jail; fi; \
 		cp LICENSE README.md CHANGELOG.md "dist/$$name/"; \
-		if [[ "$$os" == windows ]]; then (cd dist && python3 -m zipfile -c "$$name.zip" "$$name/"); \
-		else tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(git log -1 --format=%ct)" -C dist -c "$$name" | gzip -9n >"dist/$$name.tar.gz"; fi; \
+		chmod -R u=rwX,go=rX "dist/$$name"; find "dist/$$name" -exec touch -d "$$stamp" {} +; \
+		if [[ "$$os" == windows ]]; then (cd dist && TZ=UTC python3 -m zipfile -c "$$name.zip" "$$name/"); \
+		else tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="$$stamp" -C dist -c "$$name" | gzip -9n >"dist/$$name.tar.gz"; fi; \
 		rm -rf "dist/$$name"; \
 	done; \
 	cd dist && sha256sum -- * >SHA256SUMS
