@@ -243,6 +243,70 @@ func TestOnePythonPluginInEveryDialect(t *testing.T) {
 	})
 }
 
+// inPythonDialect is a plugin that is written with the SDK, as a file of the python dialect.
+const inPythonDialect = `import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from patchbay_plugin import Deny, Modify, Plugin
+
+p = Plugin("guarded", "1.0.0", "Guards.")
+
+@p.on("tool.before")
+def before(e):
+    if e.argument("cmd") == "rm":
+        return Deny("no", suggest="mv")
+    e.arguments["timeout"] = 30
+    return Modify()
+
+@p.on("turn.final")
+def final(e):
+    e.text += "!"
+    return Modify()
+
+p.export(globals())
+if __name__ == "__main__":
+    p.main()
+`
+
+// TestTheSDKInThePythonDialect: what README.md of the SDK in Python says about that dialect.
+func TestTheSDKInThePythonDialect(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3 here")
+	}
+	home := t.TempDir()
+	sdk, err := os.ReadFile("../sdk/python/patchbay_plugin.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, ".agent/plugins/guarded.py"), inPythonDialect)
+	write(t, filepath.Join(home, ".agent/plugins/lib/patchbay_plugin.py"), string(sdk))
+	host, err := pluginhost.Open(t.Context(), &pluginhost.Options{Dir: home, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")},
+		Dialects: []string{"python"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx := hook.WithRequest(t.Context(), "one turn")
+	call := func(cmd string) map[string]any {
+		return map[string]any{"tool": "shell", "call_id": cmd, "arguments": map[string]any{"cmd": cmd}}
+	}
+	if got := fmt.Sprint(fire(ctx, t, host, hook.ToolBefore, call("ls"))["arguments"]); got != "map[cmd:ls timeout:30]" {
+		t.Errorf("modify: got %s", got)
+	}
+	fire(ctx, t, host, hook.ToolBefore, call("rm"))
+	if got := fire(ctx, t, host, hook.ToolResolve, call("rm")); got["success"] != false || !strings.Contains(fmt.Sprint(got["result"]), "mv") {
+		t.Errorf("deny: got %v", got)
+	}
+	if got := fire(ctx, t, host, hook.TurnFinal, map[string]any{"text": "hi"})["text"]; got != "hi!" {
+		t.Errorf("final: got %v", got)
+	}
+}
+
 // TestPythonSDK runs the tests of the SDK in Python, the examples of its README, and the tests of the plugin that is written with it.
 func TestPythonSDK(t *testing.T) {
 	python, err := exec.LookPath("python3")

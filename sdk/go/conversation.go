@@ -30,7 +30,7 @@ type conversation struct {
 	turn     atomic.Pointer[turn]    // the latest request that was answered by its reader
 	handlers sync.WaitGroup
 	ended    chan error      // how the conversation ended
-	reading  context.Context // of those who read
+	reading  context.Context // of the goroutines that read
 
 	mu      sync.Mutex              // protects what follows
 	waiting map[string]chan message // our own requests, by id; nil: the host is gone
@@ -43,7 +43,7 @@ type turn struct{ state atomic.Int32 }
 
 // States of a turn.
 const (
-	busy     = iota // nobody reads
+	busy     = iota // no goroutine reads
 	relieved        // another goroutine reads
 	over            // the same goroutine reads again
 )

@@ -39,9 +39,6 @@ func (p *Plugin) dotagentInfo() object {
 
 // validate says whether a config will do.
 func (s *session) validate(config []byte) int {
-	if len(trim(config)) == 0 {
-		config = []byte("{}")
-	}
 	if s.plugin.config == nil {
 		if o, err := parseObject(config); err != nil {
 			return s.refused("the config is no JSON object", "", exitOK)

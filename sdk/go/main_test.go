@@ -144,6 +144,10 @@ func TestDetection(t *testing.T) {
 		_, out, _ := run(newWhole().plugin, `{"jsonrpc":"2.0","method":"initialize","params":{"api_version":2},"id":1}`+"\n")
 		wantHas(t, "kaged", out, "api_version is 2")
 	})
+	t.Run("nothing is no config", func(t *testing.T) {
+		_, out, _ := run(newWhole().plugin, "", "validate")
+		wantHas(t, "stdout", out, `{"ok":false,`)
+	})
 	t.Run("arguments that are not known are refused", func(t *testing.T) {
 		for _, args := range [][]string{{"frobnicate"}, {"info", "info"}, {"manifest"}, {"manifest", "kaged", "mine"}} {
 			code, _, _ := run(newWhole().plugin, "", args...)

@@ -102,7 +102,7 @@ func (s *session) mineVerdict(v Verdict, in invocation, e *CommandEvent, timesta
 	s.stderr.release()
 	switch {
 	case in.Mode == "notify":
-		return exitOK // nobody reads stdout
+		return exitOK // the host does not read stdout
 	case v.kind != kindModify:
 		return s.say(object{{"status", "ok"}}, exitOK)
 	}

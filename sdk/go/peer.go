@@ -59,7 +59,7 @@ func outcome(m message, ok bool) ([]byte, error) {
 	return nil, errors.New(failure.Message)
 }
 
-// settle gives an answer of the host's to whoever waits for it.
+// settle hands an answer of the host's to the request that waits for it.
 func (c *conversation) settle(m message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1 // the plugin says so
-	exitUsage  = 2 // nobody can tell what it was asked, or it is wrongly defined
+	exitUsage  = 2 // the call cannot be understood, or the plugin is wrongly defined
 )
 
 // Main runs the plugin and ends the program. It finds out in which dialect it is asked: by the verb among the arguments

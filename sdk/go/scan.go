@@ -8,7 +8,7 @@ import (
 )
 
 // Envelopes are scanned by hand: encoding/json takes a dozen times as long to find four fields of a line. Values are only
-// found here; whoever uses one decodes it, which checks it.
+// found here; each is decoded before it is used, which checks it.
 
 var errJSON = errors.New("not a JSON object")
 

@@ -15,7 +15,7 @@ func FuzzMembers(f *testing.F) {
 		err := members(data, func(name, value []byte) { got[string(name)] = append(json.RawMessage(nil), value...) })
 		var want map[string]json.RawMessage
 		if json.Unmarshal(data, &want) != nil || want == nil {
-			return // whoever uses a value decodes it, and finds what is wrong
+			return // a value is decoded before it is used, which finds what is wrong
 		}
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)

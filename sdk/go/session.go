@@ -140,7 +140,7 @@ func (h *held) flush() error {
 	return err
 }
 
-// release is flush for those who do not hold the lock.
+// release flushes; the caller does not hold the lock.
 func (h *held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

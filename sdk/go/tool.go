@@ -109,7 +109,7 @@ func (p *Plugin) invoke(ctx context.Context, o *operation, arguments []byte) (re
 	return o.run(ctx, arguments)
 }
 
-// decoding puts an error of encoding/json into words for whoever sent the JSON.
+// decoding puts an error of encoding/json into words for the sender of the JSON.
 func decoding(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field

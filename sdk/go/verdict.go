@@ -36,7 +36,7 @@ func NoOpinion() Verdict { return Verdict{} }
 // Continue agrees: the event goes on as it is.
 func Continue() Verdict { return Verdict{kind: kindContinue} }
 
-// Modify has the event go on as the handler has changed it. Changes without it are not seen by anybody.
+// Modify has the event go on as the handler has changed it. Without it, changes of the event are dropped.
 func Modify() Verdict { return Verdict{kind: kindModify} }
 
 // Stop has the event go on as the handler has changed it, and no other plugin is asked.

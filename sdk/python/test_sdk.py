@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import unittest
 from typing import Annotated, Any, Literal
 
@@ -309,12 +311,52 @@ class Detection(unittest.TestCase):
         self.assertEqual(self.run_it("", "info", "info")[0], 2)
         self.assertEqual(self.run_it("", "--help")[0], 0)
 
+    def test_nothing_is_no_config(self) -> None:
+        code, out, _ = self.run_it("", "validate")
+        self.assertEqual((code, json.loads(out)["ok"]), (1, False))
+
     def test_a_dialect_without_anything_is_refused(self) -> None:
         p = Plugin("small", "1.0.0", "Small.")
         p.tool("Does nothing.", name="nothing")(_nothing)
         out = io.BytesIO()
         self.assertEqual(p.run(["info"], {}, io.BytesIO(), out, io.StringIO()), 1)
         self.assertIn("small has nothing for dotagent: it wants a handler of job.preflight", out.getvalue().decode())
+
+
+class Processes(unittest.TestCase):
+    PLUGIN = """
+import subprocess, time
+from patchbay_plugin import Plugin
+p = Plugin("slow", "1.0.0", "Waits.")
+@p.tool("Prints where it must not, and waits.")
+def wait() -> str:
+    print("a stray line")
+    subprocess.run(["echo", "a line of a program"])
+    time.sleep(60)
+    return "late"
+@p.stop
+def stop() -> None:
+    p.log.info("stopped")
+p.main()
+"""
+
+    def test_stdout_is_the_protocols_and_a_signal_ends_the_process(self) -> None:
+        process = subprocess.Popen([sys.executable, "-B", "-c", self.PLUGIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"initialize","params":{"protocol_version":1},"id":1}\n'
+                            b'{"jsonrpc":"2.0","method":"tool/execute","params":{"name":"wait","arguments":{}},"id":2}\n')
+        process.stdin.flush()
+        said = b""
+        while b"a line of a program" not in said:
+            line = process.stderr.readline()
+            self.assertTrue(line, said)
+            said += line
+        self.assertIn(b"a stray line", said)
+        process.terminate()
+        out, rest = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertIn(b"stopped", rest)
+        self.assertEqual([json.loads(line)["id"] for line in out.splitlines()], [1])
 
 
 def _nothing() -> None:
