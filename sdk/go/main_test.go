@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,6 +155,12 @@ func TestDetection(t *testing.T) {
 			want(t, strings.Join(args, " "), code, 2)
 		}
 	})
+	t.Run("help says where the program goes", func(t *testing.T) {
+		code, out, _ := run(slow(), "", "--help")
+		want(t, "code", code, 0)
+		wantHas(t, "stdout", out, "  kaged     cp whole ~/.local/share/kaged/plugins/slow/, and beside it: whole manifest kaged >manifest.yaml\n"+
+			"  scaffold  cp whole ~/.local/scaffold/plugins/\n")
+	})
 	t.Run("a dialect that the plugin has nothing for is refused", func(t *testing.T) {
 		code, out, _ := run(slow(), "", "info")
 		want(t, "code", code, 1)
@@ -188,4 +195,33 @@ func TestConversation(t *testing.T) {
 		got = append(got, fmt.Sprint(string(m.ID), ":", m.Error.Code))
 	}
 	want(t, "answers", strings.Join(got, " "), `0:-32601 "one":0 null:-32600 null:-32001 4:-32601 5:-32602 6:0`)
+}
+
+// TestTheReadmesProgramCompiles builds the program that README.md begins with.
+func TestTheReadmesProgramCompiles(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go here to build with")
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(string(readme), "```go\n")
+	program, _, _ = strings.Cut(program, "```")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"main.go": program, "go.mod": "module words\n\ngo 1.26\n\nrequire github.com/patchbay-dev/patchbay/sdk/go v0.0.0\n\n" +
+		"replace github.com/patchbay-dev/patchbay/sdk/go => " + here + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-o", os.DevNull, ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
 }

@@ -30,7 +30,9 @@ func (p *Plugin) Main() {
 	}
 	os.Stdout = os.Stderr
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go p.obey(cancel)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // before the first handler can be at work
+	go p.obey(signals, cancel)
 	os.Exit(p.Run(ctx, Process{Program: os.Args[0], Args: os.Args[1:], Env: os.Getenv, Stdin: os.Stdin, Stdout: stdout,
 		Stderr: os.Stderr, direct: func() { os.Stdout = stdout }}))
 }
@@ -44,9 +46,7 @@ func interactive(f *os.File) bool {
 const stopGrace = 500 * time.Millisecond
 
 // obey waits for a signal, ends the handlers' contexts, and then the program.
-func (p *Plugin) obey(cancel context.CancelCauseFunc) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+func (p *Plugin) obey(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	sig := <-signals
 	cancel(fmt.Errorf("the plugin got the signal %s", sig))
 	code := 128
@@ -143,12 +143,19 @@ func (s *session) program() string {
 	return filepath.Base(s.process.Program)
 }
 
+// places says how hosts of each dialect get a plugin: %[2]s is the program, %[3]s the plugin's name.
+var places = map[Dialect]string{
+	Dotagent: "cp %[2]s ~/.config/dotagent/plugins/dotagent-plugin-%[3]s",
+	Mine:     "cp %[2]s ~/.local/share/mine/plugins/%[3]s/, and beside it: %[2]s manifest mine >mine-plugin.toml",
+	Kaged:    "cp %[2]s ~/.local/share/kaged/plugins/%[3]s/, and beside it: %[2]s manifest kaged >manifest.yaml",
+	Scaffold: "cp %[2]s ~/.local/scaffold/plugins/",
+	MCP:      "%[2]s manifest mcp >>~/.config/patchbay/config.toml, or any MCP client",
+}
+
 func (p *Plugin) usage(program string) string {
-	text := fmt.Sprintf("%s %s: %s\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout.\nIt has something for:", p.name, p.version, p.description)
+	text := fmt.Sprintf("%s %s: %s\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout. It is for\n\n", p.name, p.version, p.description)
 	for _, d := range p.Speaks() {
-		text += " " + string(d)
+		text += fmt.Sprintf("  %-10[1]s"+places[d]+"\n", d, program, p.name)
 	}
-	return text + fmt.Sprintf("\n\n  %[1]s manifest kaged >manifest.yaml      the manifest for kaged\n"+
-		"  %[1]s manifest mine >mine-plugin.toml   the manifest for mine\n"+
-		"  %[1]s info                              what dotagent asks first\n", program)
+	return text
 }

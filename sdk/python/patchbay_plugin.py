@@ -1170,14 +1170,20 @@ class _Settings:
             setattr(self.values, name, getattr(fresh, name))
 
 
+# How hosts of each dialect get a plugin.
+_PLACES = {
+    "dotagent": "cp {program} ~/.config/dotagent/plugins/dotagent-plugin-{name}",
+    "mine": "cp {program} ~/.local/share/mine/plugins/{name}/, and beside it: {program} manifest mine >mine-plugin.toml",
+    "kaged": "cp {program} ~/.local/share/kaged/plugins/{name}/, and beside it: {program} manifest kaged >manifest.yaml",
+    "scaffold": "cp {program} ~/.local/scaffold/plugins/",
+    "mcp": "{program} manifest mcp >>~/.config/patchbay/config.toml, or any MCP client",
+}
+
+
 def _usage(p: Plugin, program: str) -> str:
-    return (
-        f"{p.name} {p.version}: {p.description}\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout.\n"
-        f"It has something for: {' '.join(p.speaks())}\n\n"
-        f"  {program} manifest kaged >manifest.yaml      the manifest for kaged\n"
-        f"  {program} manifest mine >mine-plugin.toml   the manifest for mine\n"
-        f"  {program} info                              what dotagent asks first\n"
-    )
+    out = (f"{p.name} {p.version}: {p.description}\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout. "
+           "patchbay_plugin.py goes where it goes. It is for\n\n")
+    return out + "".join(f"  {d:10}{_PLACES[d].format(program=program or p.name, name=p.name)}\n" for d in p.speaks())
 
 
 # --- one process, in one dialect --------------------------------------------------------------------------------------
