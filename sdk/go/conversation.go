@@ -142,27 +142,34 @@ func (c *conversation) take(ctx context.Context, m message) (done bool, err erro
 		return false, nil
 	case speaker == nil:
 		m = m.clone()
-		return false, c.relievable(func() error { return c.greet(ctx, m) })
+		return false, c.relievable(0, func() error { return c.greet(ctx, m) })
 	case string(m.method) == "shutdown" && c.session.dialect != MCP:
 		return true, c.reply(m.id, c.farewell(), nil)
 	case (*speaker).alone():
 		return false, c.here(ctx, *speaker, m)
 	}
 	m = m.clone()
-	return false, c.relievable(func() error { return c.beside(ctx, *speaker, m) })
+	ctx, forget := c.register(ctx, m.id)
+	return false, c.relievable(relief, func() error {
+		defer forget()
+		return c.beside(ctx, *speaker, m)
+	})
 }
 
-// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by now.
-func (c *conversation) relievable(answer func() error) error {
+// relievable answers a request on the goroutine that has read it. errRelieved: another one reads by now, because the answer
+// took longer than after, or waits for the host. With 0 only the latter counts: requests that follow the handshake must not
+// be read before it is answered.
+func (c *conversation) relievable(after time.Duration, answer func() error) error {
 	t := &turn{}
 	c.turn.Store(t)
 	c.handlers.Add(1)
 	defer c.handlers.Done()
 	c.session.running.Add(1)
 	defer c.session.running.Add(-1)
-	timer := time.AfterFunc(relief, func() { c.relieve(t) })
+	if after > 0 {
+		defer time.AfterFunc(after, func() { c.relieve(t) }).Stop()
+	}
 	err := answer()
-	timer.Stop()
 	if t.state.CompareAndSwap(busy, over) {
 		return err
 	}
@@ -187,21 +194,25 @@ func (c *conversation) relieve(t *turn) {
 	}()
 }
 
+// register makes a request of an MCP client known, before anything that follows it is read: clients cancel requests.
+func (c *conversation) register(ctx context.Context, id []byte) (context.Context, func()) {
+	if c.session.dialect != MCP {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[string(id)] = cancel
+	return ctx, func() {
+		c.mu.Lock()
+		delete(c.calls, string(id))
+		c.mu.Unlock()
+		cancel()
+	}
+}
+
 // beside answers a request of a host that may have several under way.
 func (c *conversation) beside(ctx context.Context, speaker speaker, m message) error {
-	if c.session.dialect == MCP { // whose clients cancel
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		c.mu.Lock()
-		c.calls[string(m.id)] = cancel
-		c.mu.Unlock()
-		defer func() {
-			c.mu.Lock()
-			delete(c.calls, string(m.id))
-			c.mu.Unlock()
-		}()
-	}
 	out, err := c.answer(ctx, speaker, begin(make([]byte, 0, 512), m.id), m)
 	if err != nil {
 		return c.reply(m.id, nil, err)
