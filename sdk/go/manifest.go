@@ -52,7 +52,7 @@ func (p *Plugin) Manifest(d Dialect, program string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "[[mcp]]\nname = %s\ncommand = %s\n", tomlString(p.name), tomlList(p.command0([]string{whole}))), nil
+	return fmt.Appendf(nil, "\n[[mcp]]\nname = %s\ncommand = %s\n", tomlString(p.name), tomlList(p.command0([]string{whole}))), nil
 }
 
 func indented(o object) ([]byte, error) {

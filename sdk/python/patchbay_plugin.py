@@ -996,7 +996,7 @@ class Plugin:
         if dialect == "scaffold":
             return _json(_scaffold_manifest(self)) + "\n"
         command = self.program or ["python3", os.path.abspath(program or self.name)]
-        return f"[[mcp]]\nname = {_toml(self.name)}\ncommand = {_toml(command)}\n"
+        return f"\n[[mcp]]\nname = {_toml(self.name)}\ncommand = {_toml(command)}\n"
 
     def main(self) -> None:
         """Runs the plugin and ends the program."""
