@@ -51,7 +51,7 @@ func command(t *testing.T, kind string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestStdoutIsTheProtocols: what the program prints goes to stderr, and a signal ends the context, then Stop, then it.
+// TestStdoutIsTheProtocols: what the program prints goes to stderr, and a signal ends it in order.
 func TestStdoutIsTheProtocols(t *testing.T) {
 	cmd := command(t, "slow")
 	in, err := cmd.StdinPipe()
@@ -73,7 +73,6 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 	}
 	_ = cmd.Wait() // it says so by its code
 	want(t, "exit code", cmd.ProcessState.ExitCode(), 128+15)
-	wantHas(t, "log", said.text.String(), "the plugin got the signal terminated")
 	wantHas(t, "log", said.text.String(), "stopped")
 	for line := range strings.Lines(out.String()) {
 		if !json.Valid([]byte(line)) {

@@ -33,8 +33,8 @@ type session struct {
 	store   store
 	ask     func(ctx context.Context, method string, params any) ([]byte, error) // asks the host; nil: it cannot be asked
 	tell    func(method string, params any) error                                // notifies the host; the same
-	begun   bool
-	running atomic.Int32 // handlers at work
+	begun   atomic.Bool                                                          // Start has run, and Stop has not
+	running atomic.Int32                                                         // handlers at work
 }
 
 func newSession(p *Plugin, process Process) *session {
@@ -55,7 +55,7 @@ func (s *session) begin(ctx context.Context, config, secrets []byte) error {
 	if err := errors.Join(s.configure(config), s.confide(secrets)); err != nil {
 		return err
 	}
-	s.begun = true
+	s.begun.Store(true)
 	for _, run := range s.plugin.start {
 		if err := s.guarded(ctx, "Start", run); err != nil {
 			return err
@@ -66,10 +66,9 @@ func (s *session) begin(ctx context.Context, config, secrets []byte) error {
 
 // end lets the plugin tidy up.
 func (s *session) end(ctx context.Context) {
-	if !s.begun {
-		return
+	if !s.begun.CompareAndSwap(true, false) {
+		return // a signal and the end of stdin may come at once
 	}
-	s.begun = false
 	for _, run := range s.plugin.stop {
 		if err := s.guarded(context.WithoutCancel(ctx), "Stop", run); err != nil {
 			s.plugin.log.Error("stop failed", "error", err)
