@@ -33,7 +33,7 @@ LONG := ./internal/sandbox ./internal/engine ./faults ./internal/daemon ./intern
 
 # Packages whose tests start whole programs by the hundred, which takes twice as long and more under the race detector. What the programs are made of
 # is tested with it in packages of its own; make soak has it look at these too.
-UNRACED := ./cmd/patchbay ./examples ./internal/sandbox/escape
+UNRACED := ./cmd/patchbay ./examples ./internal/conformance ./internal/sandbox/escape
 
 # What a package leaves out under the race detector for that reason, and is run without it.
 CROWDED := ./internal/sandbox -run TestAsNobody

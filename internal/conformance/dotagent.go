@@ -498,7 +498,7 @@ func (s *dotagentSuite) late(t *trial) {
 }
 
 func (s *dotagentSuite) term(t *trial) {
-	t.ends(call{launch: s.verb("invoke", nil, 0).launch, open: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
+	t.ends(call{launch: s.verb("invoke", nil, 0).launch, open: true, fixed: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
 }
 
 // ends fails a check where SIGTERM does not end a process that waits for its stdin.

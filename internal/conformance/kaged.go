@@ -98,7 +98,7 @@ func (s *kagedSuite) checks() []Check {
 		{ID: "kaged.requests.together", Row: "K16", needs: []string{pings}, run: func(t *trial) { s.together(t, s.many()) }, Does: "has eight requests under way at once",
 			Rule: "Several requests of the host may be under way at once; answer in any order.",
 			Fix:  "answer every request, each with its own id; read on while an answer is being worked on"},
-		{ID: "kaged.notification.silent", Row: "K17", needs: []string{hello}, run: s.silent, Does: "sends notifications",
+		{ID: "kaged.notification.silent", Row: "K17", needs: []string{pings}, run: s.silent, Does: "sends notifications",
 			Rule: "`initialized` is a notification and has no answer.",
 			Fix:  "answer nothing to a message without an id"},
 		{ID: "kaged.input.pieces", Row: "K18", needs: []string{pings}, run: s.inPieces, Does: "sends a request in three parts",

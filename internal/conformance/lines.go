@@ -166,15 +166,25 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	wait := d.waiting[string(id)]
 	if wait == nil {
 		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
-		if len(d.waiting) != 1 {
+		if id, wait = d.meant(id); wait == nil {
 			return
-		}
-		for only, w := range d.waiting { // it can mean nothing else
-			id, wait = json.RawMessage(only), w
 		}
 	}
 	delete(d.waiting, string(id))
 	wait <- a
+}
+
+// meant is the request that an answer with a wrong id can only be for; nil: that is not certain. The caller holds mu.
+func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {
+	if text, ok := rawjson.Unquote(id); ok && d.waiting[text] != nil {
+		return json.RawMessage(text), d.waiting[text]
+	}
+	if len(d.waiting) == 1 {
+		for only, wait := range d.waiting {
+			return json.RawMessage(only), wait
+		}
+	}
+	return nil, nil
 }
 
 // readAnswer reads a response, and notes what is wrong with its form.
@@ -189,6 +199,7 @@ func (d *dialogue) readAnswer(o rawjson.Object, text []byte) *answer {
 	}
 	if a.result != nil && string(a.result) != "null" {
 		d.b.seen.note(sawEnvelope, "an answer with both result and error: %s", shown(text))
+		return a
 	}
 	e, err := rawjson.Parse(raw)
 	message, isText := e.String("message")

@@ -55,6 +55,7 @@ type call struct {
 	within time.Duration // the time that the protocol gives it
 	late   time.Duration // stdin is written so much later
 	open   bool          // stdin is neither written nor closed
+	fixed  bool          // within is no time of the protocol's: it stays as it is
 	grace  time.Duration // from SIGTERM, when its time is over, to SIGKILL
 }
 
@@ -82,7 +83,11 @@ func (b *bench) run(c call) (*returned, error) {
 		defer close(fed)
 		b.feed(p, &c, out, r)
 	}()
-	r.over = !b.await(p, b.limit(c.within)+c.late)
+	limit := c.within
+	if !c.fixed {
+		limit = b.limit(limit)
+	}
+	r.over = !b.await(p, limit+c.late)
 	r.took = time.Since(began) - c.late
 	if r.over {
 		p.Terminate(c.grace)

@@ -119,7 +119,7 @@ func (s *pythonSuite) interpreter(t *trial) {
 		t.failf("%v", err)
 		return
 	}
-	r := s.python(t, "version", pythonLoad)
+	r := s.python(t, "version", mostTime)
 	if t.failed() {
 		return
 	}
@@ -132,8 +132,8 @@ func (s *pythonSuite) interpreter(t *trial) {
 
 // python runs the program with a word that says what it is to do.
 func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returned {
-	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work,
-		fmt.Sprint(s.limit(pythonHandler).Seconds())}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, grace: time.Second})
+	limit := fmt.Sprint(s.limit(pythonHandler).Seconds())
+	r, err := s.run(call{launch: launch{path: "python3", args: []string{"-I", s.harness, s.packages, s.target.Path, do, s.work, limit}, dir: s.work, env: s.env.Pick(dialect.BaseNames)}, within: within, fixed: true, grace: time.Second})
 	if err != nil {
 		text, fix := startFault(err)
 		t.failf("%s", text)
@@ -143,7 +143,7 @@ func (s *pythonSuite) python(t *trial, do string, within time.Duration) *returne
 }
 
 func (s *pythonSuite) loads(t *trial) {
-	r := s.python(t, "load", pythonLoad)
+	r := s.python(t, "load", s.limit(pythonLoad))
 	switch {
 	case t.failed():
 		return

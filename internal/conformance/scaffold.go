@@ -250,7 +250,7 @@ func (s *scaffoldSuite) farewell(t *trial) {
 }
 
 func (s *scaffoldSuite) huge(t *trial) {
-	r := request{"hook/post_user_input", json.RawMessage(fmt.Sprintf(`{"message":%s}`, long())), scaffoldReply}
+	r := request{s.ping.method, json.RawMessage(fmt.Sprintf(`{"message":%s}`, long())), scaffoldReply}
 	if len(s.hooks) > 0 && s.results["scaffold.hook.answers"] == Pass {
 		r.method, r.params = "hook/"+s.hooks[0], scaffoldHooks[s.hooks[0]].params(string(long()))
 	}

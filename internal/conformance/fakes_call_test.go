@@ -1,0 +1,274 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// leave leaves a process behind.
+func leave() {
+	if err := exec.Command("sleep", "300").Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// say prints an answer.
+func say(fault, text string) {
+	switch fault {
+	case "debug":
+		fmt.Println("DEBUG: here")
+	case "leaves":
+		leave()
+	}
+	fmt.Println(text)
+}
+
+func playDotagent(fault string) {
+	verb := ""
+	if len(os.Args) > 1 {
+		verb = os.Args[1]
+	}
+	switch verb {
+	case "info":
+		dotagentInfo_(fault)
+	case "validate", "invoke":
+		if fault == "ignores-term" && verb == "invoke" {
+			ignoreTerm()
+		}
+		if fault == "early" && verb == "invoke" {
+			fmt.Println(`{"ok":true}`)
+			_, _ = io.ReadAll(os.Stdin)
+			return
+		}
+		stdin, _ := io.ReadAll(os.Stdin) // what cannot be read is no JSON
+		dotagentAnswer(fault, verb, stdin)
+	default:
+		if fault == "any-verb" {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "usage")
+		syscall.Exit(2)
+	}
+}
+
+func dotagentInfo_(fault string) {
+	name, version, kinds, schema := fault, `"1.0.0"`, `["sink","notify"]`, `{"type":"object","required":["to"],"properties":{"to":{"type":"string"},"n":{"type":"integer"}}}`
+	switch fault {
+	case "info-hangs":
+		time.Sleep(time.Hour)
+	case "info-text":
+		fmt.Println("a plugin")
+		return
+	case "info-exit":
+		defer syscall.Exit(1)
+	case "name":
+		name = ""
+	case "other-name":
+		name = "somebody"
+	case "fields":
+		version = "1"
+	case "kinds":
+		kinds = `["sink","notifier"]`
+	case "schema":
+		schema = `{"type":"objekt"}`
+	case "schema-any":
+		schema = `{"type":"object","properties":{"to":{}}}`
+	case "preflight":
+		kinds = `["preflight"]`
+	}
+	say(fault, fmt.Sprintf(`{"name":%q,"version":%s,"kinds":%s,"platforms":["linux","darwin","windows"],"schema":%s}`, name, version, kinds, schema))
+}
+
+func dotagentAnswer(fault, verb string, stdin []byte) {
+	var p struct {
+		Message *string
+		Config  map[string]any
+		Kind    string
+	}
+	if err := json.Unmarshal(stdin, &p); err != nil || verb == "invoke" && p.Kind == "" {
+		if fault == "garbled-ok" {
+			say(fault, `{"ok":true}`)
+			return
+		}
+		if fault == "garbled-hangs" {
+			time.Sleep(time.Hour)
+		}
+		fmt.Fprintln(os.Stderr, "no JSON")
+		syscall.Exit(1)
+	}
+	if verb == "validate" {
+		if fault == "validate-text" {
+			fmt.Println("fine")
+			return
+		}
+		say(fault, `{"ok":true}`)
+		return
+	}
+	switch fault {
+	case "no-ok":
+		say(fault, `{"done":true}`)
+	case "exit-code":
+		say(fault, `{"ok":true}`)
+		syscall.Exit(3)
+	case "no-reason":
+		say(fault, `{"ok":false}`)
+	case "huge-dies":
+		if len(stdin) > 128<<10 {
+			fmt.Fprintln(os.Stderr, "argument list too long")
+			syscall.Exit(126)
+		}
+		say(fault, `{"ok":true}`)
+	case "lock":
+		fakeLock()
+		say(fault, `{"ok":true}`)
+	case "invoke-hangs":
+		time.Sleep(time.Hour)
+	default:
+		say(fault, `{"ok":true}`)
+	}
+}
+
+// fakeLock fails where another process has the lock, and keeps it a moment.
+func fakeLock() {
+	lock, err := os.OpenFile(os.Getenv("HOME")+"/lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil || syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		fmt.Fprintln(os.Stderr, "another one is running")
+		syscall.Exit(3)
+	}
+	time.Sleep(300 * time.Millisecond)
+}
+
+// mineFake is a manifest, with what a fault changes in it.
+func mineFake(fault string) string {
+	text := `[plugin]
+name = "` + fault + `"
+version = "1.0.0"
+description = "A fake"
+author = "Ada"
+protocol_version = "1.0.0"
+
+[[hooks]]
+command = "todo.*"
+stage = "preexec"
+mode = "transform"
+
+[[hooks]]
+command = "*"
+stage = "notify"
+mode = "notify"
+
+[[commands]]
+name = "show"
+description = "shows"
+`
+	switch fault {
+	case "manifest":
+		return strings.Replace(text, `author = "Ada"`, "", 1)
+	case "odd":
+		return strings.Replace(text, `author = "Ada"`, "author = \"Ada\"\nautor = \"Ada\"", 1)
+	}
+	return text
+}
+
+func playMine(fault string) {
+	if fault == "early" {
+		fmt.Println(`{"status":"ok"}`)
+	}
+	stdin, _ := io.ReadAll(os.Stdin) // what cannot be read is no JSON
+	var call struct {
+		Version string `json:"protocol_version"`
+		Type    string
+		Stage   string
+		Event   string
+		Context json.RawMessage
+	}
+	if json.Unmarshal(stdin, &call) != nil {
+		switch fault {
+		case "garbled-ok":
+			return
+		case "garbled-hangs":
+			time.Sleep(time.Hour)
+		}
+		fmt.Fprintln(os.Stderr, "no JSON")
+		syscall.Exit(1)
+	}
+	if !strings.HasPrefix(call.Version, "1.") && fault != "any-version" {
+		fmt.Fprintln(os.Stderr, `{"status":"error","error":"unsupported protocol version"}`)
+		syscall.Exit(1)
+	}
+	switch {
+	case call.Type == "lifecycle":
+		mineEvent(fault, call.Event)
+	case call.Type == "command":
+		mineCommand_(fault)
+	case call.Type == "hook" && call.Stage == "preexec":
+		mineHook(fault, call.Context, len(stdin))
+	case call.Type == "hook" && call.Stage == "notify":
+		if fault == "notify-fails" {
+			fmt.Fprintln(os.Stderr, "cannot")
+			syscall.Exit(1)
+		}
+	case fault == "unknown-hangs":
+		time.Sleep(time.Hour)
+	}
+}
+
+func mineEvent(fault, event string) {
+	switch {
+	case event == "health" && fault == "health":
+		fmt.Println(`{"status":"poorly"}`)
+	case event == "init" && fault == "init-hangs":
+		time.Sleep(time.Hour)
+	case event == "health":
+		fmt.Println(`{"status":"ok"}`)
+	}
+}
+
+func mineCommand_(fault string) {
+	if fault == "command" {
+		syscall.Exit(1)
+	}
+	fmt.Println("shown")
+}
+
+func mineHook(fault string, context json.RawMessage, size int) {
+	switch fault {
+	case "hook-hangs":
+		time.Sleep(time.Hour)
+	case "hook-killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		time.Sleep(time.Hour)
+	case "not-json":
+		fmt.Println("tagged")
+	case "status":
+		fmt.Println(`{"status":"fine"}`)
+	case "context":
+		fmt.Println(`{"status":"ok","context":{"flags":{"n":1}}}`)
+	case "unsaid":
+		fmt.Fprintln(os.Stderr, "cannot")
+		syscall.Exit(1)
+	case "huge-dies":
+		if size > 128<<10 {
+			fmt.Fprintln(os.Stderr, `{"error":"argument list too long"}`)
+			syscall.Exit(126)
+		}
+	case "lock":
+		fakeLock()
+	case "leaves":
+		leave()
+	case "file":
+		if _, err := os.ReadFile(secret()); err != nil {
+			fmt.Fprintf(os.Stderr, "{\"status\":\"error\",\"error\":%q}\n", err.Error())
+			syscall.Exit(1)
+		}
+	}
+	if fault != "not-json" && fault != "status" && fault != "context" && fault != "early" {
+		fmt.Printf("{\"status\":\"ok\",\"context\":%s}\n", context)
+	}
+}

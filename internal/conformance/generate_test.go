@@ -1,0 +1,74 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/schema"
+)
+
+// TestGenerate: what is made of a schema fits it, is what it was the last time, and is there in all sizes that differ.
+func TestGenerate(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema string
+		want   []string // how many samples, and some of them
+	}{
+		"no schema":      {``, []string{`{}`}},
+		"required":       {`{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}`, []string{`{"a":"a"}`, `{"a":"text","b":true}`}},
+		"limits":         {`{"type":"integer","minimum":3,"maximum":9}`, []string{`3`, `6`, `9`}},
+		"exclusive":      {`{"type":"integer","exclusiveMinimum":3,"exclusiveMaximum":5}`, []string{`4`}},
+		"steps":          {`{"type":"number","minimum":1,"multipleOf":0.5,"maximum":2}`, []string{`1`, `1.5`, `2`}},
+		"a pattern":      {`{"type":"string","pattern":"^[A-Z]{2}-[0-9]+$"}`, []string{`"AA-0"`, `"AA-000"`}},
+		"a format":       {`{"type":"string","format":"date"}`, []string{`"2026-01-15"`}},
+		"an enum":        {`{"enum":["x","y"]}`, []string{`"x"`, `"y"`}},
+		"a constant":     {`{"const":{"a":1}}`, []string{`{"a":1}`}},
+		"an example":     {`{"type":"string","examples":["given"]}`, []string{`"a"`, `"given"`}},
+		"a list":         {`{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":3}`, []string{`[0,0]`, `[1,1]`}},
+		"different ones": {`{"type":"array","items":{"type":"string"},"minItems":2,"uniqueItems":true}`, []string{`["a","a1"]`}},
+		"a reference":    {`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object","required":["b"],"properties":{"b":{"$ref":"#/$defs/c"}}},"c":{"const":7}}}`, []string{`{"b":7}`}},
+		"itself":         {`{"type":"object","properties":{"next":{"$ref":"#"}}}`, []string{`{}`}},
+		"all of":         {`{"allOf":[{"type":"object","required":["a"]},{"properties":{"a":{"const":1}}}]}`, []string{`{"a":1}`}},
+		"any of":         {`{"anyOf":[{"type":"string","minLength":2},{"type":"null"}]}`, []string{`"aa"`}},
+		"null":           {`{"type":"null"}`, []string{`null`}},
+		"nothing fits":   {`{"allOf":[{"type":"string"},{"type":"integer"}],"not":{}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := generate(json.RawMessage(c.schema))
+			var texts []string
+			for _, s := range got {
+				texts = append(texts, string(s.value))
+				if compiled, _ := schema.Compile(json.RawMessage(c.schema)); c.schema != "" && len(compiled.Check(s.value)) > 0 {
+					t.Errorf("%s does not fit", s.value)
+				}
+			}
+			for _, want := range c.want {
+				if !slices.Contains(texts, want) {
+					t.Errorf("%s is not among %s", want, texts)
+				}
+			}
+			if c.want == nil && len(got) > 0 {
+				t.Errorf("made %s", texts)
+			}
+			if again := generate(json.RawMessage(c.schema)); fmt.Sprint(again) != fmt.Sprint(got) {
+				t.Errorf("another time: %s, %s", got, again)
+			}
+		})
+	}
+}
+
+// FuzzGenerate: whatever a schema says, what is made of it fits, and it is made in no time.
+func FuzzGenerate(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"type":["string","null"]}`, `{"$ref":"#/a","a":{"$ref":"#"}}`, `{"minItems":1e9,"type":"array"}`, `{"pattern":"(a|b)*c{3}"}`,
+		`{"properties":{"a":false},"required":["a"]}`, `{"type":"integer","minimum":-1e30,"multipleOf":1e-9}`, `{"minProperties":1000000000}`, `{"minLength":999999999}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, s := range generate(json.RawMessage(text)) {
+			if compiled, faults := schema.Compile(json.RawMessage(text)); text != "" && (len(faults) > 0 || len(compiled.Check(s.value)) > 0) {
+				t.Errorf("%s does not fit %s", s.value, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,18 @@
+package conformance
+
+import (
+	"log/slog"
+	"testing"
+)
+
+// testLog shows what plugins write to stderr where a test fails.
+func testLog(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", p)
+	return len(p), nil
+}
