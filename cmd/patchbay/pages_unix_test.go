@@ -49,6 +49,12 @@ func TestPageOfScaffold(t *testing.T) {
 	typePage(t, "docs/protocols/scaffold.md")
 }
 
+// TestPageOfTesting types docs/testing-plugins.md.
+func TestPageOfTesting(t *testing.T) {
+	plugtest.NeedTool(t, "bash")
+	typePage(t, "docs/testing-plugins.md")
+}
+
 // TestPageOfPython types docs/protocols/python.md.
 func TestPageOfPython(t *testing.T) {
 	plugtest.NeedTool(t, "python3")

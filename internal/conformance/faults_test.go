@@ -1,3 +1,5 @@
+//go:build unix
+
 package conformance
 
 import (
@@ -226,6 +228,12 @@ func TestPlantedFaults(t *testing.T) {
 func (f *fault) test(t *testing.T) {
 	if f.dialect == "python" {
 		plugtest.NeedTool(t, "python3")
+	}
+	if strings.Contains(f.want, "process.left") {
+		needLinux(t)
+	}
+	if strings.Contains(f.want, "sandbox.denied") {
+		needSandbox(t)
 	}
 	o := Options{Environ: os.Environ(), Bare: f.bare, within: f.within, Log: testLog(t)}
 	if f.name == "no-python" {

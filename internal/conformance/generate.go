@@ -213,7 +213,7 @@ func (g *generator) object(o object, depth int) any {
 			continue
 		}
 		if depth < deepest-2 || slices.Contains(required, any(name)) {
-			out[name] = g.value(s, depth+1)
+			out[name] = g.named(name, s, depth+1)
 		}
 	}
 	for _, r := range required {
@@ -225,6 +225,24 @@ func (g *generator) object(o object, depth int) any {
 		out["field"+strconv.Itoa(i)] = g.value(o["additionalProperties"], depth+1)
 	}
 	return out
+}
+
+// pathNames are parts of the names of fields whose values are paths.
+var pathNames = []string{"path", "file", "dir", "folder"}
+
+// named is a value for a field. A schema cannot say that a text is a path, but the name of the field may: then it is one that a plugin can work with,
+// unless it is to be odd.
+func (g *generator) named(name string, s any, depth int) any {
+	v := g.value(s, depth)
+	_, isText := v.(string)
+	o, _ := s.(object)
+	free := isText && o["enum"] == nil && o["const"] == nil && o["pattern"] == nil && o["format"] == nil && o["maxLength"] == nil
+	for _, part := range pathNames {
+		if _, given := example(o); free && !given && g.size != boundary && strings.Contains(strings.ToLower(name), part) {
+			return "~/conformance/" + part
+		}
+	}
+	return v
 }
 
 // most bounds lists, and fields that nothing but a number asks for.

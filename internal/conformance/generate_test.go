@@ -17,6 +17,7 @@ func TestGenerate(t *testing.T) {
 	}{
 		"no schema":      {``, []string{`{}`}},
 		"required":       {`{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}`, []string{`{"a":"a"}`, `{"a":"text","b":true}`}},
+		"a path":         {`{"type":"object","properties":{"log_file":{"type":"string"}}}`, []string{`{}`, `{"log_file":"~/conformance/file"}`}},
 		"limits":         {`{"type":"integer","minimum":3,"maximum":9}`, []string{`3`, `6`, `9`}},
 		"exclusive":      {`{"type":"integer","exclusiveMinimum":3,"exclusiveMaximum":5}`, []string{`4`}},
 		"steps":          {`{"type":"number","minimum":1,"multipleOf":0.5,"maximum":2}`, []string{`1`, `1.5`, `2`}},

@@ -2,12 +2,11 @@ package conformance
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 )
 
 // The elements of a JUnit report, as CI systems read them.
@@ -38,25 +37,12 @@ type (
 )
 
 // WriteJUnit writes a report to a file as JUnit's XML, whole or not at all. A warning is a test that passed, with the warning as its output.
-func WriteJUnit(path string, r *Report, took time.Duration) (err error) {
+func WriteJUnit(path string, r *Report, took time.Duration) error {
 	text, err := junit(r, took)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".patchbay-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, text, atomicfile.Options{Mode: 0o644, Masked: true})
 }
 
 // junit is the text of a report.

@@ -266,7 +266,7 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 	go func() {
 		for i, piece := range pieces {
 			if i > 0 {
-				time.Sleep(pieceGap)
+				d.letRead()
 			}
 			if d.write(piece) != nil {
 				return // it has ended, and that is seen below
@@ -295,8 +295,26 @@ func (d *dialogue) exchange(id int, wait chan *answer, within time.Duration, pie
 	}
 }
 
-// pieceGap is the pause between two parts of a line that are written apart.
-const pieceGap = 50 * time.Millisecond
+// Between two parts of a line that are written apart, the plugin is given time to read the first: until it has taken it, and a moment more.
+const (
+	pieceGap  = 20 * time.Millisecond
+	mostPause = 2 * time.Second
+)
+
+// letRead waits until the plugin has read what was written, as far as that can be seen.
+func (d *dialogue) letRead() {
+	until := time.Now().Add(mostPause)
+	for {
+		select {
+		case <-time.After(pieceGap):
+		case <-d.ended:
+			return
+		}
+		if unread(d.process.Stdin()) == 0 || time.Now().After(until) {
+			return
+		}
+	}
+}
 
 func (d *dialogue) forget(id int) {
 	d.mu.Lock()

@@ -141,7 +141,7 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		t.skipf("not tried, because %s did not pass", need)
+		t.skipf("not tried, because %s %s", need, map[Status]string{Fail: "failed", Skip: "was skipped"}[b.results[need]])
 	case ctx.Err() != nil:
 		t.failf("not tried: %v", context.Cause(ctx))
 		t.fixWith("give the run more time with --timeout, or choose checks with --only")

@@ -1,0 +1,45 @@
+package proc
+
+import "testing"
+
+// TestLeft: a process that leaves something running says so, where it is asked for, and nothing of it is left all the same.
+func TestLeft(t *testing.T) {
+	g := newGroup(t)
+	run := func(t *testing.T, s Spec) *Process {
+		t.Helper()
+		s.Linger = 50 * lookPause
+		p, err := g.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		p.Stop(t.Context(), Ladder{})
+		return p
+	}
+	mark := token(t)
+	if p := run(t, fake(t, "fork-and-exit", mark)); !p.Left() {
+		t.Errorf("nothing was left after %v", p.Exit())
+	}
+	eventually(t, "what was left is gone", func() bool { return len(bearing(mark)) == 0 })
+	if p := run(t, fake(t, "exit", "0")); p.Left() {
+		t.Error("something was left")
+	}
+}
+
+// TestTerminate: SIGTERM alone, with stdin open, then SIGKILL.
+func TestTerminate(t *testing.T) {
+	g := newGroup(t)
+	for name, want := range map[string]string{"hang": "SIGTERM", "ignores-sigterm": "SIGKILL"} {
+		p := started(t, g, fake(t, name))
+		grace := patience
+		if want == "SIGKILL" {
+			grace = lookPause
+		}
+		p.Terminate(grace)
+		<-p.Done()
+		if exit := p.Exit(); exit.Signal != want {
+			t.Errorf("%s: %v, want %s", name, exit, want)
+		}
+		p.Stop(t.Context(), Ladder{})
+	}
+}
