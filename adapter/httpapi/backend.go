@@ -26,6 +26,7 @@ type Backend struct {
 	Jobs     Jobs
 	Hooks    Hooks
 	Yielder  Yielder
+	Daemon   Daemon
 }
 
 // Sources are the plugins that are kept as source text: those of the python

@@ -120,6 +120,9 @@ func (a *api) addRoutes() {
 	if a.Yielder != nil {
 		a.addYielder()
 	}
+	if a.Daemon != nil {
+		a.addDaemon()
+	}
 }
 
 // description is the OpenAPI document, encoded once: huma would encode it in

@@ -12,9 +12,12 @@ func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.De
 
 // RunOptions say how a run that a person asked for is made.
 type RunOptions struct {
-	Once  bool      // a single attempt
-	Began func(Run) // told when an attempt begins; nil: nobody
-	Wait  func(Run) // told when the run waits for its next attempt; nil: nobody
+	Attempts int       // at most so many; 0: as the schedule says
+	Began    func(Run) // told when an attempt begins; nil: nobody
+
+	// Wait is told when the run waits for its next attempt; nil: nobody. The attempt is made early when the channel that it returns
+	// is closed. It must return at once. The context ends when the wait does.
+	Wait func(context.Context, Run) (skip <-chan struct{})
 
 	// Insist has results recorded however long the engine cannot write, as those of a schedule. Else who asked is told at once.
 	Insist bool
@@ -29,10 +32,10 @@ func (r *Runner) RunNow(ctx context.Context, m *Manifest, s *Schedule, o RunOpti
 		return Run{}, err
 	}
 	order := newOrder(m, s, r.clock.Now().UTC().Truncate(time.Millisecond), true)
-	if o.Once {
-		once := *s
-		once.Retry.MaxRetries = 1
-		s = &once
+	if o.Attempts > 0 {
+		some := *s
+		some.Retry.MaxRetries = o.Attempts
+		s = &some
 	}
 	ctx, done := r.enlist(ctx, order.Run)
 	defer done()
@@ -61,10 +64,7 @@ func (c *claim) runOnce(ctx context.Context, o RunOptions) (over bool, err error
 	if err := c.make(ctx); err != nil || c.run.Status.Over() {
 		return true, err
 	}
-	if o.Wait != nil {
-		o.Wait(c.run)
-	}
-	err = c.waitAlive(ctx)
+	err = c.waitAlive(ctx, o)
 	if err == nil || errors.Is(err, errLost) {
 		return false, err
 	}
@@ -86,21 +86,38 @@ func (r *Runner) DryRun(ctx context.Context, m *Manifest, s *Schedule) (Attempt,
 	a := attempt{runner: r, manifest: m, schedule: s, run: &run, number: 1, dryRun: true, out: out}
 	result := a.do(ctx)
 	var tellings []Telling
-	for _, n := range settle(&run, &State{}, result, s.Retry.Backoff) {
+	for _, n := range merge(settle(&run, &State{}, result, s.Retry.Backoff)) {
 		tellings = append(tellings, Telling{Notice: n, Manifest: m, Run: &run, Output: out.tail()})
 	}
 	return result, tellings
 }
 
+// errSkipped ends the wait for an attempt that is to be made now.
+var errSkipped = errors.New("the wait is skipped")
+
 // waitAlive waits for the next attempt, and says meanwhile that somebody does.
-func (c *claim) waitAlive(ctx context.Context) error {
+func (c *claim) waitAlive(ctx context.Context, o RunOptions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if o.Wait != nil {
+		if skip := o.Wait(ctx, c.run); skip != nil {
+			go func() {
+				select {
+				case <-skip:
+					cancel(errSkipped)
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
 	defer c.keepAlive(ctx, cancel)()
 	for ctx.Err() == nil && c.runner.clock.Now().Before(c.run.NextAt) {
 		c.runner.clock.Sleep(ctx, c.run.NextAt)
 	}
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); !errors.Is(err, errSkipped) {
+		return err
+	}
+	return nil
 }
 
 // whyNot says why a run could not be claimed.

@@ -120,7 +120,7 @@ func TestCancel(t *testing.T) {
 		r.agent("fails", "exit 1", hourly)
 		r.open()
 		waits := make(chan job.Run, 1)
-		ended := r.start(t.Context(), "fails", job.RunOptions{Wait: func(run job.Run) { waits <- run }})
+		ended := r.start(t.Context(), "fails", job.RunOptions{Wait: func(_ context.Context, run job.Run) <-chan struct{} { waits <- run; return nil }})
 		run, err := r.canceller().Cancel(t.Context(), (<-waits).ID)
 		r.cancelled(run, err, 0)
 		r.cancelled(<-ended, nil, 0)
@@ -175,12 +175,13 @@ func TestInterrupted(t *testing.T) {
 	r.runner.Watch = nil
 	for _, attempt := range []int{1, 2} {
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := r.start(ctx, "fails", job.RunOptions{Wait: func(run job.Run) {
+		ended := r.start(ctx, "fails", job.RunOptions{Wait: func(_ context.Context, run job.Run) <-chan struct{} {
 			if len(run.Attempts) == attempt {
 				cancel()
-				return
+				return nil
 			}
 			go r.clock.set(run.NextAt)
+			return nil
 		}})
 		run := <-ended
 		r.cancelled(run, nil, 0)

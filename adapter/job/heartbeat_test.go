@@ -24,7 +24,7 @@ func TestHeartbeat(t *testing.T) {
 	run := func(code string) (during, after map[string]any) {
 		t.Helper()
 		r.write("code", code, 0o644)
-		run, err := r.now("beats", job.RunOptions{Once: true})
+		run, err := r.now("beats", job.RunOptions{Attempts: 1})
 		must(t, err)
 		must(t, json.Unmarshal([]byte(strings.Join(r.printed(run.ID), "\n")), &during))
 		data, err := os.ReadFile(path)
@@ -112,7 +112,7 @@ func TestOnFailureHearsOfARecovery(t *testing.T) {
 	r.plugin("bad", "sink", `echo '{"ok":false,"error":"disk full"}'`)
 	r.open()
 	for range 2 {
-		if _, err := r.now("wobbly", job.RunOptions{Once: true}); err != nil {
+		if _, err := r.now("wobbly", job.RunOptions{Attempts: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.clock.set(r.clock.Now().Add(time.Second))

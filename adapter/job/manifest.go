@@ -91,6 +91,9 @@ type Notifier struct {
 // Wants tells whether the notifier is for an event.
 func (n Notifier) Wants(e Event) bool { return len(n.Events) == 0 || slices.Contains(n.Events, e) }
 
+// merges tells whether a notifier gets one message where several events happen at once: a built-in one that names no events.
+func (n Notifier) merges() bool { return len(n.Events) == 0 && n.Driver != DriverPlugin }
+
 // String is what may be shown of a notifier: its settings are full of tokens.
 func (n Notifier) String() string { return "notifier " + n.At.Key + " (" + string(n.Driver) + ")" }
 

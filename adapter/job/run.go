@@ -344,8 +344,8 @@ func (r *Run) unchanged(stored *Run) bool {
 }
 
 func (c *claim) tell(notices []Notice, text string) {
-	for _, n := range notices {
-		c.runner.Logger.Info("job", "agent", c.run.Agent, "schedule", c.run.Schedule, "event", n.Event, "attempt", n.Attempt, "err", n.Error)
+	for _, n := range merge(notices) {
+		c.runner.logNotice(&c.run, &n)
 		if c.runner.Tell != nil {
 			run := c.run
 			c.runner.Tell(Telling{Notice: n, Manifest: c.manifest, Run: &run, Output: text})

@@ -96,7 +96,7 @@ func TestRunNow(t *testing.T) {
 	r.open()
 
 	t.Run("a failed attempt, once", func(t *testing.T) {
-		run, err := r.now("fails", job.RunOptions{Once: true})
+		run, err := r.now("fails", job.RunOptions{Attempts: 1})
 		if err != nil || run.Status != job.GivenUp || len(run.Attempts) != 1 || run.Attempts[0].Error != "exit code 7: bad" || *run.Attempts[0].ExitCode != 7 {
 			t.Errorf("%+v, %v", run, err)
 		}
@@ -126,7 +126,7 @@ func TestRunNow(t *testing.T) {
 		}
 	})
 	t.Run("a preflight that is not there refuses", func(t *testing.T) {
-		run, err := r.now("missing", job.RunOptions{Once: true})
+		run, err := r.now("missing", job.RunOptions{Attempts: 1})
 		if err != nil || run.Attempts[0].Result != job.Refused || !strings.Contains(run.Attempts[0].Error, "plugin not found: nowhere") {
 			t.Errorf("%+v, %v", run, err)
 		}

@@ -30,6 +30,20 @@ type Notice struct {
 	Exit    *int
 	Sink    bool      // a sink failed: the attempt itself did not
 	NextAt  time.Time // of the attempt that follows; zero: none does
+	Merged  bool      // the notice that follows at once says the same and more: see [merge]
+}
+
+// merge marks the notices that a later one of the same moment includes: a failed attempt in given_up, a success in recovered. Built-in
+// notifiers that name no events leave those out, so that a person gets one message. Plugins get every event.
+func merge(notices []Notice) []Notice {
+	for i := range notices {
+		n := &notices[i]
+		for _, later := range notices[i+1:] {
+			failed := (n.Event == AttemptFailed || n.Event == AttemptTimeout) && later.Event == RunGivenUp
+			n.Merged = n.Merged || failed || n.Event == Success && later.Event == RunRecovered
+		}
+	}
+	return notices
 }
 
 // settle records what an attempt came to, in the run and in the state of its schedule, and says what is to be told, in

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,5 +58,23 @@ func TestSettle(t *testing.T) {
 				t.Errorf("state %+v", s)
 			}
 		})
+	}
+}
+
+// TestSentences: what a log says of events. A run that gave up is an error.
+func TestSentences(t *testing.T) {
+	run := &Run{ID: "a/daily/1", Agent: "a", Schedule: "daily"}
+	var text strings.Builder
+	r := &Runner{Logger: slog.New(slog.NewTextHandler(&text, nil))}
+	for _, n := range merge([]Notice{{Event: AttemptFailed, Attempt: 3, Most: 3, Error: "exit code 1"}, {Event: RunGivenUp, Attempt: 3, Most: 3, Error: "exit code 1"}}) {
+		r.logNotice(run, &n)
+	}
+	for _, want := range []string{
+		`level=WARN msg="agent a (schedule daily): attempt 3 of 3 failed: exit code 1" run=a/daily/1`,
+		`level=ERROR msg="agent a (schedule daily) gave up after 3 of 3 attempts: exit code 1" run=a/daily/1`,
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
 	}
 }

@@ -18,8 +18,10 @@ const (
 	beatEvery = 10 * time.Second    // how often a run says that it is alive; elsewhere, after three times that of silence it is taken for dead
 	ackWait   = 30 * time.Second    // for who took a tick to begin its run
 
-	outputAge   = 30 * 24 * time.Hour
 	outputBytes = 1 << 30
+
+	// OutputKept is how long what a run printed is kept.
+	OutputKept = 30 * 24 * time.Hour
 )
 
 // ErrNoRun is returned for a run that is not there.
@@ -79,7 +81,7 @@ func (s *Store) parts(ctx context.Context) (*parts, error) {
 	if p.history, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_history", MaxAge: runsKept}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	if p.output, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_output", MaxAge: outputAge, MaxBytes: outputBytes}); err != nil {
+	if p.output, err = s.engine.Stream(ctx, engine.StreamConfig{Name: "job_output", MaxAge: OutputKept, MaxBytes: outputBytes}); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	if p.queue, err = s.engine.Queue(ctx, engine.QueueConfig{Name: "jobs", AckWait: ackWait}); err != nil {

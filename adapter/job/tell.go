@@ -49,13 +49,14 @@ func (t *Teller) Close() error {
 
 // Tell takes a notice, and returns at once.
 func (t *Teller) Tell(n Telling) {
-	for _, r := range t.Routes(n.Manifest, n.Event) {
+	for _, r := range t.Routes(&n) {
 		t.dispatch.Send(n.Message(), r)
 	}
 }
 
-// Routes are the ways in which a manifest wants to be told of an event.
-func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
+// Routes are the ways in which a manifest wants to be told of a notice.
+func (t *Teller) Routes(n *Telling) []notify.Route {
+	m, e := n.Manifest, n.Event
 	host := hostOf(m, t.host)
 	var routes []notify.Route
 	for i := range m.OnFailure {
@@ -65,7 +66,7 @@ func (t *Teller) Routes(m *Manifest, e Event) []notify.Route {
 	}
 	for i := range m.Notifiers {
 		d := &m.Notifiers[i]
-		if !d.Wants(e) {
+		if !d.Wants(e) || n.Merged && d.merges() {
 			continue
 		}
 		sender, err := t.sender(host, d)
@@ -195,7 +196,7 @@ func text(m notify.Message) string {
 func (n *Telling) Message() notify.Message {
 	m := notify.Message{Agent: n.Manifest.Agent.Name, Schedule: n.Run.Schedule, Event: string(n.Event), Suggest: n.Suggest,
 		Attempt: n.Attempt, Attempts: n.Most, Time: n.At, Body: n.Error, Sink: n.Sink}
-	if n.Event == Success {
+	if n.Event == Success || n.Event == RunRecovered {
 		m.Body = strings.TrimSpace(n.Output)
 	}
 	if n.Exit != nil && !strings.HasPrefix(n.Error, "exit code") { // once is enough

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 
 func newJobCommand(a *app) *cobra.Command {
 	cmd := newGroupCommand("job", "Agents that run on schedules",
-		newJobListCommand(a), newJobRunCommand(a), newJobCancelCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
+		newJobNewCommand(a), newJobListCommand(a), newJobStatusCommand(a), newJobRunCommand(a), newJobCancelCommand(a), newJobHistoryCommand(a), newJobLogsCommand(a), newJobDoctorCommand(a), newJobImportCommand(a))
 	cmd.GroupID = groupAgent
 	cmd.Long = `Agents are programs that run on schedules, described by an agent.toml each: when they
 run, which plugins are asked before, given the output, and told what went wrong. They are
@@ -65,7 +66,7 @@ func (a *app) listJobs(ctx context.Context, j *daemon.Jobs) error {
 	}
 	if len(list) == 0 {
 		a.printf("There are no agents in %s.\n", strings.Join(j.Dirs(), " or "))
-		a.printf("An agent is a directory there with an agent.toml; `patchbay job import` copies those of dotagent.\n")
+		a.printf("`patchbay job new` writes one; `patchbay job import` copies those of dotagent.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("AGENT", "SCHEDULE", "NEXT", "LAST", "STREAK")}
@@ -120,15 +121,17 @@ func lastCell(i daemon.JobInfo, now time.Time) render.Cell {
 
 // span is a time that a person can take in at a glance.
 func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	if s := d.Round(time.Second); s < time.Minute {
+		return s.String()
 	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	minutes := int(d.Round(time.Minute).Minutes()) // to the nearest: a moment after it was said, "in 5m" is still five
+	switch {
+	case minutes < 60:
+		return fmt.Sprintf("%dm", minutes)
+	case minutes < 48*60:
+		return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%d days", int(math.Round(d.Hours()/24)))
 }
 
 func newJobHistoryCommand(a *app) *cobra.Command {
@@ -211,93 +214,6 @@ func runRow(r job.Run) []render.Cell {
 		reason = r.Attempts[n-1].Error
 	}
 	return []render.Cell{{Text: r.ID}, status, {Text: fmt.Sprintf("%d of %d", len(r.Attempts), r.Most)}, {Text: took}, {Text: reason}}
-}
-
-func newJobLogsCommand(a *app) *cobra.Command {
-	follow := false
-	cmd := &cobra.Command{
-		Use:   "logs RUN",
-		Short: "Show what a run has printed",
-		Long:  "Show what a run has printed. RUN is an id of `patchbay job history`, or an agent's name, which means its last run.",
-		Example: `  patchbay job logs disk-report
-  patchbay job logs -f disk-report/daily/20261115T060000.000Z`,
-		Annotations: exits(exit{exitOK, "the output was printed"}, exit{exitNotFound, "there is no such run"}),
-		Args:        arguments("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.showLogs(cmd.Context(), j, args[0], follow) })
-		},
-	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
-	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
-	return cmd
-}
-
-func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, follow bool) error {
-	if !strings.Contains(id, "/") {
-		runs, err := j.Store.Runs(ctx, id, 1)
-		if err != nil {
-			return err
-		}
-		if len(runs) == 0 {
-			if _, _, err := j.Find(id, ""); err != nil {
-				return noJob(err)
-			}
-			return &problem{kind: kindNotFound, err: fmt.Errorf("agent %s has not run", id), fix: "`patchbay job run " + id + "` runs it"}
-		}
-		id = runs[0].ID
-	}
-	if _, err := j.Store.Run(ctx, id); err != nil {
-		return &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
-	}
-	if follow {
-		defer a.keepMending(ctx, j)()
-		return j.Store.Follow(ctx, id, a.showLine)
-	}
-	return j.Store.Output(ctx, id, a.showLine)
-}
-
-// mendEvery is how often a command that waits for a run looks whether the run's process has died.
-const mendEvery = time.Second
-
-// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows such a run would
-// wait for ever.
-func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(mendEvery):
-			}
-			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
-				a.logger().Warn("a run that may have died is not looked after", "err", err)
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// showLine prints a line of output, as JSON or as it is.
-func (a *app) showLine(l job.Line) error {
-	if a.flags.json {
-		return a.printJSON(l)
-	}
-	text := l.Text
-	if a.OutTTY {
-		text = render.Line(text)
-	}
-	switch l.Stream {
-	case "stderr":
-		a.printf("%s\n", a.screen().Paint(render.StyleYellow, text))
-	case "note":
-		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
-	default:
-		a.printf("%s\n", text)
-	}
-	return nil
 }
 
 // completeAgents reads the manifests alone.

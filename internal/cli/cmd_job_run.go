@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,28 @@ type jobRunFlags struct {
 	schedule string
 	dryRun   bool
 	once     bool
+	attempts string // a number, "all", or "" for the default
+}
+
+// maxAttempts is as many as a manifest may ask for.
+const maxAttempts = 100
+
+// most is how many attempts a run makes; 0: as many as the manifest says. A person at a terminal gets one, and is told how to make the
+// others: nobody wants to sit through a wait of minutes unasked.
+func (f *jobRunFlags) most(a *app) (int, error) {
+	switch {
+	case f.once && f.attempts != "" && f.attempts != "1":
+		return 0, usage("leave one of them out", "--once and --attempts %s contradict each other", f.attempts)
+	case f.once, f.attempts == "" && a.person():
+		return 1, nil
+	case f.attempts == "", f.attempts == "all":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(f.attempts)
+	if err != nil || n < 1 || n > maxAttempts {
+		return 0, usage(fmt.Sprintf("write a number from 1 to %d, or all", maxAttempts), "--attempts %q is not a number of attempts", f.attempts)
+	}
+	return n, nil
 }
 
 func newJobRunCommand(a *app) *cobra.Command {
@@ -26,15 +49,21 @@ func newJobRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run AGENT",
 		Short: "Run an agent now, and watch it",
-		Long: `Run an agent now, with all its attempts: preflights, the agent, sinks and notifiers, as
-on its schedule. What it prints is shown as it comes. After a failed attempt it waits as the
-manifest says, and shows how long; with --once there is one attempt and no waiting, and a failure
-counts as given up at once. Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from
-elsewhere: it is recorded as cancelled, which is no failure.
+		Long: `Run an agent now: preflights, the agent, sinks and notifiers, as on its schedule. What it
+prints is shown as it comes.
+
+Typed on a terminal it makes one attempt; a failure counts as given up at once, and
+--attempts all makes all the attempts of the manifest. Elsewhere it makes all of them; --once
+makes one. After a failed attempt it waits as the manifest says. A terminal shows a
+countdown, and Enter makes the next attempt now.
+
+Ctrl-C ends the run, as does ` + "`patchbay job cancel`" + ` from elsewhere: it is recorded as
+cancelled, which is no failure.
 
 With --dry-run the agent runs with AGENT_DRY_RUN=true, sinks and notifiers are not used,
 and what they would have been given is shown.`,
 		Example: `  patchbay job run disk-report
+  patchbay job run disk-report --attempts all
   patchbay job run disk-report --schedule daily --once
   patchbay job run disk-report --dry-run`,
 		Annotations: exits(exit{exitOK, "it succeeded"}, exit{exitFailed, "every attempt failed"},
@@ -47,39 +76,59 @@ and what they would have been given is shown.`,
 	}
 	cmd.Flags().StringVar(&f.schedule, "schedule", "", "run it as this one of its schedules (`ID`); the first where it is left out")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be stored and told, and do neither")
-	cmd.Flags().BoolVar(&f.once, "once", false, "make a single attempt, and do not wait for another")
+	cmd.Flags().StringVar(&f.attempts, "attempts", "", "make at most so many attempts: `N|all` (default: 1 on a terminal, all elsewhere)")
+	cmd.Flags().BoolVar(&f.once, "once", false, "make a single attempt: short for --attempts 1")
+	mustComplete(cmd, "attempts", "1", "all")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd
 }
 
 func (a *app) runJob(ctx context.Context, j *daemon.Jobs, agent string, f jobRunFlags) error {
+	most, err := f.most(a)
+	if err != nil {
+		return err
+	}
 	m, s, err := j.Find(agent, f.schedule)
 	if err != nil {
 		return noJob(err)
 	}
-	if !a.flags.json {
-		j.Runner.Watch = func(_ string, l job.Line) { _ = a.showLine(l) } // the output keeps its error
+	j.Runner.Watch = func(_ string, l job.Line) {
+		if !a.flags.json {
+			_ = a.showLine(l) // the output keeps its error
+		}
 	}
 	if f.dryRun {
 		return a.dryRun(ctx, j, m, s)
 	}
-	run, err := j.Runner.RunNow(ctx, m, s, job.RunOptions{Once: f.once, Wait: a.waits})
+	w := a.newWaiter()
+	w.listen()
+	run, err := j.Runner.RunNow(ctx, m, s, job.RunOptions{Attempts: most, Wait: w.wait, Began: func(job.Run) { w.over() }})
+	w.over()
 	switch {
 	case errors.Is(err, job.ErrBusy):
 		return &problem{kind: kindRefused, err: err, fix: "wait for it to end, or end it: `patchbay job cancel " + agent + "`"}
 	case err != nil:
 		return err
 	}
-	return a.showRun(run)
+	err = a.showRun(run)
+	if rest := s.Retry.MaxRetries - run.Most; run.Status == job.GivenUp && f.attempts == "" && !f.once && rest > 0 {
+		err = moreAttempts(err, agent, f.schedule, s.Retry.MaxRetries)
+	}
+	return err
 }
 
-// waits tells that a run waits for its next attempt.
-func (a *app) waits(r job.Run) {
-	if !a.flags.json {
-		last := r.Attempts[len(r.Attempts)-1]
-		a.printf("%s attempt %d of %d: %s; the next one is in %s (Ctrl-C ends the run; --once makes one attempt)\n", a.screen().Paint(render.StyleYellow, "!"), last.Number, r.Most,
-			render.Line(last.Error), span(time.Until(r.NextAt)))
+// moreAttempts adds to a failure how to make the attempts that were not made.
+func moreAttempts(err error, agent, schedule string, most int) error {
+	command := "patchbay job run " + agent
+	if schedule != "" {
+		command += " --schedule " + schedule
 	}
+	return &problem{kind: statedKind(err), err: err,
+		fix: joinLines(fixOf(err), fmt.Sprintf("for all %d attempts: %s --attempts all", most, command))}
+}
+
+func joinLines(lines ...string) string {
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
 }
 
 // showRun prints how a run ended.

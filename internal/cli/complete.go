@@ -27,6 +27,13 @@ func completeOnce(offer func(context.Context) []cobra.Completion) cobra.Completi
 	}
 }
 
+// mustComplete offers a few words for a flag that the command has.
+func mustComplete(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the caller has added the flag
+	}
+}
+
 func completePoints(context.Context) []cobra.Completion {
 	var out []cobra.Completion
 	for _, spec := range hook.Points() {

@@ -27,6 +27,7 @@ type IO struct {
 	OutTTY bool // whether a person reads Out
 	ErrTTY bool // whether a person reads Err
 	Width  int  // columns of the terminal behind Out; 0: none
+	Height int  // its lines; 0: none
 }
 
 // System is the IO of this process.
@@ -37,8 +38,8 @@ func System() IO {
 		OutTTY: term.IsTerminal(os.Stdout.Fd()),
 		ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 	}
-	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil {
-		std.Width = width
+	if width, height, err := term.GetSize(os.Stdout.Fd()); err == nil {
+		std.Width, std.Height = width, height
 	}
 	return std
 }

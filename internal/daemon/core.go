@@ -68,9 +68,10 @@ type Core struct {
 	running  running
 	closed   closedFile
 
-	version     string    // of this program; tests set another
-	forHooks    bool      // a hook of another agent has started this daemon
-	hosts       hostState // other agents, whose hooks are answered
+	version     string                    // of this program; tests set another
+	at          atomic.Pointer[Addresses] // where it listens; nil: nowhere yet
+	forHooks    bool                      // a hook of another agent has started this daemon
+	hosts       hostState                 // other agents, whose hooks are answered
 	hostRecords hostRecords
 	exports     atomic.Pointer[otlp.Queue] // nil: traces are not exported
 	closing     sync.Once

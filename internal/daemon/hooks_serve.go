@@ -59,6 +59,7 @@ func (c *Core) ServeHooks(ctx context.Context, o HookOptions) error {
 		return errors.Join(err, at.Close())
 	}
 	o.Limits = o.Limits.withDefaults()
+	c.at.Store(&Addresses{Socket: o.Socket})
 	if o.Ready != nil {
 		o.Ready(Addresses{Socket: o.Socket})
 	}

@@ -38,6 +38,10 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	}
 	began := make(chan job.Run, 1)
 	refused := make(chan error, 1)
+	attempts := 0
+	if once {
+		attempts = 1
+	}
 	running, done, err := j.core.running.begin(context.WithoutCancel(ctx), "job "+agent)
 	if err != nil {
 		return nil, jobError(err)
@@ -45,7 +49,7 @@ func (j jobs) Start(ctx context.Context, agent, schedule string, once bool) (any
 	j.manual.Go(func() {
 		defer done()
 		told := false
-		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Once: once, Insist: true, Began: func(r job.Run) {
+		_, err := j.Runner.RunNow(running, m, s, job.RunOptions{Attempts: attempts, Insist: true, Began: func(r job.Run) {
 			if !told { // of the first attempt alone
 				told = true
 				began <- r

@@ -248,7 +248,7 @@ func sinkPreviews(m *job.Manifest, s *job.Schedule, output string) []Preview {
 
 func (j *Jobs) previews(t job.Telling) []Preview {
 	var previews []Preview
-	for _, r := range j.teller.Routes(t.Manifest, t.Event) {
+	for _, r := range j.teller.Routes(&t) {
 		p := Preview{Event: t.Event, To: r.Name}
 		switch s := r.Sender.(type) {
 		case notify.Notifier:

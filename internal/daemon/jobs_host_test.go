@@ -48,7 +48,7 @@ func TestPluginsInstalledLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Once: true})
+		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Attempts: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ esac
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Once: true})
+		r, err := c.Jobs.Runner.RunNow(t.Context(), m, s, job.RunOptions{Attempts: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

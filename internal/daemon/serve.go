@@ -28,6 +28,8 @@ type ServeOptions struct {
 	Socket string // a unix socket; "": [SocketPath]
 	Ready  func(Addresses)
 	Limits Limits
+	Log    string // the file that the log is kept in, for [Addresses]; "": none
+	Access bool   // every request is logged
 }
 
 // Limits keep clients from harming the daemon and each other. Zero fields have the defaults.
@@ -50,6 +52,7 @@ const maxHeader = 64 << 10
 type Addresses struct {
 	HTTP   string // http://host:port
 	Socket string // a unix socket
+	Log    string // the file that the log is kept in; "": none
 }
 
 // SocketPath is where the daemon of these directories listens for programs of the same user.
@@ -99,6 +102,9 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, tcp net.Listener, local *place) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx)) // the end of ctx is not theirs yet
 	defer endRequests()
+	if o.Access {
+		routes = c.logAccess(routes)
+	}
 	server := c.newServer(routes, o.Limits, requests)
 	ended := make(chan error, 2)
 	for _, l := range []net.Listener{tcp, local} {
@@ -112,8 +118,10 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 		}
 	})
 	scheduling.Go(func() { c.keepClosed(scheduled) })
+	at := Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket, Log: o.Log}
+	c.at.Store(&at)
 	if o.Ready != nil {
-		o.Ready(Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket})
+		o.Ready(at)
 	}
 	var err error
 	left := 2

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// agentIn is a home with an agent that fails, and waits for five minutes before it tries again.
+func agentIn(t *testing.T) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	dir := filepath.Join(home, ".config/patchbay/agents/fails")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "[agent]\nname = \"fails\"\n[run]\ncommand = \"false\"\n[defaults]\nmax_retries = 2\n"
+	if err := os.WriteFile(filepath.Join(dir, "agent.toml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// atTerminal starts a command at a terminal. What it returns waits for the end.
+func atTerminal(t *testing.T, cmd *exec.Cmd) (master *os.File, s *screen, end func() int) {
+	t.Helper()
+	master, slave := openPair(t)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return master, watch(master), func() int {
+		_ = cmd.Wait() // the exit code tells
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
+// TestJobRunAtATerminal: a person gets one attempt, and is told how to make the others. Of several, a countdown shows the time to the
+// next, and Enter makes it now.
+func TestJobRunAtATerminal(t *testing.T) {
+	home := agentIn(t)
+	_, first, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine"))
+	if code := end(); code != 1 {
+		t.Errorf("exit code %d: %s", code, first)
+	}
+	await(t, func() bool {
+		return strings.Contains(first.String(), "given_up after 1 of 1 attempts") &&
+			strings.Contains(first.String(), "for all 2 attempts: patchbay job run fails --attempts all")
+	})
+
+	terminal, second, end := atTerminal(t, patchbayIn(home, "job", "run", "fails", "--dialect", "mine", "--attempts", "all"))
+	await(t, func() bool { return strings.Contains(second.String(), "attempt 2 of 2 in 4:5") })
+	if !strings.Contains(second.String(), "Enter makes it now, Ctrl-C ends the run") {
+		t.Errorf("how to skip the wait is not shown: %q", second)
+	}
+	if _, err := terminal.WriteString("\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code := end(); code != 1 {
+		t.Errorf("exit code %d: %s", code, second)
+	}
+	await(t, func() bool { return strings.Contains(second.String(), "given_up after 2 of 2 attempts") })
+}
+
+// TestJobNewAtATerminal: what is not given is asked for.
+func TestJobNewAtATerminal(t *testing.T) {
+	home := agentIn(t)
+	terminal, s, end := atTerminal(t, patchbayIn(home, "job", "new"))
+	for _, c := range []struct{ question, answer string }{
+		{"Name (", "fails"}, {"There is an agent fails already", "greets"}, {"Command to run", "echo good morning | cat"}, {"When?", "25 o'clock"},
+		{"is not a time", "07:30"},
+	} {
+		await(t, func() bool { return strings.Contains(s.String(), c.question) })
+		if _, err := terminal.WriteString(c.answer + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := end(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, s)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "run it every day at 07:30") })
+	out, err := patchbayIn(home, "job", "run", "greets", "--dialect", "mine").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "good morning\n") {
+		t.Errorf("%s, %v", out, err)
+	}
+}

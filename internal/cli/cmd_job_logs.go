@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// jobLogsFlags are the flags of job logs.
+type jobLogsFlags struct {
+	follow bool
+	raw    bool
+}
+
+func newJobLogsCommand(a *app) *cobra.Command {
+	var f jobLogsFlags
+	cmd := &cobra.Command{
+		Use:   "logs RUN",
+		Short: "Show what a run has printed",
+		Long: `Show what a run has printed: the time, the attempt (#1) and the stream (stdout, stderr, or
+note for a remark of Patchbay's) before each line, and how the run ended after the last. --raw leaves
+all that out. RUN is an id of ` + "`patchbay job history`" + `, or an agent's name, which means its last run.`,
+		Example: `  patchbay job logs disk-report
+  patchbay job logs -f disk-report/daily/20261115T060000.000Z
+  patchbay job logs disk-report --raw | wc -l`,
+		Annotations: exits(exit{exitOK, "the output was printed"}, exit{exitNotFound, "there is no such run"}),
+		Args:        arguments("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.showLogs(cmd.Context(), j, args[0], f) })
+		},
+	}
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on until the run is over")
+	cmd.Flags().BoolVar(&f.raw, "raw", false, "print the lines alone, as the program did")
+	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
+	return cmd
+}
+
+func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogsFlags) error {
+	id, err := runOf(ctx, j, id)
+	if err != nil {
+		return err
+	}
+	lines, read := 0, j.Store.Output
+	if f.follow {
+		defer a.keepMending(ctx, j)()
+		read = j.Store.Follow
+	}
+	err = read(ctx, id, func(l job.Line) error {
+		lines++
+		return a.logLine(l, f.raw)
+	})
+	if err != nil {
+		return err
+	}
+	run, err := j.Store.Run(ctx, id) // it may be over by now
+	if err != nil {
+		return err
+	}
+	return a.endLogs(&run, lines, f)
+}
+
+// runOf is the id of the run that is meant: itself, or an agent's last.
+func runOf(ctx context.Context, j *daemon.Jobs, id string) (string, error) {
+	if !strings.Contains(id, "/") {
+		runs, err := j.Store.Runs(ctx, id, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(runs) == 0 {
+			if _, _, err := j.Find(id, ""); err != nil {
+				return "", noJob(err)
+			}
+			return "", &problem{kind: kindNotFound, err: fmt.Errorf("agent %s has not run", id), fix: "`patchbay job run " + id + "` runs it"}
+		}
+		return runs[0].ID, nil
+	}
+	if _, err := j.Store.Run(ctx, id); err != nil {
+		return "", &problem{kind: kindNotFound, err: err, fix: "`patchbay job history` lists the runs"}
+	}
+	return id, nil
+}
+
+// logLine prints a line of output with its time, attempt and stream.
+func (a *app) logLine(l job.Line, raw bool) error {
+	switch {
+	case a.flags.json:
+		return a.printJSON(l)
+	case raw:
+		_, err := a.out.Write([]byte(a.fit(l.Text) + "\n"))
+		return err
+	}
+	o := a.screen()
+	style := map[job.Stream]render.Style{"stderr": render.StyleYellow, "note": render.StyleDim}[l.Stream]
+	head := fmt.Sprintf("%s #%d %-6s", l.Time.Local().Format(time.DateTime), l.Attempt, l.Stream)
+	a.printf("%s  %s\n", o.Paint(render.StyleDim, head), o.Paint(style, l.Text))
+	return nil
+}
+
+// fit is foreign text for whoever reads it: as it is for a program.
+func (a *app) fit(text string) string {
+	if a.OutTTY {
+		return render.Line(text)
+	}
+	return text
+}
+
+// endLogs says how the run ended. Where it has printed nothing, it says so and why, to programs too.
+func (a *app) endLogs(run *job.Run, lines int, f jobLogsFlags) error {
+	text := run.ID + " " + standing(run, f.follow)
+	if lines == 0 {
+		text = run.ID + " " + silence(run, time.Now()) + "; it " + standing(run, f.follow)
+	}
+	switch {
+	case a.flags.json && lines == 0:
+		return a.printJSON(job.Line{Attempt: len(run.Attempts), Time: time.Now().UTC(), Stream: "note", Text: text})
+	case a.flags.json, f.raw && lines > 0:
+	case f.raw:
+		fmt.Fprintf(a.Err, "%s\n", render.Line(text))
+	default:
+		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
+	}
+	return nil
+}
+
+// silence is why there is no output of a run.
+func silence(run *job.Run, now time.Time) string {
+	switch {
+	case len(run.Attempts) == 0:
+		return "did not start"
+	case !run.Status.Over():
+		return "has printed nothing yet"
+	case now.Sub(run.Ended) > job.OutputKept:
+		return fmt.Sprintf("has no output any more: output is kept for %d days", int(job.OutputKept.Hours()/24))
+	}
+	return "printed nothing"
+}
+
+// standing is how far a run has come, in words.
+func standing(run *job.Run, followed bool) string {
+	attempts := render.Count(len(run.Attempts), "attempt")
+	switch run.Status {
+	case job.Succeeded:
+		return fmt.Sprintf("succeeded after %s, in %s", attempts, render.Duration(run.Ended.Sub(run.Began)))
+	case job.GivenUp:
+		reason := run.Reason
+		if n := len(run.Attempts); n > 0 && reason == "" {
+			reason = run.Attempts[n-1].Error
+		}
+		return fmt.Sprintf("gave up after %s: %s", attempts, reason)
+	case job.Cancelled:
+		return "was cancelled: " + run.Reason
+	case job.Skipped:
+		return "was skipped: " + run.Reason
+	case job.Waiting:
+		return fmt.Sprintf("waits for attempt %d of %d", len(run.Attempts)+1, run.Most)
+	}
+	if followed {
+		return "is still running"
+	}
+	return "is still running (-f follows it)"
+}
+
+// mendEvery is how often a command that waits for a run looks whether the run's process has died.
+const mendEvery = time.Second
+
+// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows such a run would
+// wait for ever.
+func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(mendEvery):
+			}
+			if err := j.Mend(ctx); err != nil && ctx.Err() == nil {
+				a.logger().Warn("a run that may have died is not looked after", "err", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// showLine prints a line of output, as JSON or as it is.
+func (a *app) showLine(l job.Line) error {
+	if a.flags.json {
+		return a.printJSON(l)
+	}
+	text := l.Text
+	if a.OutTTY {
+		text = render.Line(text)
+	}
+	switch l.Stream {
+	case "stderr":
+		a.printf("%s\n", a.screen().Paint(render.StyleYellow, text))
+	case "note":
+		a.printf("%s\n", a.screen().Paint(render.StyleDim, "· "+text))
+	default:
+		a.printf("%s\n", text)
+	}
+	return nil
+}

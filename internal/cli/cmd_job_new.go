@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/job"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newJobNewCommand(a *app) *cobra.Command {
+	var d jobDraft
+	cmd := &cobra.Command{
+		Use:   "new [NAME] [-- COMMAND [ARG…]]",
+		Short: "Write a new agent that runs",
+		Long: `Write a new agent: a directory with an agent.toml, in the first directory of [jobs] dirs. On
+a terminal it asks for the name, the command and the time where they are not given; elsewhere
+the flags say everything. The manifest is checked as it will be read before anything is written, and
+no file that exists is overwritten.
+
+Without a command it writes a script, run.sh, for you to fill in. Without a time the agent runs
+when you ask.`,
+		Example: `  patchbay job new
+  patchbay job new disk-report --at 06:00 -- df -h /
+  patchbay job new backup --cron '30 2 * * 1-5' --notify desktop -- ~/bin/backup --all
+  patchbay job new poll --every 15 -- ./poll.sh`,
+		Annotations: exits(exit{exitOK, "the agent was written"}, exit{exitRefused, "there is such an agent already"}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := d.take(args, cmd.ArgsLenAtDash()); err != nil {
+				return err
+			}
+			return a.newJob(cmd.Context(), d)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.description, "description", "", "say in `TEXT` what it is for")
+	f.StringVar(&d.at, "at", "", "run it every day at `HH:MM`")
+	f.IntVar(&d.every, "every", 0, "run it every so many `MINUTES`")
+	f.StringVar(&d.cron, "cron", "", "run it when this `EXPRESSION` of crontab says")
+	f.StringVar(&d.zone, "timezone", "", "mean the times of --at and --cron in this `ZONE` (default: the machine's)")
+	f.IntVar(&d.timeout, "timeout", 0, "end an attempt after so many `SECONDS` (default 1800)")
+	f.IntVar(&d.attempts, "attempts", 0, "make up to `N` attempts (default 3)")
+	f.StringVar(&d.notify, "notify", "", "tell of failures through this `DRIVER`: desktop, or ntfy:TOPIC")
+	mustComplete(cmd, "notify", "desktop", "ntfy:")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	return cmd
+}
+
+// take reads the arguments: a name, and after -- a command.
+func (d *jobDraft) take(args []string, dash int) error {
+	names := args
+	if dash >= 0 {
+		names, d.command = args[:dash], args[dash:]
+		if len(d.command) == 0 {
+			return usage("write the command after --, or leave -- out", "there is no command after --")
+		}
+	}
+	if len(names) > 1 {
+		return usage("put the command behind --, as in: patchbay job new NAME -- COMMAND", "too many arguments: %q", names[1])
+	}
+	d.name = strings.Join(names, "")
+	if d.at != "" && d.every != 0 || d.at != "" && d.cron != "" || d.every != 0 && d.cron != "" {
+		return usage("leave all but one out; more schedules can be written into the agent.toml", "--at, --every and --cron are one or the other")
+	}
+	return nil
+}
+
+// newJob asks for what is missing, checks the agent, and writes it.
+func (a *app) newJob(ctx context.Context, d jobDraft) error {
+	dirs, err := a.jobDirs()
+	if err != nil {
+		return err
+	}
+	if len(dirs) == 0 {
+		return &problem{kind: kindConfig, err: errors.New("[jobs] dirs of the configuration is empty"), fix: "name a directory there, or take the key out"}
+	}
+	if a.person() {
+		if err := a.askForJob(ctx, &d, dirs); err != nil {
+			return err
+		}
+	} else if d.name == "" {
+		return usage("patchbay job new NAME [--at HH:MM] -- COMMAND", "a new agent needs a name")
+	}
+	d.localise(a.dir())
+	dir := filepath.Join(dirs[0], d.name)
+	m, err := a.checkJob(&d, dir, dirs)
+	if err != nil {
+		return err
+	}
+	if err := writeAgent(dir, &d); err != nil {
+		return err
+	}
+	return a.showNewJob(m, &d)
+}
+
+// checkJob reads the manifest as a daemon will.
+func (a *app) checkJob(d *jobDraft, dir string, dirs []string) (*job.Manifest, error) {
+	path := filepath.Join(dir, "agent.toml")
+	m, err := job.Parse(path, []byte(d.manifest()))
+	if err != nil {
+		return nil, &problem{kind: kindUsage, err: errors.New("such an agent would not load: " + complaints(err)), fix: "give other values; `patchbay job new --help` lists the flags"}
+	}
+	if other := a.agentCalled(d.name, dirs); other != "" {
+		return nil, &problem{kind: kindRefused, err: fmt.Errorf("there is an agent %s already: %s", d.name, other), fix: "choose another name, or edit that file"}
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return nil, &problem{kind: kindRefused, err: fmt.Errorf("%s exists already", dir), fix: "choose another name, or move it away"}
+	}
+	if !d.scripted() && !a.startable(m.Run.Command) {
+		return nil, usage("install it, write its whole path, or make it executable (chmod +x)", "%s is not a program that can be started", m.Run.Command)
+	}
+	return m, nil
+}
+
+// complaints are what is wrong with a manifest, without the places in a file that does not exist.
+func complaints(err error) string {
+	bad, ok := errors.AsType[*config.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	var all []string
+	for _, p := range bad.Problems {
+		all = append(all, p.Message)
+	}
+	return strings.Join(all, "; ")
+}
+
+// agentCalled is the manifest of an agent of that name; "" where there is none.
+func (a *app) agentCalled(name string, dirs []string) string {
+	list := job.LoadDirs(dirs).Manifests
+	if i := slices.IndexFunc(list, func(m *job.Manifest) bool { return m.Agent.Name == name }); i >= 0 {
+		return list[i].Path
+	}
+	return ""
+}
+
+// startable looks for a program as a run does.
+func (a *app) startable(command string) bool {
+	if filepath.IsAbs(command) {
+		return dialect.Executable(command)
+	}
+	return slices.ContainsFunc(filepath.SplitList(a.getenv("PATH")), func(dir string) bool { return dialect.Executable(filepath.Join(dir, command)) })
+}
+
+// writeAgent writes the directory as a whole: beside its place first, then into it.
+func writeAgent(dir string, d *jobDraft) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	target := filepath.Join(tmp, "agent")
+	if err := os.Mkdir(target, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(target, "agent.toml"), []byte(d.manifest()), 0o644); err != nil {
+		return err
+	}
+	if d.scripted() {
+		if err := os.WriteFile(filepath.Join(target, "run.sh"), []byte(firstScript), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Rename(target, dir) // it fails where somebody has made the directory meanwhile, unless that is empty
+}
+
+func (a *app) showNewJob(m *job.Manifest, d *jobDraft) error {
+	files := []string{m.Path}
+	if d.scripted() {
+		files = append(files, filepath.Join(m.Dir, "run.sh"))
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]any{"agent": m.Agent.Name, "path": m.Path, "files": files})
+	}
+	o := a.screen()
+	for _, f := range files {
+		a.printf("wrote %s\n", o.Paint(render.StyleBold, f))
+	}
+	a.printf("\nNext:\n")
+	var rows [][]render.Cell
+	next := func(command, why string) {
+		rows = append(rows, []render.Cell{{}, {Text: command, Style: render.StyleCyan}, {Text: why}})
+	}
+	if d.scripted() {
+		next("$EDITOR "+filepath.Join(m.Dir, "run.sh"), "say what it does")
+	}
+	next("patchbay job run "+m.Agent.Name, "run it now")
+	next("patchbay job logs "+m.Agent.Name, "what it printed")
+	if len(m.Schedules) > 0 {
+		next("patchbay serve", "run it "+d.when())
+	}
+	return render.Table(a.out, rows, o)
+}
+
+// askForJob asks for what the command line leaves open.
+func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err error) {
+	for d.name == "" || a.agentCalled(d.name, dirs) != "" {
+		if d.name != "" {
+			fmt.Fprintf(a.Err, "There is an agent %s already: %s\n", render.Line(d.name), a.agentCalled(d.name, dirs))
+		}
+		if d.name, err = a.ask(ctx, "Name (letters, digits, -): "); err != nil {
+			return err
+		}
+	}
+	if d.command == nil {
+		line, err := a.ask(ctx, "Command to run (empty: a script for you to fill in): ")
+		if err != nil {
+			return err
+		}
+		d.command = splitCommand(line)
+	}
+	for d.at == "" && d.every == 0 && d.cron == "" {
+		line, err := a.ask(ctx, "When? (06:00, every 15, a line of crontab; empty: by hand) ")
+		if err != nil || line == "" {
+			return err
+		}
+		if err := d.schedule(line); err != nil {
+			fmt.Fprintf(a.Err, "%s\n", render.Line(err.Error()))
+		}
+	}
+	return nil
+}
+
+// ask asks a question on the terminal.
+func (a *app) ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Err, question)
+	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
+	if err != nil {
+		fmt.Fprintln(a.Err)
+		return "", &problem{kind: kindInterrupted, err: errors.New("no answer; nothing was written")}
+	}
+	return strings.TrimSpace(line), nil
+}

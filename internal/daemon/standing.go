@@ -1,0 +1,111 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/config"
+)
+
+// A standing tells which daemon this is.
+type standing struct{ *Core }
+
+// Status asks no plugin.
+func (s standing) Status(ctx context.Context) (httpapi.DaemonStatus, error) {
+	m := s.Model().Info()
+	out := httpapi.DaemonStatus{PID: os.Getpid(), Version: s.version, Began: s.began, Hooks: s.forHooks, Model: m.Provider + ":" + m.Name}
+	if at := s.at.Load(); at != nil {
+		out.HTTP, out.Socket, out.Log = at.HTTP, at.Socket, at.Log
+	}
+	for _, p := range s.Host.Plugins() {
+		out.Plugins.All++
+		if p.State == "ready" {
+			out.Plugins.Ready++
+		}
+	}
+	if s.forHooks {
+		return out, nil
+	}
+	list, err := s.Jobs.List(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Agents, out.Next = countJobs(list)
+	return out, nil
+}
+
+// countJobs counts agents, and finds the run that is next.
+func countJobs(list []JobInfo) (n httpapi.DaemonAgents, next *httpapi.DaemonNextRun) {
+	seen := map[string]bool{}
+	for _, i := range list {
+		if !seen[i.Path] {
+			seen[i.Path] = true
+			n.All++
+		}
+		if i.Error != "" {
+			n.Broken++
+		}
+		if i.Running != "" {
+			n.Running++
+		}
+		if i.Next != nil && (next == nil || i.Next.Before(next.At)) {
+			next = &httpapi.DaemonNextRun{Agent: i.Agent, Schedule: i.Schedule, At: *i.Next}
+		}
+	}
+	return n, next
+}
+
+// Overview is the daemon as [Status] tells it, from inside.
+func (c *Core) Overview(ctx context.Context) (httpapi.DaemonStatus, error) {
+	return standing{c}.Status(ctx)
+}
+
+// statusTime is for a daemon to say how it is; one that hangs does not.
+const statusTime = 5 * time.Second
+
+// Status asks the daemon that runs on these directories how it is. [ErrNoDaemon] says that there is none.
+func Status(ctx context.Context, dirs config.Dirs) (httpapi.DaemonStatus, error) {
+	socket, err := SocketPath(dirs)
+	if err != nil {
+		return httpapi.DaemonStatus{}, err
+	}
+	return statusOn(ctx, socket)
+}
+
+// statusOn asks the daemon that listens on a socket.
+func statusOn(ctx context.Context, socket string) (s httpapi.DaemonStatus, err error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://patchbay/v1/daemon", nil)
+	if err != nil {
+		return s, err
+	}
+	resp, err := socketClient(socket).Do(r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return s, ErrNoDaemon
+	}
+	if err != nil {
+		return s, fmt.Errorf("ask the daemon on %s: %w", socket, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %d: is it an older version?", resp.StatusCode)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("ask the daemon on %s: %w", socket, err)
+	}
+	return s, nil
+}
