@@ -33,6 +33,7 @@ var leaves = map[string]struct {
 	"internal/pattern":        {nil, "an expression knows not what it is matched with"},
 	"internal/excerpt":        {nil, "a text is shortened without knowing whose it is"},
 	"internal/nearest":        {nil, "spelling knows nobody"},
+	"internal/newplugin":      {[]string{"internal/nearest", "internal/pattern"}, "it writes files, and knows not who runs them"},
 	"internal/pause":          {nil, "time passes for everybody alike"},
 	"internal/project":        {nil, "a directory knows not who works in it"},
 	"internal/plainfile":      {nil, "a file is read without knowing what for"},

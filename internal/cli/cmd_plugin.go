@@ -4,6 +4,7 @@ import "github.com/spf13/cobra"
 
 func newPluginCommand(a *app) *cobra.Command {
 	return newGroupCommand("plugin", "List, inspect and check plugins",
+		newPluginNewCommand(a),
 		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a),
 		newPluginConformCommand(a), newPluginDevCommand(a))
 }

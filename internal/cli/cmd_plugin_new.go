@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/newplugin"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/tui"
+)
+
+type pluginNewOptions struct {
+	request newplugin.Request
+	dryRun  bool
+}
+
+func newPluginNewCommand(a *app) *cobra.Command {
+	var opts pluginNewOptions
+	cmd := &cobra.Command{
+		Use:   "new [NAME]",
+		Short: "Write a new plugin to begin with",
+		Long: `Write ./NAME: a plugin that works, with tests of its own and a README, for a dialect and in a
+language. On a terminal it asks for what is missing. It needs no network. A directory that is there
+already is never touched.
+
+` + pluginNewChoices(),
+		Example: `  patchbay plugin new hello --dialect scaffold --lang bash
+  patchbay plugin new notes --dialect kaged --lang javascript --dry-run
+  patchbay plugin new`,
+		Annotations: exits(exit{exitOK, "written"}, exit{exitFailed, "it could not be written, or is there already"},
+			exit{exitUsage, "something is missing, a name will not do, or the pair makes no sense"}, exit{exitInterrupted, "the questions were not answered"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				opts.request.Name = args[0]
+			}
+			return a.runPluginNew(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.request.Dialect, "dialect", "", "the protocol it speaks: "+strings.Join(newplugin.Words(newplugin.Dialects()), ", "))
+	cmd.Flags().StringVar(&opts.request.Language, "lang", "", "the language it is written in: "+strings.Join(newplugin.Words(newplugin.Languages("")), ", "))
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be written, and write nothing")
+	completeFlag(cmd, "dialect", func() []newplugin.Choice { return newplugin.DialectsOf(opts.request.Language) })
+	completeFlag(cmd, "lang", func() []newplugin.Choice { return newplugin.Languages(opts.request.Dialect) })
+	return cmd
+}
+
+// completeFlag offers choices for a flag.
+func completeFlag(cmd *cobra.Command, name string, choices func() []newplugin.Choice) {
+	err := cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var out []cobra.Completion
+		for _, c := range choices() {
+			out = append(out, cobra.CompletionWithDesc(c.Word, c.Means))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // a flag that was added a line above
+	}
+}
+
+// pluginNewChoices lists dialects and languages for the help.
+func pluginNewChoices() string {
+	var b strings.Builder
+	for _, d := range newplugin.Dialects() {
+		fmt.Fprintf(&b, "  %-9s %s\n            in %s\n", d.Word, d.Means, strings.Join(newplugin.Words(newplugin.Languages(d.Word)), ", "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (a *app) runPluginNew(ctx context.Context, o pluginNewOptions) error {
+	if err := a.askPluginNew(ctx, &o.request); err != nil {
+		return err
+	}
+	plan, err := newplugin.Make(o.request)
+	if err != nil {
+		return pluginNewUsage(err)
+	}
+	dir, err := filepath.Abs(a.path(plan.Name))
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		err = newplugin.Free(dir)
+	} else {
+		_, err = plan.Write(filepath.Dir(dir))
+	}
+	if errors.Is(err, newplugin.ErrExists) {
+		return &problem{kind: kindFailed, err: err, fix: "choose another name, or remove it first; nothing was written"}
+	}
+	if err != nil {
+		return &problem{kind: kindFailed, err: err}
+	}
+	if a.flags.json {
+		return a.printJSON(newPluginNewResult(plan, dir, o.dryRun))
+	}
+	a.printPluginNew(plan, o.dryRun)
+	return nil
+}
+
+// pluginNewUsage is the error of a request that cannot be met.
+func pluginNewUsage(err error) error {
+	if e, ok := errors.AsType[*newplugin.Error](err); ok {
+		return usage(e.Fix, "%s", e.Message)
+	}
+	return err
+}
+
+// askPluginNew asks for what the command line does not say. Where nobody can be asked, that is an error which lists it.
+func (a *app) askPluginNew(ctx context.Context, r *newplugin.Request) error {
+	var missing []string
+	for _, m := range []struct{ what, have string }{{"NAME", r.Name}, {"--dialect", r.Dialect}, {"--lang", r.Language}} {
+		if m.have == "" {
+			missing = append(missing, m.what)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if !a.InTTY || !a.OutTTY || a.flags.json {
+		return usage(pluginNewFix(*r), "patchbay plugin new: missing %s", strings.Join(missing, ", "))
+	}
+	return a.fillPluginNew(ctx, r)
+}
+
+// pluginNewFix says what the missing words can be, and has an example that works.
+func pluginNewFix(r newplugin.Request) string {
+	var fixes []string
+	if r.Dialect == "" {
+		fixes = append(fixes, "--dialect is one of "+strings.Join(newplugin.Words(newplugin.DialectsOf(r.Language)), ", "))
+	}
+	if r.Language == "" {
+		fixes = append(fixes, "--lang is one of "+strings.Join(newplugin.Words(newplugin.Languages(r.Dialect)), ", "))
+	}
+	return strings.Join(append(fixes, "for example: patchbay plugin new hello --dialect scaffold --lang bash"), "; ")
+}
+
+// fillPluginNew asks at the terminal. What was given is checked first, lest somebody answers in vain.
+func (a *app) fillPluginNew(ctx context.Context, r *newplugin.Request) error {
+	ask := func(answer *string, q tui.Question) (err error) {
+		if *answer != "" {
+			if q.Choices != nil && !slices.ContainsFunc(q.Choices, func(c [2]string) bool { return c[0] == *answer }) {
+				_, err = newplugin.Make(*r)
+			}
+			return err
+		}
+		*answer, err = tui.Ask(ctx, a.In, a.Out, q)
+		return err
+	}
+	err := ask(&r.Dialect, tui.Question{Title: "Which dialect?", Hint: "the protocol that the plugin speaks", Choices: choices(newplugin.DialectsOf(r.Language))})
+	if err == nil {
+		err = ask(&r.Language, tui.Question{Title: "In which language?", Choices: choices(newplugin.Languages(r.Dialect))})
+	}
+	if err == nil {
+		err = ask(&r.Name, tui.Question{Title: "Name of the plugin", Hint: "my-plugin", Check: func(name string) error { return a.pluginNewName(*r, name) }})
+	}
+	if errors.Is(err, tui.ErrGivenUp) {
+		return &problem{kind: kindInterrupted, err: errors.New("no plugin was written")}
+	}
+	return pluginNewUsage(err)
+}
+
+// pluginNewName checks a name while it is typed.
+func (a *app) pluginNewName(r newplugin.Request, name string) error {
+	r.Name = name
+	if e, ok := errors.AsType[*newplugin.Error](newplugin.CheckName(r)); ok {
+		return errors.New(strings.TrimPrefix(e.Message+": "+e.Fix, ": "))
+	}
+	return newplugin.Free(a.path(name))
+}
+
+func choices(list []newplugin.Choice) [][2]string {
+	var out [][2]string
+	for _, c := range list {
+		out = append(out, [2]string{c.Word, c.Means})
+	}
+	return out
+}
+
+// pluginNewResult is the result, as other programs see it.
+type pluginNewResult struct {
+	newplugin.Request
+	Dir    string           `json:"dir"`
+	Files  []string         `json:"files"`
+	Next   []newplugin.Step `json:"next"`
+	DryRun bool             `json:"dry_run,omitempty"`
+}
+
+func newPluginNewResult(p *newplugin.Plan, dir string, dryRun bool) pluginNewResult {
+	out := pluginNewResult{Request: p.Request, Dir: dir, Next: p.Next, DryRun: dryRun}
+	for _, f := range p.Files {
+		out.Files = append(out.Files, f.Path)
+	}
+	return out
+}
+
+func (a *app) printPluginNew(p *newplugin.Plan, dryRun bool) {
+	o := a.screen()
+	would := "wrote"
+	if dryRun {
+		would = "would write"
+	}
+	a.printf("%s ./%s, a %s plugin in %s: %s\n", o.Paint(render.StyleGreen, would), p.Name, p.Dialect, p.Language, fileList(p.Files))
+	if dryRun {
+		return
+	}
+	a.printf("\nNext:\n")
+	for _, s := range p.Next {
+		a.printf("  %s\n", o.Paint(render.StyleDim, "# "+s.Does))
+		a.printf("  %s\n", s.Command)
+	}
+}
+
+// fileList names the files of a plugin, those of an SDK by their folder.
+func fileList(files []newplugin.File) string {
+	var names []string
+	for _, f := range files {
+		name, _, nested := strings.Cut(f.Path, "/")
+		if nested {
+			name += "/"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,32 @@
+"""Hides what looks like a secret in the results of tools, and says so below the answer."""
+import re
+
+__plugin__ = {"api": "1.0", "name": "my-plugin", "version": "0.1.0"}
+
+# A name that speaks of a secret, a sign, and what follows it.
+SECRET = re.compile(r"(?i)\b([\w-]*(?:password|passwd|secret|token|api[_-]?key)[\w-]*\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|\S+)")
+
+
+def hide(text):
+    """Returns a text without the secrets in it, and how many there were."""
+    return SECRET.subn(r"\1[hidden]", text)
+
+
+@on_begin
+async def begin(ctx):
+    ctx.state["my-plugin"] = 0  # one object for all hooks of a request, and for other plugins
+
+
+@on_tool_result
+async def clean(ctx, call, result):
+    output, hidden = hide(result.output)
+    if hidden == 0:
+        return None  # unchanged
+    ctx.state["my-plugin"] = ctx.state.get("my-plugin", 0) + hidden
+    return ToolResult(result.tool_call_id, result.tool_name, output, result.success, result.error)
+
+
+@on_final
+async def tell(ctx, text):
+    hidden = ctx.state.get("my-plugin", 0)
+    return f"{text}\n\n({hidden} secrets hidden from the model)" if hidden else None

@@ -1,0 +1,151 @@
+package newplugin
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/nearest"
+)
+
+// A Request says which plugin is wanted.
+type Request struct {
+	Name     string `json:"name"`
+	Dialect  string `json:"dialect"`
+	Language string `json:"language"`
+}
+
+// A File is one file of a plugin.
+type File struct {
+	Path string // below the plugin's directory, with slashes
+	Text string
+	Mode fs.FileMode
+}
+
+// A Step is a command to type next.
+type Step struct {
+	Does    string `json:"does"`
+	Command string `json:"command"`
+}
+
+// A Plan is a plugin that was not written yet.
+type Plan struct {
+	Request
+	Files []File
+	Next  []Step
+}
+
+// A Choice is one of several words, and what it means.
+type Choice struct{ Word, Means string }
+
+// The languages.
+const (
+	golang     = "go"
+	python     = "python"
+	javascript = "javascript"
+	bash       = "bash"
+)
+
+// Dialects are the protocols that plugins can be made for, the easiest to begin with first.
+func Dialects() []Choice {
+	return []Choice{
+		{"scaffold", "hooks of an agent's turn, and tools: one program that keeps running"},
+		{"kaged", "tools, storage and hooks of a session: a program with a manifest, in a sandbox"},
+		{"mine", "hooks of commands: a program that is started for each"},
+		{"dotagent", "sinks, preflights and notifiers of scheduled agents"},
+		{"python", "hooks of an agent's turn: one Python file with decorators"},
+		{"mcp", "tools: a server for any MCP client"},
+	}
+}
+
+// Languages are the languages that a dialect's plugins can be made in; "" asks for those of any dialect.
+func Languages(dialect string) []Choice {
+	all := []Choice{
+		{javascript, "for Node, typed through JSDoc"},
+		{bash, "Bash alone: not even jq"},
+	}
+	own := Choice{python, "the dialect is made of Python functions"}
+	switch dialect {
+	case "python":
+		return []Choice{own}
+	case "":
+		return append(all, own)
+	}
+	return all
+}
+
+// DialectsOf are the dialects whose plugins can be made in a language; "" asks for all.
+func DialectsOf(language string) []Choice {
+	return slices.DeleteFunc(Dialects(), func(d Choice) bool { return language != "" && !slices.Contains(Words(Languages(d.Word)), language) })
+}
+
+// Words are the words of choices.
+func Words(choices []Choice) []string {
+	var out []string
+	for _, c := range choices {
+		out = append(out, c.Word)
+	}
+	return out
+}
+
+// An Error is a request that cannot be met, and what to ask for instead.
+type Error struct{ Message, Fix string }
+
+func (e *Error) Error() string { return e.Message }
+
+// Make plans a plugin. The error is an [*Error] where the request is at fault.
+func Make(r Request) (*Plan, error) {
+	if err := check(r); err != nil {
+		return nil, err
+	}
+	files, err := files(r)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Request: r, Files: files, Next: next(r)}, nil
+}
+
+// check looks at the pair, then at the name.
+func check(r Request) error {
+	if err := known("dialect", r.Dialect, Words(Dialects())); err != nil {
+		return err
+	}
+	if err := known("language", r.Language, Words(Languages(""))); err != nil {
+		return err
+	}
+	if !slices.Contains(Words(Languages(r.Dialect)), r.Language) {
+		return &Error{fmt.Sprintf("a plugin of the %s dialect cannot be written in %s", r.Dialect, r.Language), "these make sense: " + pairs()}
+	}
+	return CheckName(r)
+}
+
+func known(what, word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	fix := "one of " + strings.Join(words, ", ")
+	if near := meant(word, words); near != "" {
+		fix = "did you mean " + near + "? It is " + fix
+	}
+	return &Error{fmt.Sprintf("there is no %s %q", what, word), fix}
+}
+
+// meant is the word that was probably meant: a usual name of the same thing, or one that is spelt like it.
+func meant(word string, words []string) string {
+	also := map[string]string{"js": javascript, "node": javascript, "typescript": javascript, "ts": javascript, "py": python, "python3": python,
+		"golang": golang, "sh": bash, "shell": bash}
+	if same := also[strings.ToLower(word)]; slices.Contains(words, same) {
+		return same
+	}
+	return nearest.Word(word, words)
+}
+
+// pairs lists what can be asked for.
+func pairs() string {
+	var out []string
+	for _, d := range Dialects() {
+		out = append(out, d.Word+" in "+strings.Join(Words(Languages(d.Word)), ", "))
+	}
+	return strings.Join(out, "; ")
+}

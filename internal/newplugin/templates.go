@@ -1,0 +1,162 @@
+package newplugin
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// The templates are a plugin called my-plugin, in _templates/LANGUAGE/DIALECT; what several of them have in common is in _templates/shared. A line that is
+// @FILE@ stands for a file there. The folder's name keeps the go command from taking Go templates for packages.
+//
+//go:embed all:_templates
+var templates embed.FS
+
+// placeholder is what the plugin is called in the templates.
+const placeholder = "my-plugin"
+
+// files are all files of a plugin.
+func files(r Request) ([]File, error) {
+	var out []File
+	for _, dir := range []string{path.Join("_templates", r.Language, r.Dialect), path.Join("_templates/shared", r.Dialect)} {
+		if err := collect(&out, dir, r); err != nil {
+			return nil, err
+		}
+	}
+	if r.Language == golang {
+		out = append(out, File{"go.mod", goMod(r), 0o644}, File{".gitignore", "/" + program(r) + "\n", 0o644})
+	}
+	sdk, err := sdkFiles(r)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, sdk...)
+	readme, err := fill("_templates/shared/README.md", r)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, File{"README.md", withList(readme, out), 0o644}), nil
+}
+
+// collect adds the files of a folder, filled in. A folder that is not there has none.
+func collect(out *[]File, dir string, r Request) error {
+	entries, err := fs.ReadDir(templates, dir)
+	if err != nil && strings.HasPrefix(dir, "_templates/shared/") {
+		return nil // most dialects have nothing in common
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		text, err := fill(path.Join(dir, e.Name()), r)
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o755
+		}
+		*out = append(*out, File{strings.ReplaceAll(e.Name(), placeholder, r.Name), text, mode})
+	}
+	return nil
+}
+
+// fill reads a template and puts into it what the plugin is.
+func fill(file string, r Request) (string, error) {
+	raw, err := templates.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	text := string(raw)
+	for _, part := range []string{"json.bash", "check.bash"} {
+		if line := "@" + part + "@\n"; strings.Contains(text, line) {
+			shared, err := templates.ReadFile("_templates/shared/" + part)
+			if err != nil {
+				return "", err
+			}
+			text = strings.ReplaceAll(text, line, string(shared))
+		}
+	}
+	return strings.NewReplacer(
+		placeholder, r.Name,
+		"@program@", program(r),
+		"@command@", kagedCommand(r),
+		"@about@", about(r),
+		"@next@", commands(steps(r, here)),
+		"@page@", r.Dialect+".md",
+	).Replace(text), nil
+}
+
+// program is the file that is the plugin. That of a Go plugin is there once it was built.
+func program(r Request) string {
+	ext := map[string]string{python: ".py", javascript: ".js"}[r.Language]
+	switch r.Dialect {
+	case "dotagent":
+		return "dotagent-plugin-" + r.Name // the protocol's own name for it
+	case "scaffold":
+		return r.Name // the file's name is the plugin's
+	}
+	return r.Name + ext
+}
+
+// kagedCommand is how a kaged plugin is started, for its manifest.
+func kagedCommand(r Request) string {
+	switch r.Language {
+	case python:
+		return fmt.Sprintf("[python3, %s]", program(r))
+	case javascript:
+		return fmt.Sprintf("[node, %s]", program(r))
+	}
+	return fmt.Sprintf("[./%s]", program(r))
+}
+
+// about is what the plugin of a template does.
+func about(r Request) string {
+	does := map[string]string{
+		"scaffold": "A scaffold plugin: it tells the agent which day it is, and has a tool that counts words.",
+		"mcp":      "An MCP server with a tool that counts words.",
+		"kaged":    "A kaged plugin: it has tools that keep notes, and brings them back when a session starts.",
+		"mine":     "A mine plugin: it makes `git push --force` a `git push --force-with-lease`.",
+		"dotagent": "A dotagent sink: it appends what an agent has printed to a file.",
+		"python":   "A python plugin: it hides what looks like a secret in the results of tools, and says so below the answer.",
+	}
+	return does[r.Dialect]
+}
+
+// withList puts the list of the plugin's files into its README. Those of an SDK are one line.
+func withList(readme string, all []File) string {
+	var rows []string
+	for _, f := range all {
+		if dir, _, nested := strings.Cut(f.Path, "/"); nested {
+			if row := fmt.Sprintf("| `%s/` | %s |", dir, meaning(f.Path)); rows[len(rows)-1] != row {
+				rows = append(rows, row)
+			}
+			continue
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s |", f.Path, meaning(f.Path)))
+	}
+	return strings.ReplaceAll(readme, "@files@", strings.Join(rows, "\n"))
+}
+
+// meaning says what a file is.
+func meaning(file string) string {
+	switch name := path.Base(file); {
+	case strings.HasPrefix(file, goSDKDir+"/"):
+		return "Patchbay's SDK for Go, as `go.mod` says; once there is a release of it, drop the `replace` and the folder"
+	case name == pythonSDK:
+		return "Patchbay's SDK for Python: one file"
+	case name == pythonHarness:
+		return "what the tests use: it asks the plugin as a host would"
+	case strings.HasPrefix(name, "test") || strings.HasSuffix(name, "_test.go"):
+		return "its tests"
+	case name == "manifest.yaml" || name == "mine-plugin.toml":
+		return "what it offers, and what it needs"
+	case name == "go.mod":
+		return "the Go module"
+	case name == ".gitignore":
+		return "keeps the built program out of git"
+	}
+	return "the plugin"
+}

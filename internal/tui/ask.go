@@ -1,0 +1,49 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/huh/v2"
+)
+
+// ErrGivenUp is the error of Ask where the person left instead of answering.
+var ErrGivenUp = errors.New("given up")
+
+// A Question is what a command asks at a terminal, where its flags do not say it.
+type Question struct {
+	Title   string
+	Hint    string      // shown where nothing was typed yet, or below the title of a choice
+	Choices [][2]string // a word, and what it means; nil: a text is typed
+	Check   func(answer string) error
+}
+
+// Ask puts one question, and returns the answer. It is for commands: the chat has a screen of its own.
+func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, error) {
+	answer := ""
+	form := huh.NewForm(huh.NewGroup(q.field(&answer))).WithTheme(huh.ThemeFunc(formTheme)).WithShowHelp(true).
+		WithInput(in).WithOutput(out).WithWidth(maxForm).WithProgramOptions(tea.WithoutSignalHandler())
+	err := form.RunWithContext(ctx)
+	if errors.Is(err, huh.ErrUserAborted) || ctx.Err() != nil {
+		return "", ErrGivenUp
+	}
+	return answer, err
+}
+
+func (q *Question) field(answer *string) huh.Field {
+	if q.Choices == nil {
+		return huh.NewInput().Title(q.Title).Placeholder(q.Hint).Value(answer).Validate(q.Check)
+	}
+	width := 0
+	for _, c := range q.Choices {
+		width = max(width, len(c[0]))
+	}
+	var options []huh.Option[string]
+	for _, c := range q.Choices {
+		options = append(options, huh.NewOption(fmt.Sprintf("%-*s  %s", width, c[0], c[1]), c[0]))
+	}
+	return huh.NewSelect[string]().Title(q.Title).Description(q.Hint).Options(options...).Value(answer)
+}
