@@ -198,6 +198,18 @@ bench: ## Patchbay against its peers, one run
 	go build -trimpath -o bin/ ./cmd/...
 	cd bench && go build -trimpath -o ../bin/patchbay-bench . && ../bin/patchbay-bench $(BENCH_FLAGS)
 
+.PHONY: sdk-copy test-templates
+
+# The SDKs are originals in sdk/; plugin new has copies, since a module cannot embed the files of another.
+sdk-copy: ## renew what plugin new writes beside plugins: the copies of the SDKs
+	mkdir -p internal/newplugin/_sdk
+	touch internal/newplugin/_sdk/go.txtar internal/newplugin/_sdk/patchbay_plugin.py internal/newplugin/_sdk/patchbay_plugintest.py
+	go test ./internal/newplugin -run TestSDKCopies -count 1 -update
+
+# CI makes one of each dialect; this makes all, in every language.
+test-templates: tools ## every template of plugin new: generated, tested, and used in a turn
+	PATCHBAY_TEMPLATES=all go test ./cmd/patchbay -run 'TestTemplates' -count 1 -v -timeout 30m
+
 # Not part of CI: it needs npm, and takes some minutes. mcptest/run says what it does.
 test-mcp: ## MCP both ways against the protocol's conformance suite and Inspector, which are fetched from npm
 	mcptest/run

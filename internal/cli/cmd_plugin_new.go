@@ -26,12 +26,12 @@ func newPluginNewCommand(a *app) *cobra.Command {
 		Use:   "new [NAME]",
 		Short: "Write a new plugin to begin with",
 		Long: `Write ./NAME: a plugin that works, with tests of its own and a README, for a dialect and in a
-language. On a terminal it asks for what is missing. It needs no network. A directory that is there
-already is never touched.
+language. On a terminal it asks for what is missing. It needs no network: what Go and Python plugins
+import is written beside them. A directory that is there already is never touched.
 
 ` + pluginNewChoices(),
-		Example: `  patchbay plugin new hello --dialect scaffold --lang bash
-  patchbay plugin new notes --dialect kaged --lang javascript --dry-run
+		Example: `  patchbay plugin new hello --dialect scaffold --lang python
+  patchbay plugin new notes --dialect kaged --lang go --dry-run
   patchbay plugin new`,
 		Annotations: exits(exit{exitOK, "written"}, exit{exitFailed, "it could not be written, or is there already"},
 			exit{exitUsage, "something is missing, a name will not do, or the pair makes no sense"}, exit{exitInterrupted, "the questions were not answered"}),

@@ -62,15 +62,13 @@ func Dialects() []Choice {
 // Languages are the languages that a dialect's plugins can be made in; "" asks for those of any dialect.
 func Languages(dialect string) []Choice {
 	all := []Choice{
+		{golang, "with the Go SDK"},
+		{python, "with the Python SDK"},
 		{javascript, "for Node, typed through JSDoc"},
 		{bash, "Bash alone: not even jq"},
 	}
-	own := Choice{python, "the dialect is made of Python functions"}
-	switch dialect {
-	case "python":
-		return []Choice{own}
-	case "":
-		return append(all, own)
+	if dialect == "python" {
+		return []Choice{{python, "the dialect is made of Python functions"}}
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -28,11 +29,7 @@ func files(r Request) ([]File, error) {
 	if r.Language == golang {
 		out = append(out, File{"go.mod", goMod(r), 0o644}, File{".gitignore", "/" + program(r) + "\n", 0o644})
 	}
-	sdk, err := sdkFiles(r)
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, sdk...)
+	out = append(out, sdkFiles(r)...)
 	readme, err := fill("_templates/shared/README.md", r)
 	if err != nil {
 		return nil, err
@@ -58,7 +55,11 @@ func collect(out *[]File, dir string, r Request) error {
 		if strings.HasPrefix(text, "#!") {
 			mode = 0o755
 		}
-		*out = append(*out, File{strings.ReplaceAll(e.Name(), placeholder, r.Name), text, mode})
+		name := strings.ReplaceAll(e.Name(), placeholder, r.Name)
+		if slices.ContainsFunc(*out, func(f File) bool { return f.Path == name }) {
+			continue // the language has one of its own
+		}
+		*out = append(*out, File{name, text, mode})
 	}
 	return nil
 }

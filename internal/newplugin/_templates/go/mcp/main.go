@@ -1,0 +1,34 @@
+// Command my-plugin is an MCP server with one tool: it counts words.
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	plugin "github.com/patchbay-dev/patchbay/sdk/go"
+)
+
+func main() { newPlugin().Main() }
+
+// newPlugin puts the plugin together; the tests do it too.
+func newPlugin() *plugin.Plugin {
+	p := plugin.New("my-plugin", "0.1.0", "Counts words")
+	plugin.Tool(p, "count", "Count the words, lines and characters of a text", count)
+	return p
+}
+
+// countIn is what the tool is given.
+type countIn struct {
+	Text string `json:"text" doc:"The text"`
+}
+
+// count is the tool. An error would be the answer of a call that failed.
+func count(_ context.Context, in countIn) (string, error) {
+	lines := strings.Count(in.Text, "\n")
+	if in.Text != "" && !strings.HasSuffix(in.Text, "\n") {
+		lines++
+	}
+	return fmt.Sprintf("words: %d, lines: %d, characters: %d", len(strings.Fields(in.Text)), lines, utf8.RuneCountInString(in.Text)), nil
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""my-plugin is an MCP server with one tool: it counts words."""
+from patchbay_plugin import Plugin
+
+p = Plugin("my-plugin", "0.1.0", "Counts words")
+
+
+@p.tool("Count the words, lines and characters of a text")
+def count(text: str) -> str:
+    """An exception would be the answer of a call that failed."""
+    lines = text.count("\n") + (1 if text and not text.endswith("\n") else 0)
+    return f"words: {len(text.split())}, lines: {lines}, characters: {len(text)}"
+
+
+if __name__ == "__main__":
+    p.main()
