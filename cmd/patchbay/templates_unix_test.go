@@ -21,8 +21,8 @@ const templatesVariable = "PATCHBAY_TEMPLATES"
 
 // brief are the templates that are tried each time: one of each dialect, and no language left out.
 var brief = []newplugin.Request{
-	{Dialect: "scaffold", Language: "javascript"}, {Dialect: "kaged", Language: "go"}, {Dialect: "mine", Language: "bash"},
-	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "python"},
+	{Dialect: "scaffold", Language: "javascript"}, {Dialect: "kaged", Language: "go"}, {Dialect: "mine", Language: "python"},
+	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "go"},
 }
 
 // TestTemplates makes plugins from templates, types the commands that plugin new prints after them, and uses each in a turn, a command or a job.
@@ -83,14 +83,16 @@ func newTemplateTest(t *testing.T, r newplugin.Request) *templateTest {
 	return &templateTest{t, r, home, env}
 }
 
-// run types what plugin new prints, but for dev, which waits for keys.
+// run types what plugin new prints, then uses the plugin.
 func (t *templateTest) run() {
 	var made struct{ Next []newplugin.Step }
 	t.decode(t.shell("patchbay plugin new "+t.r.Name+" --dialect "+t.r.Dialect+" --lang "+t.r.Language+" --json"), &made)
 	for _, s := range made.Next {
 		switch {
 		case strings.HasPrefix(s.Command, "patchbay plugin dev"):
+			t.has(t.shell("echo list | "+s.Command), t.r.Name) // its input is at an end: it does not wait for keys
 		case strings.HasPrefix(s.Command, "patchbay plugin test"):
+			t.conforms(s.Command)
 		case strings.HasPrefix(s.Command, "patchbay plugin install"):
 			t.place()
 		default:

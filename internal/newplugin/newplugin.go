@@ -51,7 +51,7 @@ const (
 func Dialects() []Choice {
 	return []Choice{
 		{"scaffold", "hooks of an agent's turn, and tools: one program that keeps running"},
-		{"kaged", "tools, storage and hooks of a session: a program with a manifest, in a sandbox"},
+		{"kaged", "tools, storage, hooks of a session: a program with a manifest, in a sandbox"},
 		{"mine", "hooks of commands: a program that is started for each"},
 		{"dotagent", "sinks, preflights and notifiers of scheduled agents"},
 		{"python", "hooks of an agent's turn: one Python file with decorators"},
@@ -139,11 +139,19 @@ func meant(word string, words []string) string {
 	return nearest.Word(word, words)
 }
 
-// pairs lists what can be asked for.
+// pairs lists what can be asked for, the dialects with the same languages together.
 func pairs() string {
-	var out []string
+	var order []string
+	dialects := make(map[string][]string)
 	for _, d := range Dialects() {
-		out = append(out, d.Word+" in "+strings.Join(Words(Languages(d.Word)), ", "))
+		languages := strings.Join(Words(Languages(d.Word)), ", ")
+		if dialects[languages] == nil {
+			order = append(order, languages)
+		}
+		dialects[languages] = append(dialects[languages], d.Word)
 	}
-	return strings.Join(out, "; ")
+	for i, languages := range order {
+		order[i] = strings.Join(dialects[languages], ", ") + " in " + languages
+	}
+	return strings.Join(order, "; ")
 }

@@ -35,12 +35,12 @@ func steps(r Request, v view) []Step {
 		add("build it", "go build %s-o %s .", inDir(r, v), program(r))
 	}
 	add("run its own tests", "%s", ownTests(r, v))
-	target := v.at(r, "")
-	if r.Dialect == "mcp" {
-		target = "-- " + v.at(r, program(r)) // any program may be a server: nothing about its file tells
+	test, dev := v.at(r, ""), v.at(r, "")
+	if r.Dialect == "mcp" { // any program may be a server: nothing about its file tells
+		test, dev = "-- "+v.at(r, program(r)), v.at(r, program(r))+" --dialect mcp"
 	}
-	add("see whether it keeps to its protocol", "patchbay plugin test %s", target)
-	add("run it while you work on it, and watch every event", "patchbay plugin dev %s", target)
+	add("see whether it keeps to its protocol", "patchbay plugin test %s", test)
+	add("run it while you work on it, and watch every event", "patchbay plugin dev %s", dev)
 	add("install it", "%s", install(r, v))
 	add("use it", "%s", use(r))
 	return out

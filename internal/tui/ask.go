@@ -24,8 +24,15 @@ type Question struct {
 // Ask puts one question, and returns the answer. It is for commands: the chat has a screen of its own.
 func Ask(ctx context.Context, in io.Reader, out io.Writer, q Question) (string, error) {
 	answer := ""
-	form := huh.NewForm(huh.NewGroup(q.field(&answer))).WithTheme(huh.ThemeFunc(formTheme)).WithShowHelp(true).
-		WithInput(in).WithOutput(out).WithWidth(maxForm).WithProgramOptions(tea.WithoutSignalHandler())
+	keys := huh.NewDefaultKeyMap()
+	keys.Quit.SetKeys("ctrl+c", "esc")
+	keys.Select.Filter.SetEnabled(false)
+	form := huh.NewForm(huh.NewGroup(q.field(&answer))).WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keys).WithShowHelp(true).
+		WithInput(in).WithOutput(out).WithWidth(maxForm).WithProgramOptions(tea.WithoutSignalHandler()).
+		WithViewHook(func(v tea.View) tea.View {
+			v.AltScreen = true // nothing of the form is left above what the command prints
+			return v
+		})
 	err := form.RunWithContext(ctx)
 	if errors.Is(err, huh.ErrUserAborted) || ctx.Err() != nil {
 		return "", ErrGivenUp

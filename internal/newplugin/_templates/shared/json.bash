@@ -69,9 +69,7 @@ json_word() { # a number, true, false or null
 }
 
 json_string() {
-    # Most have no escapes, and are found much quicker without looking for any.
-    [[ $json_rest =~ ^\"[^\"\\$'\001'-$'\037']*\" ]] ||
-        [[ $json_rest =~ ^\"([^\"\\$'\001'-$'\037']|\\[\"\\/bfnrt]|\\u[0-9a-fA-F]{4})*\" ]] || return 1
+    [[ $json_rest =~ ^\"[^\"\\$'\001'-$'\037']*((\\[\"\\/bfnrt]|\\u[0-9a-fA-F]{4})[^\"\\$'\001'-$'\037']*)*\" ]] || return 1
     json_raw=${BASH_REMATCH[0]}
     json_rest=${json_rest:${#json_raw}}
 }
