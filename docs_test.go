@@ -11,7 +11,8 @@ import (
 )
 
 // guides are the pages whose links are followed by a test.
-var guides = []string{"docs/README.md", "docs/examples.md", "docs/glossary.md", "docs/troubleshooting.md", "docs/plugin-dev.md", "docs/configuration.md"}
+var guides = []string{"docs/README.md", "docs/examples.md", "docs/glossary.md", "docs/troubleshooting.md", "docs/plugin-dev.md", "docs/configuration.md",
+	"docs/first-plugin.md", "docs/first-plugin-go.md", "docs/first-plugin-python.md", "docs/first-plugin-javascript.md", "docs/first-plugin-bash.md", "docs/porting.md"}
 
 // TestTheIndexHasEveryPage: docs/README.md names every page below docs, but for the decisions, which have an index of
 // their own.

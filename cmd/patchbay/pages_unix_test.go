@@ -113,6 +113,24 @@ func TestPageOfExamples(t *testing.T) {
 // TestPageOfTracing types docs/tracing.md.
 func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 
+// TestPageOfFirstPlugin types docs/first-plugin-LANGUAGE.md.
+func TestPageOfFirstPlugin(t *testing.T) {
+	for _, language := range []string{"go", "python", "javascript", "bash"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			needLanguage(t, language)
+			plugtest.NeedTool(t, "git")
+			typePage(t, "docs/first-plugin-"+language+".md", goEnv(t)...)
+		})
+	}
+}
+
+// TestPageOfPorting types docs/porting.md.
+func TestPageOfPorting(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	typePage(t, "docs/porting.md")
+}
+
 // typePage goes through a page in a home of its own.
 func typePage(t *testing.T, path string, environ ...string) {
 	t.Helper()
