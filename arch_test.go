@@ -61,6 +61,7 @@ var leaves = map[string]struct {
 	"internal/config":         {[]string{"internal/pattern", "internal/document", "internal/capability", "internal/homedirs", "internal/plainfile"}, "what the config means is for its readers to say"},
 	"internal/localsock":      {nil, "sockets know not what is said over them"},
 	"internal/filelock":       {nil, "a lock knows not what it is for"},
+	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/plainfile"}, "it knows files and their sums, not what they do"},
 	"internal/proc/detached":  {nil, "a process that is nobody's child knows nobody"},
 	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/atomicfile", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event: it must start in no time"},
 	"internal/doors":          {[]string{"internal/localsock", "internal/sandbox/jail"}, "it knows processes and addresses, not what is served"},

@@ -17,6 +17,8 @@ type Plugins interface {
 	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)
 	// Reload reads the plugin's config again and restarts it.
 	Reload(ctx context.Context, name string) (restarted bool, err error)
+	// ReloadAll reads everything again: configuration, secrets, plugins and agents. No event is lost.
+	ReloadAll(ctx context.Context) error
 }
 
 // A KnobSetting says what a knob is to be set to.
@@ -64,6 +66,10 @@ type reloaded struct {
 	Restarted bool   `json:"restarted"`
 }
 
+type allReloaded struct {
+	Reloaded bool `json:"reloaded"`
+}
+
 type knobChange struct {
 	_         struct{} `additionalProperties:"true"`
 	Plugin    string   `json:"plugin"`
@@ -95,6 +101,13 @@ func (a *api) addPlugins() {
 		shape: knobChange{}, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
 		doc: "A plugin that is running is restarted with it between two calls; a broken one gets another try.", errors: pluginErrors}, a.reloadPlugin)
+	add(a, route{method: "POST", path: "/v1/reload", id: "reload", tag: tag, summary: "Read everything again",
+		doc: "Configuration, secrets, plugins and agents, as SIGHUP does. Events under way go on with the plugins they began with. " +
+			"Where a file is at fault it is 503, and everything stays as it was.", errors: []int{503}},
+		func(ctx context.Context, _ *struct{}) (*answer[allReloaded], error) {
+			err := a.Plugins.ReloadAll(ctx)
+			return answered(allReloaded{err == nil}, err)
+		})
 }
 
 func (a *api) callMethod(ctx context.Context, in *methodCall) (*answer[methodResult], error) {

@@ -76,6 +76,7 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
 		a.labelled("path", p.Path),
 		a.labelled("process", processText(p)),
 		a.labelled("health", p.Health),
+		a.labelled("trust", trustText(p)),
 		a.labelled("priority", strconv.Itoa(p.Priority)),
 		a.labelled("calls", counterText(p.Counters)),
 	}...)
@@ -95,6 +96,24 @@ func (a *app) authorRows(p *pluginhost.PluginDetail) [][]render.Cell {
 
 func (a *app) labelled(label, text string) []render.Cell {
 	return []render.Cell{{}, {Text: label, Style: render.StyleDim}, {Text: text}}
+}
+
+// trustText says how a plugin stands to the lock, and where it came from.
+func trustText(p *pluginhost.PluginDetail) string {
+	parts := []string{orDash(string(p.Trust))}
+	if r := p.Lock.Recorded; r != nil {
+		parts = append(parts, "recorded "+r.Local().Format(time.DateOnly))
+	}
+	if p.Lock.Source != "" {
+		parts = append(parts, "from "+p.Lock.Source)
+	}
+	if p.Lock.Ref != "" {
+		parts = append(parts, "at "+p.Lock.Ref)
+	}
+	if p.Lock.Commit != "" {
+		parts = append(parts, "commit "+excerpt.Head(p.Lock.Commit, 12))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func processText(p *pluginhost.PluginDetail) string {

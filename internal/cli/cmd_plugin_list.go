@@ -9,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 func newPluginListCommand(a *app) *cobra.Command {
@@ -52,12 +53,12 @@ func (a *app) runPluginList(host *pluginhost.Host) error {
 }
 
 // listed are the findings that belong to a list of plugins: why some do not
-// work, and which files would be plugins and are none, such as one that is not
-// executable.
+// work, which are not as they were recorded, and which files would be plugins and
+// are none, such as one that is not executable.
 func listed(all []pluginhost.Finding) []pluginhost.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f pluginhost.Finding) bool {
 		noPlugin := f.Plugin == "" && f.Dialect != ""
-		return f.Severity != pluginhost.SeverityError && !noPlugin
+		return f.Severity != pluginhost.SeverityError && !noPlugin && !strings.Contains(f.Fix, "patchbay plugin trust")
 	})
 }
 
@@ -67,13 +68,22 @@ func pluginRows(plugins []pluginhost.PluginInfo) [][]render.Cell {
 		rows = append(rows, []render.Cell{
 			{Text: p.Name, Style: render.StyleBold},
 			{Text: p.Dialect},
-			{Text: string(p.State), Style: stateStyle(p.State)},
+			stateCell(p),
 			{Text: orDash(p.Version)},
 			{Text: orDash(offers(p))},
 			{Text: p.Description, Style: render.StyleDim},
 		})
 	}
 	return rows
+}
+
+// stateCell is how a plugin is. One that is not as it was recorded says so.
+func stateCell(p pluginhost.PluginInfo) render.Cell {
+	c := render.Cell{Text: string(p.State), Style: stateStyle(p.State)}
+	if p.Trust == trust.Changed || p.Trust == trust.Unreadable {
+		c.Text, c.Style = c.Text+", "+string(p.Trust), render.StyleYellow
+	}
+	return c
 }
 
 // offers counts what a plugin has: "2 hooks, 1 tool".

@@ -13,6 +13,7 @@ import (
 
 // Config is config.toml, checked, with the defaults filled in. Treat it as read-only: it is shared.
 type Config struct {
+	Trust     Trust             // what is done about plugins that are new or have changed; "": it does not say
 	Sandbox   Sandbox           // whose declared capabilities the kernel enforces
 	Engine    Engine            // where state is kept
 	Model     Model             // the LLM behind chat
@@ -43,6 +44,15 @@ const (
 	SandboxKaged    Sandbox = "kaged"    // kaged manifests
 	SandboxDeclared Sandbox = "declared" // mine and dotagent declarations too
 	SandboxOff      Sandbox = "off"      // nobody's
+)
+
+// Trust is what is done about plugins whose files are not those that patchbay.lock has.
+type Trust string
+
+// The values of `trust`.
+const (
+	TrustRecord Trust = "record" // new ones are recorded, changed ones are warned of
+	TrustLocked Trust = "locked" // both are refused
 )
 
 // Engine is the [engine] table.

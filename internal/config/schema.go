@@ -19,6 +19,7 @@ const maxStandby = 16
 func readConfig(t *document.Table) *Config {
 	defaults := Default()
 	c := &Config{
+		Trust:     document.OneOf(t, "trust", "", TrustRecord, TrustLocked),
 		Sandbox:   document.OneOf(t, "sandbox", defaults.Sandbox, SandboxKaged, SandboxDeclared, SandboxOff),
 		Engine:    readEngine(t.Table("engine")),
 		Model:     readModel(t.Table("model")),
@@ -30,16 +31,8 @@ func readConfig(t *document.Table) *Config {
 		Jobs:      readJobs(t.Table("jobs")),
 		MCP:       readServers(t.Tables("mcp")),
 	}
-	refuse(t, "trust", "it would have no effect")
 	t.End()
 	return c
-}
-
-// refuse complains of a key that is reserved for what is not there yet: whoever writes it relies on it.
-func refuse(t *document.Table, name, consequence string) {
-	if t.Has(name) {
-		t.Value(name).Bad("remove it", "not supported yet: %s", consequence)
-	}
 }
 
 func readEngine(t *document.Table) Engine {

@@ -24,13 +24,23 @@ const reloadTime = 3 * time.Minute
 // ReloadPlugin asks the daemon that runs on these directories, if there is one, to read the config of a plugin again. It
 // tells whether the plugin was restarted there.
 func ReloadPlugin(ctx context.Context, dirs config.Dirs, plugin string) (restarted bool, err error) {
+	return askReload(ctx, dirs, "/v1/plugins/"+url.PathEscape(plugin)+"/reload")
+}
+
+// Reload asks the daemon that runs on these directories to read everything again. [ErrNoDaemon]: there is none.
+func Reload(ctx context.Context, dirs config.Dirs) error {
+	_, err := askReload(ctx, dirs, "/v1/reload")
+	return err
+}
+
+func askReload(ctx context.Context, dirs config.Dirs, route string) (restarted bool, err error) {
 	socket, err := SocketPath(dirs)
 	if err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://patchbay/v1/plugins/"+url.PathEscape(plugin)+"/reload", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://patchbay"+route, nil)
 	if err != nil {
 		return false, err
 	}

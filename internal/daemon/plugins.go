@@ -77,6 +77,13 @@ func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 	return restarted, reloadError(err)
 }
 
+func (p plugins) ReloadAll(ctx context.Context) error {
+	if err := p.Core.Reload(context.WithoutCancel(ctx)); err != nil { // a client that goes away does not undo half of it
+		return &httpapi.UnavailableError{Reason: err.Error()}
+	}
+	return nil
+}
+
 // reloadError tells what is wrong with a file, or with the plugin.
 func reloadError(err error) error {
 	if _, ok := errors.AsType[*config.Error](err); ok {

@@ -343,6 +343,7 @@ type Settings struct {
 	Config       json.RawMessage         // an object; nil: none
 	SystemConfig json.RawMessage         // the same, from the secrets file; never logged
 	Grants       []capability.Capability // what it may do; nil: what it declares
+	Withheld     []string                // of what it declares, what was not granted when it was recorded
 }
 
 // Storage is a plugin's own keys and values, kept across runs.
@@ -374,6 +375,11 @@ type Runtime struct {
 	Dir         string // where the host does its work
 	ProjectRoot string // the project the host works in
 	ProjectID   string
+
+	// Vet tells why a plugin's files must not be run as they are now. It is to be asked before code is loaded into a process that runs
+	// already. VetStarts says that it is asked before each process is started. May be nil.
+	Vet       func() error
+	VetStarts bool
 
 	// Box puts a plugin's processes into its sandbox; own are its files. nil: it has none.
 	Box    func(own ...string) proc.Box
@@ -413,6 +419,9 @@ func (rt *Runtime) note(message, fix string, unusable bool) {
 // are the plugin's files.
 func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	s.Limits = rt.Limits.Limits
+	if rt.VetStarts {
+		s.Check = rt.Vet
+	}
 	if rt.Box != nil {
 		s.Box = rt.Box(own...)
 	}

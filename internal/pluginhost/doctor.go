@@ -37,6 +37,7 @@ func (h *Host) Doctor() []Finding {
 	now := h.roster()
 	for _, e := range now.entries {
 		findings = append(findings, examine(e)...)
+		findings = append(findings, examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
 	for _, k := range now.kept {

@@ -17,6 +17,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -89,6 +90,7 @@ type entry struct {
 	err      error // why it is not ready
 	leftOut  bool  // the log says so
 	named    bool  // by the caller, with a path: a search does not find it
+	trust    trust.Verdict
 	stamp    stamp // of its files, when it was opened
 	tally    *tally
 	policy   *policy       // what it is held to; nil: nothing

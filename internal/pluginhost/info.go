@@ -9,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 // PluginInfo is one plugin, as `patchbay plugin list --json` prints it.
@@ -27,6 +28,7 @@ type PluginInfo struct {
 	Priority    int           `json:"priority"`
 	Pid         *int          `json:"pid"`   // nil: no process
 	Error       *string       `json:"error"` // why it is not ready
+	Trust       trust.State   `json:"trust"` // how it stands to patchbay.lock; "": it has no files that could be recorded
 }
 
 // PluginDetail is all there is to know about one plugin.
@@ -46,6 +48,8 @@ type PluginDetail struct {
 
 	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
 	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
+
+	Lock TrustDetail `json:"lock"`
 
 	Problems []dialect.Problem `json:"problems"`
 	Warnings []dialect.Problem `json:"warnings"`
@@ -117,6 +121,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
 	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
 	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), orEmpty(e.tally.notifications())
+	d.Lock = h.trustDetail(e)
 	d.Counters = e.tally.count()
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health
@@ -163,7 +168,7 @@ func (h *Host) info(e *entry) PluginInfo {
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
 		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
-		Priority: e.priority(),
+		Priority: e.priority(), Trust: e.trust.State,
 	}
 	for _, t := range e.tools() {
 		p.Tools = append(p.Tools, t.Name)

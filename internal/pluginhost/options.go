@@ -20,6 +20,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/inproc"
 	"github.com/patchbay-dev/patchbay/internal/mcpcall"
 	"github.com/patchbay-dev/patchbay/internal/sandbox"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	// Record is told what went through the plugins, once it has: of this host, and of those that [Host.In] made of it.
 	// It may be called from several goroutines at once. May be nil.
 	Record func(*Traffic)
+	// Exempt are files and directories of plugins that are not held against patchbay.lock: those that their author is working on.
+	Exempt []string
 	// Dialects limits the protocols by name. Nil: all.
 	Dialects []string
 	// Storage is where plugins keep what they store, by a name that no two of them
@@ -123,6 +126,7 @@ type setup struct {
 	secrets     *config.Secrets
 	given       atomic.Pointer[given] // the config of plugins
 	projectRoot string
+	trust       *trust.Keeper     // patchbay.lock
 	dialects    []dialect.Dialect // all of them: one value each for the life of the host
 	hiding      sync.Once         // fills in hidden
 	hidden      Hidden            // see [Host.Hidden]
@@ -185,6 +189,9 @@ func (s *setup) load() (err error) {
 		}
 	}
 	s.config, s.secrets = files.Config, files.Secrets
+	if err := s.openTrust(); err != nil {
+		return err
+	}
 	g, err := s.loadGiven(s.config)
 	s.given.Store(g)
 	return err

@@ -32,6 +32,9 @@ func (s *setup) loadNothing() (err error) {
 	if s.config, err = config.ParseConfig("", nil); err != nil {
 		return err
 	}
+	if err := s.openTrust(); err != nil {
+		return err
+	}
 	g, err := s.loadGiven(s.config)
 	s.given.Store(g)
 	return err

@@ -48,7 +48,7 @@ func (h *Host) In(ctx context.Context, dir string) (*Host, error) {
 
 // in is the setup of the same plugins in another directory, with the config of that directory's project.
 func (s *setup) in(dir string) (*setup, error) {
-	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, dialects: dialects(s.Remote)}
+	other := &setup{Options: s.Options, env: s.env, dirs: s.dirs, config: s.config, secrets: s.secrets, trust: s.trust, dialects: dialects(s.Remote)}
 	other.Dir = dir
 	if err := other.place(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 // Reload reads all files again, for all plugins: the configuration, the secrets, and the plugins' own, which it looks for as
@@ -48,8 +49,11 @@ func (s *search) outdated(known *entry, x sighting, now stamp) bool {
 func (s *search) configuredAs(known *entry, x sighting) bool {
 	probe := &entry{found: x.found, names: known.names, dialect: x.dialect}
 	probe.settings.Grants = known.settings.Grants
+	probe.trust = s.host.setup().trust.Judge([]trust.Plugin{s.host.tracked(probe)})[0]
+	probe.settings.Withheld = probe.trust.Withheld
 	s.host.configure(probe, s.now.names)
-	return probe.state == "" && reflect.DeepEqual(probe.own, known.own) && reflect.DeepEqual(probe.settings, known.settings) &&
+	refused := probe.trust.Err != nil && s.host.setup().trust.Policy() == trust.Locked
+	return !refused && probe.state == "" && reflect.DeepEqual(probe.own, known.own) && reflect.DeepEqual(probe.settings, known.settings) &&
 		reflect.DeepEqual(s.host.policyOf(probe), known.policy)
 }
 
@@ -59,6 +63,9 @@ func (h *Host) keepWorking(before, now *roster) {
 		old := before.at(e.found)
 		if old == nil || old == e || old.plugin == nil || e.plugin != nil || e.state != dialect.Broken || !reflect.DeepEqual(old.own, e.own) {
 			continue
+		}
+		if _, refused := errors.AsType[*trust.Refusal](e.err); refused && old.stamp == e.stamp {
+			continue // its files are those that run, and nobody trusts them
 		}
 		if _, fleeting := old.plugin.(dialect.Fleeting); fleeting {
 			continue // its next call would start the new file

@@ -53,7 +53,7 @@ func (h *Host) declared(e *entry) *policy {
 		return nil // its dialect declares nothing
 	}
 	if e.found.Dialect == string(config.SandboxKaged) || h.setup().config.Sandbox == config.SandboxDeclared {
-		return &policy{grants: e.found.Info.Needs, anyProgram: e.found.Info.AnyProgram}
+		return &policy{grants: e.granted(e.found.Info.Needs), anyProgram: e.found.Info.AnyProgram}
 	}
 	return nil
 }
@@ -65,6 +65,9 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 	rt.Limits = limitsOf(e.limits)
 	e.policy = h.policyOf(e)
 	if e.policy == nil {
+		if len(e.trust.Withheld) > 0 { // what the host itself gives is held back all the same
+			e.settings.Grants = e.granted(e.found.Info.Needs)
+		}
 		return nil
 	}
 	e.settings.Grants = e.policy.grants
@@ -81,7 +84,11 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 		return nil
 	}
 	var last lastBox
+	installed := h.setup().installedOf(e.names)
 	rt.Box = func(files ...string) proc.Box {
+		if installed != "" {
+			files = append(slices.Clip(files), installed)
+		}
 		setup, policy := h.setup(), e.policy
 		return last.of(setup, policy, files, func() *sandbox.Box {
 			return sandbox.New(sandbox.Options{Grants: policy.grants, AnyProgram: policy.anyProgram, Own: files, Environ: setup.Environ, Guarded: guarded,

@@ -277,12 +277,12 @@ func (h *Host) configure(e *entry, names census) {
 	if e.state != "" && e.state != dialect.Ready {
 		return
 	}
-	grants := e.settings.Grants
+	grants, withheld := e.settings.Grants, e.settings.Withheld
 	var err error
 	if e.settings, err = h.setup().settings(e.names, names); err != nil {
 		e.fail(err)
 	}
-	e.settings.Grants = grants
+	e.settings.Grants, e.settings.Withheld = grants, withheld
 }
 
 func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, err }

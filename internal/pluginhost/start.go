@@ -26,7 +26,8 @@ func (h *Host) start(ctx context.Context, r *roster) {
 	}
 	for {
 		admitted := r.admitted()
-		h.openAll(ctx, admitted, r.names)
+		h.vet(admitted)
+		h.openAll(ctx, slices.DeleteFunc(slices.Clone(admitted), func(e *entry) bool { return e.state != "" }), r.names)
 		h.refuseTwins(r)
 		if len(admitted) == 0 || ctx.Err() != nil {
 			break

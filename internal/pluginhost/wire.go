@@ -11,6 +11,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 // wire puts every ready plugin's hooks on the bus and its tools into the list.
@@ -211,6 +212,7 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.storage(e)
 	}
+	rt.Vet, rt.VetStarts = h.vetter(e), h.setup().trust.Policy() == trust.Locked
 	if pass := h.setup().OnNotification; pass != nil {
 		rt.Notify = func(n dialect.Notification) { pass(Notification{e.names.shown(), e.found.Dialect, n}) }
 	}

@@ -16,6 +16,9 @@ type Foreground struct {
 // the start only, because what ends a program in the foreground is a signal. It is the user's own program and no
 // plugin, so it is not guarded: a daemon that it starts lives on, as it would without us.
 func (g *Group) Foreground(ctx context.Context, s Spec, f Foreground) (Exit, error) {
+	if err := s.check(); err != nil {
+		return Exit{}, err
+	}
 	c, err := g.resolve(ctx, s)
 	if err != nil {
 		return Exit{}, err

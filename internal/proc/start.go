@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -22,6 +23,9 @@ type Spec struct {
 	Name string   // argv[0]; empty: Path
 	Dir  string   // working directory; empty: the host's
 	Env  []string // the whole environment, never added to; nil is an empty one
+
+	// Check, where it is not nil, is asked right before the process is started. Its error is why the process is not.
+	Check func() error
 
 	// Box, where it is not nil, is what the process is confined in.
 	Box Box
@@ -64,6 +68,9 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 		return nil, err
 	}
 	defer g.starting.Done()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	g.inherit.Do(func() {
 		if err := closeInherited(); err != nil {
 			g.log.Warn("descriptors the host inherited may reach plugins", "err", err)
@@ -83,6 +90,28 @@ func (g *Group) start(ctx context.Context, s Spec, b birth) (*Process, error) {
 		}
 	}
 	return g.spawn(ctx, s, c, b)
+}
+
+// check asks whether the process may be started.
+func (s *Spec) check() error {
+	if s.Check == nil {
+		return nil
+	}
+	if err := s.Check(); err != nil {
+		return &program.StartError{Path: s.Path, Why: err.Error(), Fix: fixOf(err), Err: err}
+	}
+	return nil
+}
+
+// fixOf is what an error says would mend it.
+func fixOf(err error) string {
+	if f, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		return f.Fix()
+	}
+	return ""
 }
 
 // spawn makes the pipes, the process, its mark and its two goroutines. The descriptors that it takes for the process are given

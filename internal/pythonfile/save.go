@@ -18,6 +18,9 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 	if err := f.refuseLink(name); err != nil {
 		return Source{}, err
 	}
+	if err := f.host.MayWrite(name); err != nil {
+		return Source{}, err
+	}
 	checked, err := f.loadDraft(ctx, name, content)
 	if err != nil {
 		return Source{}, err
@@ -26,6 +29,9 @@ func (f Files) Save(ctx context.Context, name, content string) (Source, error) {
 		return Source{}, fmt.Errorf("%w: the code calls itself %q, which is the name of %s", ErrBadName, checked.called, owner)
 	}
 	if err := python.Save(f.host.Env(), name, content); err != nil {
+		return Source{}, hook.Failure(hook.Unavailable, err)
+	}
+	if err := f.host.Written(Dialect, name, checked.Path); err != nil {
 		return Source{}, hook.Failure(hook.Unavailable, err)
 	}
 	_, err = f.Reload(ctx, name)

@@ -125,6 +125,9 @@ func (f Files) Delete(ctx context.Context, name string) error {
 	if err := os.Remove(m.Found.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("plugin %s: %w", name, err)
 	}
+	if err := f.host.Deleted(Dialect, m.Place); err != nil {
+		return err
+	}
 	return f.host.Refresh(ctx, Dialect)
 }
 

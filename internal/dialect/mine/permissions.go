@@ -2,11 +2,19 @@ package mine
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 )
+
+// without are the permissions less the variables that were not granted.
+func (p *permissions) without(withheld []string) *permissions {
+	rest := *p
+	rest.envVars = slices.DeleteFunc(slices.Clone(p.envVars), func(name string) bool { return slices.Contains(withheld, "env:"+name) })
+	return &rest
+}
 
 // needs are the permissions in the words of the sandbox. The network is all or nothing here; a directory of filesystem is
 // one to work in, to be read and changed; store is the folder of that name among mine's data, not the plugins beside it; config_read and

@@ -38,7 +38,7 @@ type plugin struct {
 
 func newPlugin(d *Dialect, dir string, m *manifest, s dialect.Settings, rt *dialect.Runtime) *plugin {
 	p := &plugin{dialect: d, dir: dir, manifest: m, program: filepath.Join(dir, m.entrypoint),
-		env: environment(rt.Env, &m.permissions, s.Env), rt: rt,
+		env: environment(rt.Env, m.permissions.without(s.Withheld), s.Env), rt: rt,
 		noise: dialect.NewNoiseLog(func() *slog.Logger { return rt.Log })}
 	if s.Standby > 0 {
 		p.standby = rt.Procs.Standby(p.spec(), s.Standby)

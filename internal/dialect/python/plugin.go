@@ -125,6 +125,9 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 	if !file.Mode().IsRegular() {
 		return &LoadError{Problem: dialect.Problem{Path: p.path, Message: "cannot be read: it is not a regular file"}}
 	}
+	if err := p.vet(); err != nil {
+		return err
+	}
 	if err := p.lend(ctx, i); err != nil {
 		return err
 	}
@@ -136,6 +139,25 @@ func (p *plugin) load(ctx context.Context, i *interpreter, method string) error 
 		return p.refused(file, loadFailure(p.path, err, i.process))
 	}
 	return p.adopt(file, result)
+}
+
+// vet asks whether the file may be run as it is now. One that may not is looked at again at the next turn: somebody may have trusted it.
+func (p *plugin) vet() error {
+	if p.rt == nil || p.rt.Vet == nil {
+		return nil
+	}
+	err := p.rt.Vet()
+	if err == nil {
+		return nil
+	}
+	problem := dialect.Problem{Path: p.path, Message: err.Error()}
+	if f, ok := errors.AsType[interface {
+		error
+		Fix() string
+	}](err); ok {
+		problem.Fix = f.Fix()
+	}
+	return &LoadError{Problem: problem}
 }
 
 // note reports what is odd about the file: to the log, and to those who list findings.

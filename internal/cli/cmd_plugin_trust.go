@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+type trustOptions struct{ all, dryRun bool }
+
+func newPluginTrustCommand(a *app) *cobra.Command {
+	var opts trustOptions
+	cmd := &cobra.Command{
+		Use:   "trust NAME… | --all",
+		Short: "Accept a plugin as it is now, into patchbay.lock",
+		Long: `Show what has changed about a plugin since it was recorded in patchbay.lock, its
+files and the capabilities it declares, and record it as it is now. From then on it has all
+the capabilities that it declares. The plugin is not started for that. A daemon that runs is
+told.
+
+With trust = "locked" in the configuration, only plugins that are recorded are started.`,
+		Example: `  patchbay plugin trust weather --dry-run
+  patchbay plugin trust weather
+  patchbay plugin trust --all`,
+		Annotations: exits(exit{exitOK, "recorded, or was so already"}, exit{exitFailed, "its files cannot be read, or the lock cannot be written"},
+			exit{exitNotFound, "no such plugin"}, exit{exitConfig, "the configuration, or the lock, is at fault"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 0) != opts.all {
+				return usage("usage: "+cmd.UseLine(), "%s: name plugins, or write --all", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginTrust(cmd.Context(), args, opts) },
+	}
+	cmd.Flags().BoolVar(&opts.all, "all", false, "all plugins that there are")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show what has changed, and record nothing")
+	return cmd
+}
+
+// completeNames offers plugins for each argument.
+func (a *app) completeNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completePlugins(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOptions) error {
+	changes := []*pluginhost.TrustChange{}
+	err := a.withFound(ctx, func(host *pluginhost.Host) error {
+		if opts.all {
+			names = tracked(host)
+		}
+		for _, name := range names {
+			change, err := host.Trust(name, opts.dryRun)
+			if err != nil {
+				return trustProblem(name, err)
+			}
+			changes = append(changes, change)
+			if !a.flags.json {
+				a.printTrust(change, opts.dryRun)
+			}
+		}
+		return nil
+	})
+	if a.flags.json && len(changes) > 0 {
+		err = errors.Join(err, a.printJSON(changes))
+	}
+	if err != nil || opts.dryRun {
+		return err
+	}
+	return a.tellDaemon(ctx)
+}
+
+// trustProblem says what is wrong with a plugin that cannot be recorded.
+func trustProblem(name string, err error) error {
+	switch {
+	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
+		return err
+	case errors.Is(err, trust.ErrNotKept):
+		return &problem{kind: kindFailed, err: err, fix: name + " has no files of its own: the configuration names its program or address"}
+	}
+	return &problem{kind: kindFailed, err: err, fix: "see to it that every file of the plugin can be read, and is a file"}
+}
+
+// tracked are the plugins that the lock can have, by dialect and name.
+func tracked(host *pluginhost.Host) []string {
+	var names []string
+	for _, p := range host.Plugins() {
+		if p.Dialect != "mcp" {
+			names = append(names, p.Dialect+":"+p.Name)
+		}
+	}
+	return names
+}
+
+// printTrust shows a change as a diff.
+func (a *app) printTrust(c *pluginhost.TrustChange, dry bool) {
+	o := a.screen()
+	name := o.Paint(render.StyleBold, c.Plugin)
+	if c.State == trust.Trusted {
+		a.printf("%s is as it was recorded\n", name)
+		return
+	}
+	verb := "is recorded"
+	if dry {
+		verb = "would be recorded"
+	}
+	if c.State == trust.New {
+		a.printf("%s %s for the first time, with %s\n", name, verb, render.Count(len(c.Files), "file"))
+	} else {
+		a.printf("%s %s with these changes\n", name, verb)
+	}
+	for _, f := range c.Files {
+		a.printf("  %s\n", changeLine(o, f))
+	}
+	for _, g := range c.Granted {
+		a.printf("  %s\n", o.Paint(render.StyleGreen, "+ may "+g))
+	}
+	for _, d := range c.Dropped {
+		a.printf("  %s\n", o.Paint(render.StyleRed, "- may "+d))
+	}
+}
+
+// changeLine is one file of a diff.
+func changeLine(o render.Options, c trust.Change) string {
+	switch c.Kind {
+	case "added":
+		return o.Paint(render.StyleGreen, "+ "+c.Path)
+	case "removed":
+		return o.Paint(render.StyleRed, "- "+c.Path)
+	}
+	return o.Paint(render.StyleYellow, "~ "+c.Path)
+}
+
+// withFound finds plugins without starting them.
+func (a *app) withFound(ctx context.Context, use func(*pluginhost.Host) error) error {
+	o := a.options(nil)
+	o.NoStart = true
+	return a.withOptions(ctx, o, use)
+}
+
+// tellDaemon has a daemon that runs read everything again. Where that fails the command's own work stands, and the error says so.
+func (a *app) tellDaemon(ctx context.Context) error {
+	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	err = daemon.Reload(ctx, dirs)
+	switch {
+	case errors.Is(err, daemon.ErrNoDaemon):
+		return nil
+	case err != nil:
+		return &problem{kind: kindFailed, err: errors.New("done, but the daemon that runs goes on as it was: " + strings.TrimPrefix(err.Error(), "the daemon says: ")),
+			fix: "`patchbay doctor` says what is wrong; then reload the daemon with SIGHUP"}
+	case !a.flags.json:
+		a.printf("the daemon has read everything again\n")
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+//go:build unix
+
+package pluginhost_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/pythonfile"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// opened is a host with all that it logs.
+func (h house) opened() (*pluginhost.Host, *plugtest.Log) {
+	var log plugtest.Log
+	o := h.options()
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	return h.openWith(o), &log
+}
+
+func trustOf(t *testing.T, h *pluginhost.Host, name string) *pluginhost.PluginDetail {
+	t.Helper()
+	p, err := h.Plugin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func accept(t *testing.T, h *pluginhost.Host, name string) *pluginhost.TrustChange {
+	t.Helper()
+	c, err := h.Trust(name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestTrustRecord: a new plugin is noted, a changed one runs and is warned of until it is trusted.
+func TestTrustRecord(t *testing.T) {
+	home := newHouse(t)
+	home.scaffold("one", "one", 500)
+	host, log := home.opened()
+	if p := trustOf(t, host, "one"); p.Trust != trust.New || strings.Contains(log.String(), "WARN") {
+		t.Errorf("%q, log %s", p.Trust, log)
+	}
+	home.scaffold("one", "one", 600)
+	host, log = home.opened()
+	p := trustOf(t, host, "one")
+	if p.Trust != trust.Changed || len(p.Lock.Changes) != 1 || message(t, host) != "hi one" {
+		t.Errorf("%+v", p.Lock)
+	}
+	if !strings.Contains(log.String(), "patchbay plugin trust one") {
+		t.Errorf("no warning that names the fix: %s", log)
+	}
+	warned := false
+	for _, f := range host.Doctor() {
+		warned = warned || f.Severity == pluginhost.SeverityWarning && strings.Contains(f.Fix, "patchbay plugin trust one")
+	}
+	if !warned {
+		t.Errorf("doctor says nothing: %+v", host.Doctor())
+	}
+	if c := accept(t, host, "one"); c.State != trust.Changed || c.Files[0].Path != "one" {
+		t.Errorf("%+v", c)
+	}
+	host, log = home.opened()
+	if p := trustOf(t, host, "one"); p.Trust != trust.Trusted || strings.Contains(log.String(), "WARN") {
+		t.Errorf("%q, log %s", p.Trust, log)
+	}
+}
+
+// TestTrustLocked: what is not in the lock is not started, neither at first, nor when it is started again, nor with a reload.
+func TestTrustLocked(t *testing.T) {
+	home := newHouse(t)
+	home.config("trust = \"locked\"\n")
+	home.scaffold("one", "one", 500)
+	home.miner("", "#!/bin/sh", "")
+	host, _ := home.opened()
+	if got := states(host); got != "miner:broken one:broken" {
+		t.Fatal(got)
+	}
+	if got := message(t, host); got != "hi" {
+		t.Errorf("got %q", got)
+	}
+	command := map[string]any{"command": "ls", "args": []string{}, "flags": map[string]string{}}
+	if out, err := host.Fire(t.Context(), hook.CommandBefore, command); err == nil || out.Verdict != hook.Deny {
+		t.Errorf("a hook that may not run let a command pass: %+v, %v", out, err)
+	}
+	accept(t, host, "one")
+	accept(t, host, "miner")
+	reload(t, host)
+	if got := message(t, host); got != "hi one" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := host.Fire(t.Context(), hook.CommandBefore, command); err != nil {
+		t.Error(err)
+	}
+	home.miner("", "#!/bin/sh", "touch "+home.home+"/ran")
+	if _, err := host.Fire(t.Context(), hook.CommandBefore, command); err == nil || !strings.Contains(err.Error(), "not those that were recorded") {
+		t.Errorf("a changed program was started: %v", err)
+	}
+	if _, err := os.Stat(home.home + "/ran"); err == nil {
+		t.Error("it ran")
+	}
+	if host, _ := home.opened(); !strings.Contains(states(host), "miner:broken") {
+		t.Error(states(host))
+	}
+}
+
+// TestTrustOfCode: under "locked" python code that was changed is not loaded, the old code goes on, and what is saved by the host is refused.
+func TestTrustOfCode(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	home := newHouse(t)
+	code := func(word string) string {
+		return "from plugins import on_final\n\n@on_final\nasync def final(ctx, text):\n    return text + ' " + word + "'\n"
+	}
+	home.write(".agent/plugins/end.py", code("old"), 0o644)
+	final := func(host *pluginhost.Host) string {
+		host.Refresh(t.Context())
+		if _, err := host.Fire(t.Context(), hook.TurnBegin, nil); err != nil {
+			t.Error(err)
+		}
+		out, err := host.Fire(t.Context(), hook.TurnFinal, map[string]string{"text": "the"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := out.Payload, err
+		return string(text)
+	}
+	home.opened() // records it
+	home.config("trust = \"locked\"\n")
+	host, log := home.opened()
+	if got := final(host); !strings.Contains(got, "the old") {
+		t.Fatalf("%s\n%s", got, log)
+	}
+	home.write(".agent/plugins/end.py", code("new!"), 0o644)
+	if got := final(host); !strings.Contains(got, "the old") {
+		t.Errorf("changed code was loaded: %s", got)
+	}
+	if !strings.Contains(log.String(), "not those that were recorded") {
+		t.Errorf("no word of it: %s", log)
+	}
+	accept(t, host, "end")
+	if got := final(host); !strings.Contains(got, "the new!") {
+		t.Errorf("trusted code was not loaded: %s\n%s", got, log)
+	}
+	if _, err := pythonfile.Of(host).Save(t.Context(), "end", code("saved")); err == nil {
+		t.Error("code was saved")
+	}
+}
+
+// TestCapabilitiesAreKept: a plugin that changes its manifest has what it was granted, and nothing more until it is trusted.
+func TestCapabilitiesAreKept(t *testing.T) {
+	home := newHouse(t)
+	manifest := func(more string) {
+		home.write(".local/share/kaged/plugins/notes/manifest.yaml", `name: notes
+version: 1.0.0
+kaged_api: 1
+description: d
+command: [./notes.sh]
+methods: [notes.get]
+capabilities: ["read:fs:/etc"`+more+`]
+`, 0o644)
+	}
+	manifest("")
+	home.write(".local/share/kaged/plugins/notes/notes.sh", `#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  printf '{"jsonrpc":"2.0","id":%s,"result":{"name":"notes","version":"1.0.0","api_version":1,"methods":["notes.get"],"notifications":[],"capabilities_used":[]}}\n' "$id"
+done
+`, 0o755)
+	capabilities := func(host *pluginhost.Host) string {
+		var list []string
+		for _, c := range trustOf(t, host, "notes").Capabilities {
+			if strings.HasPrefix(c.Capability, "read:") {
+				list = append(list, c.Capability)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	host, _ := home.opened()
+	if got := capabilities(host); got != "read:fs:/etc" {
+		t.Fatal(got)
+	}
+	manifest(`, "read:fs:/var"`)
+	host, log := home.opened()
+	if got := capabilities(host); got != "read:fs:/etc" {
+		t.Errorf("%s was granted", got)
+	}
+	if p := trustOf(t, host, "notes"); len(p.Lock.Withheld) != 1 || !strings.Contains(log.String(), "it wants read:fs:/var") {
+		t.Errorf("%+v\n%s", p.Lock, log)
+	}
+	if c := accept(t, host, "notes"); len(c.Granted) != 1 || c.Granted[0] != "read:fs:/var" {
+		t.Errorf("%+v", c)
+	}
+	reload(t, host)
+	if got := capabilities(host); got != "read:fs:/etc read:fs:/var" {
+		t.Errorf("%s was granted", got)
+	}
+}
+
+// TestTrustOfOwnDirectories: a program with directories of its own has no lock, unless its configuration says so.
+func TestTrustOfOwnDirectories(t *testing.T) {
+	home := newHouse(t)
+	home.scaffold("one", "one", 500)
+	o := home.options()
+	o.Dirs = []string{filepath.Join(home.home, ".local/scaffold/plugins")}
+	host := home.openWith(o)
+	if p := trustOf(t, host, "one"); p.Trust != "" || message(t, host) != "hi one" {
+		t.Errorf("%+v", p)
+	}
+	if locks, err := filepath.Glob(home.home + "/.config/patchbay/*"); err != nil || len(locks) > 0 {
+		t.Errorf("%q, %v", locks, err)
+	}
+	home.write("app/app.toml", "trust = \"locked\"\n", 0o644)
+	o.ConfigFile = filepath.Join(home.home, "app", "app.toml")
+	host = home.openWith(o)
+	if got := states(host); got != "one:broken" {
+		t.Error(got)
+	}
+	accept(t, host, "one")
+	if _, err := os.Stat(home.home + "/app/patchbay.lock"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDamagedLockStopsTheHost: it is an error of the configuration.
+func TestDamagedLockStopsTheHost(t *testing.T) {
+	home := newHouse(t)
+	home.write(".config/patchbay/patchbay.lock", "version = 1\n[[plug", 0o600)
+	if _, err := pluginhost.Open(t.Context(), home.options()); err == nil || !strings.Contains(err.Error(), "patchbay.lock:2:") {
+		t.Errorf("%v", err)
+	}
+}

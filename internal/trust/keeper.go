@@ -1,0 +1,327 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Policy says what is done about plugins that are new or have changed.
+type Policy string
+
+// The policies.
+const (
+	Off    Policy = "off"    // nothing is looked at: for a program with plugins of its own
+	Record Policy = "record" // new ones are recorded, changed ones are warned of
+	Locked Policy = "locked" // both are refused
+)
+
+// A State is how a plugin stands to the lock.
+type State string
+
+// The states.
+const (
+	Untracked  State = ""           // it has no files that could change behind the operator's back, or nobody keeps a lock
+	Trusted    State = "trusted"    // its files are those that were recorded
+	New        State = "new"        // it was not recorded before; under Record it is now
+	Changed    State = "changed"    // its files are others than those that were recorded
+	Unreadable State = "unreadable" // its files cannot be hashed, or the lock cannot be written
+	Exempt     State = "exempt"     // its author is working on it
+)
+
+// A Plugin is what is judged.
+type Plugin struct {
+	Dialect      string
+	Name         string // of its place
+	Roots        []Root // the first is its file or directory
+	Capabilities []string
+}
+
+// A Verdict is what came of it.
+type Verdict struct {
+	State    State
+	Entry    *Entry   // as recorded; nil: it is not
+	Changes  []Change // of one that has changed
+	Withheld []string // capabilities that it declares and was not granted
+	Err      error    // why it cannot be trusted; with Locked, why it must not be started
+}
+
+// Options say how a lock is kept.
+type Options struct {
+	Policy Policy
+	Path   string   // of the lock
+	Cache  string   // a file that remembers what was hashed; "": nothing is remembered
+	Exempt []string // plugins that are not judged, by their paths
+	Log    *slog.Logger
+}
+
+// A Keeper judges plugins by a lock. It is safe for concurrent use.
+type Keeper struct {
+	o     Options
+	cache *cache
+
+	mu    sync.Mutex // protects the fields below
+	lock  *Lock
+	stamp string // of the lock's file, when it was read
+}
+
+// Open reads the lock.
+func Open(o Options) (*Keeper, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	k := &Keeper{o: o, cache: newCache(o.Cache, o.Log)}
+	if o.Policy == Off {
+		return k, nil
+	}
+	_, err := k.current()
+	return k, err
+}
+
+// Policy is what the keeper was opened with.
+func (k *Keeper) Policy() Policy { return k.o.Policy }
+
+// Path is that of the lock.
+func (k *Keeper) Path() string { return k.o.Path }
+
+// current is the lock as it is on disk. It is read again only where the file is another one.
+func (k *Keeper) current() (*Lock, error) {
+	stamp := ""
+	if info, err := os.Stat(k.o.Path); err == nil {
+		stamp = fmt.Sprintf("%d %d %s", info.Size(), info.ModTime().UnixNano(), identity(info))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.lock != nil && stamp == k.stamp {
+		return k.lock, nil
+	}
+	l, err := Load(k.o.Path)
+	if err != nil {
+		return nil, err
+	}
+	k.lock, k.stamp = l, stamp
+	return l, nil
+}
+
+// Judge looks at plugins before they are started. Under Record those that are new are recorded.
+func (k *Keeper) Judge(plugins []Plugin) []Verdict {
+	verdicts := make([]Verdict, len(plugins))
+	if k.o.Policy == Off {
+		return verdicts
+	}
+	l, err := k.current()
+	again := false
+	for i, p := range plugins {
+		verdicts[i] = k.verdict(l, err, p)
+		again = again || verdicts[i].State == New || verdicts[i].State == Changed
+	}
+	if again && err == nil {
+		k.judgeAlone(plugins, verdicts)
+	}
+	k.cache.save()
+	return verdicts
+}
+
+// judgeAlone judges again while no other process changes the lock or installs a plugin, and records what is new.
+func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
+	err := Update(k.o.Path, func(l *Lock) (changed bool, err error) {
+		for i, p := range plugins {
+			verdicts[i] = k.verdict(l, nil, p)
+			if verdicts[i].State == New && k.o.Policy == Record {
+				e, err := NewEntry(p)
+				if err != nil {
+					verdicts[i] = Verdict{State: Unreadable, Err: k.unreadable(p, err)}
+					continue
+				}
+				l.Put(e)
+				verdicts[i].Entry, verdicts[i].Err, changed = e, nil, true
+				k.o.Log.Info("plugin recorded", "plugin", p.Name, "dialect", p.Dialect, "files", len(e.Files), "lock", k.o.Path)
+			}
+		}
+		return changed, nil
+	})
+	if err == nil {
+		return
+	}
+	for i := range verdicts {
+		if verdicts[i].State == New || verdicts[i].State == Changed {
+			verdicts[i] = Verdict{State: Unreadable, Entry: verdicts[i].Entry, Err: k.unreadable(plugins[i], err)}
+		}
+	}
+}
+
+// NewEntry records a plugin as it is now.
+func NewEntry(p Plugin) (*Entry, error) {
+	files, err := Take(p.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return &Entry{Dialect: p.Dialect, Name: p.Name, Path: p.Roots[0].Path, Recorded: time.Now().UTC().Truncate(time.Second),
+		Capabilities: slices.Clone(p.Capabilities), Files: files}, nil
+}
+
+// verdict is that on one plugin. bad is why there is no lock.
+func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
+	switch {
+	case len(p.Roots) == 0:
+		return Verdict{}
+	case k.exempt(p):
+		return Verdict{State: Exempt}
+	case bad != nil:
+		return Verdict{State: Unreadable, Err: k.unreadable(p, bad)}
+	}
+	e := l.Find(p.Dialect, p.Name)
+	digest, err := k.digest(p)
+	if err != nil {
+		return Verdict{State: Unreadable, Entry: e, Err: k.unreadable(p, err), Withheld: withheld(e, p)}
+	}
+	switch {
+	case e == nil:
+		return Verdict{State: New, Err: k.unknown(p)}
+	case digestOf(e.Files) != digest:
+		v := Verdict{State: Changed, Entry: e, Withheld: withheld(e, p)}
+		if now, err := Take(p.Roots); err == nil {
+			v.Changes = Compare(e.Files, now)
+		}
+		v.Err = k.changed(p, v.Changes)
+		return v
+	}
+	return Verdict{State: Trusted, Entry: e, Withheld: withheld(e, p)}
+}
+
+func (k *Keeper) exempt(p Plugin) bool {
+	return slices.ContainsFunc(k.o.Exempt, func(path string) bool {
+		rel, err := filepath.Rel(path, p.Roots[0].Path)
+		return err == nil && (rel == "." || filepath.IsLocal(rel))
+	})
+}
+
+// settled is how old a change must be before the file's time tells it from a later one. File systems count in steps, the coarsest of two seconds.
+const settled = 2 * time.Second
+
+// digest is one sum for all files. Under Record they are read only where size, time or inode of one is another than when they were last read.
+func (k *Keeper) digest(p Plugin) (string, error) {
+	if k.o.Policy == Locked {
+		files, err := Take(p.Roots)
+		return digestOf(files), err
+	}
+	stamp, newest, err := stampOf(p.Roots)
+	if err != nil {
+		return "", err
+	}
+	key := p.Dialect + ":" + p.Roots[0].Path
+	if digest, ok := k.cache.get(key, stamp); ok {
+		return digest, nil
+	}
+	files, err := Take(p.Roots)
+	if err != nil {
+		return "", err
+	}
+	digest := digestOf(files)
+	if time.Since(newest) > settled { // else it may change once more without a sign of it
+		k.cache.put(key, stamp, digest)
+	}
+	return digest, nil
+}
+
+// withheld are the capabilities that a plugin declares and was not granted when it was recorded.
+func withheld(e *Entry, p Plugin) []string {
+	if e == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Capabilities), func(c string) bool { return slices.Contains(e.Capabilities, c) })
+}
+
+// Check is asked before each process of a plugin is started. Only Locked refuses.
+func (k *Keeper) Check(p Plugin) error {
+	if k.o.Policy != Locked {
+		return nil
+	}
+	return k.Judge([]Plugin{p})[0].Err
+}
+
+// A Refusal is why a plugin is not trusted.
+type Refusal struct {
+	Plugin string
+	why    string
+	fix    string
+	err    error
+}
+
+func (r *Refusal) Error() string { return r.why }
+
+// Fix is what makes it trusted.
+func (r *Refusal) Fix() string   { return r.fix }
+func (r *Refusal) Unwrap() error { return r.err }
+
+func trustFix(p Plugin) string {
+	return fmt.Sprintf("if you know why, and trust it: patchbay plugin trust %s", p.Name)
+}
+
+func (k *Keeper) unknown(p Plugin) error {
+	return &Refusal{Plugin: p.Name, why: fmt.Sprintf("it is not in %s, and trust = \"locked\"", k.o.Path), fix: trustFix(p)}
+}
+
+func (k *Keeper) changed(p Plugin, changes []Change) error {
+	return &Refusal{Plugin: p.Name, why: "its files are not those that were recorded: " + Summary(changes), fix: trustFix(p)}
+}
+
+func (k *Keeper) unreadable(p Plugin, err error) error {
+	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
+		fix: "mend that, then `patchbay plugin trust " + p.Name + "`"}
+}
+
+// Summary names the first few changes.
+func Summary(changes []Change) string {
+	const shown = 3
+	var parts []string
+	for _, c := range changes[:min(shown, len(changes))] {
+		parts = append(parts, c.Kind+" "+c.Path)
+	}
+	if more := len(changes) - shown; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ErrNotKept is returned where there is no lock to change.
+var ErrNotKept = errors.New("no lock is kept here")
+
+// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays.
+func (k *Keeper) Trust(p Plugin) (*Entry, error) {
+	if k.o.Policy == Off || len(p.Roots) == 0 {
+		return nil, ErrNotKept
+	}
+	var entry *Entry
+	err := Update(k.o.Path, func(l *Lock) (bool, error) {
+		e, err := NewEntry(p)
+		if err != nil {
+			return false, err
+		}
+		if old := l.Find(p.Dialect, p.Name); old != nil {
+			e.Origin = old.Origin
+		}
+		l.Put(e)
+		entry = e
+		return true, nil
+	})
+	return entry, err
+}
+
+// Forget takes a plugin that was removed out of the lock.
+func (k *Keeper) Forget(dialect, name string) error {
+	if k.o.Policy == Off {
+		return nil
+	}
+	return Update(k.o.Path, func(l *Lock) (bool, error) {
+		there := l.Find(dialect, name) != nil
+		l.Remove(dialect, name)
+		return there, nil
+	})
+}

@@ -1,0 +1,214 @@
+package trust
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
+	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// maxLock bounds the lock file: some hundred plugins with a hundred files each.
+const maxLock = 16 << 20
+
+// version is that of the file's form.
+const version = 1
+
+// An Origin is where a plugin was installed from. The zero value is for one that somebody put in its place by hand.
+type Origin struct {
+	Source string `json:"source"`           // as `patchbay plugin install` takes it
+	Ref    string `json:"ref,omitempty"`    // of a git repository, as it was asked for
+	Commit string `json:"commit,omitempty"` // of a git repository, what that was
+	Plugin string `json:"plugin,omitempty"` // which of several plugins in the source
+}
+
+// An Entry is one plugin, as it was trusted.
+type Entry struct {
+	Dialect      string
+	Name         string // of its place
+	Path         string // where it was then; for people
+	Origin       Origin
+	Recorded     time.Time
+	Capabilities []string // granted; nil: it declared none
+	Files        []File   // by path
+}
+
+// A Lock is the content of patchbay.lock.
+type Lock struct {
+	Entries []*Entry // by dialect and name
+}
+
+// Find is the entry of a plugin; nil: there is none.
+func (l *Lock) Find(dialect, name string) *Entry {
+	for _, e := range l.Entries {
+		if e.Dialect == dialect && e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Put takes an entry in, in the place of the one there was.
+func (l *Lock) Put(e *Entry) {
+	l.Remove(e.Dialect, e.Name)
+	l.Entries = append(l.Entries, e)
+	slices.SortFunc(l.Entries, func(a, b *Entry) int { return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Name, b.Name)) })
+}
+
+// Remove takes an entry out.
+func (l *Lock) Remove(dialect, name string) {
+	l.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e *Entry) bool { return e.Dialect == dialect && e.Name == name })
+}
+
+// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an error that says how to mend it, and
+// nothing ever takes its place by itself.
+func Load(path string) (*Lock, error) {
+	data, err := plainfile.Read(path, maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Lock{}, nil
+	}
+	if err != nil {
+		return nil, damaged(path, err.Error())
+	}
+	return parse(path, data)
+}
+
+// damaged is the error of a lock that cannot be used. It is a problem of the configuration, beside which the lock is.
+func damaged(path, why string) error {
+	return &document.Error{Problems: []document.Problem{{File: path, Message: why, Fix: mend(path)}}}
+}
+
+func mend(path string) string {
+	return fmt.Sprintf("put back a good copy. If there is none: look at your plugins, then remove %s; they are then recorded as new", path)
+}
+
+func parse(path string, data []byte) (*Lock, error) {
+	top, err := document.TOML(path, data)
+	if err != nil {
+		return nil, withFix(err, path)
+	}
+	if n := top.Number("version"); n == nil || *n != version {
+		top.Bad("version", "", "this Patchbay reads locks of version %d", version)
+	}
+	l := &Lock{}
+	for _, t := range top.Tables("plugin") {
+		e := readEntry(t)
+		if l.Find(e.Dialect, e.Name) != nil {
+			t.Bad("name", "", "%s:%s is there twice", e.Dialect, document.Cut(e.Name))
+		}
+		l.Put(e)
+	}
+	top.End()
+	return l, withFix(top.Err(), path)
+}
+
+// withFix adds to every problem how a lock is mended.
+func withFix(err error, path string) error {
+	if bad, ok := errors.AsType[*document.Error](err); ok {
+		for i := range bad.Problems {
+			bad.Problems[i].Fix = mend(path)
+		}
+	}
+	return err
+}
+
+func readEntry(t *document.Table) *Entry {
+	e := &Entry{
+		Dialect: t.Required("dialect"), Name: t.Required("name"), Path: t.Text("path", ""),
+		Origin: Origin{Source: t.Text("source", ""), Ref: t.Text("ref", ""), Commit: t.Text("commit", ""), Plugin: t.Text("plugin", "")},
+	}
+	var err error
+	if e.Recorded, err = time.Parse(time.RFC3339, t.Text("recorded", "")); err != nil {
+		t.Bad("recorded", "", "not a time")
+	}
+	if t.Has("capabilities") {
+		e.Capabilities = append([]string{}, t.List("capabilities")...)
+	}
+	for i, line := range t.List("files") {
+		f, ok := readFile(line)
+		if !ok {
+			t.BadItem("files", i, "", "not a sum, a mode and a path")
+			continue
+		}
+		e.Files = append(e.Files, f)
+	}
+	slices.SortFunc(e.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	t.End()
+	return e
+}
+
+// readFile reads "SUM MODE PATH".
+func readFile(line string) (File, bool) {
+	digest, rest, _ := strings.Cut(line, " ")
+	mode, path, _ := strings.Cut(rest, " ")
+	raw, err := hex.DecodeString(digest)
+	f := File{Path: path, Mode: Mode(mode), Sum: digest}
+	return f, err == nil && len(raw) == 32 && path != "" && slices.Contains([]Mode{Plain, Executable, Link}, f.Mode)
+}
+
+// text is the lock as a file.
+func (l *Lock) text() []byte {
+	var b bytes.Buffer
+	b.WriteString("# What your plugins were when you trusted them. Patchbay writes this file: `patchbay plugin trust NAME` changes it.\n")
+	fmt.Fprintf(&b, "version = %d\n", version)
+	for _, e := range l.Entries {
+		e.write(&b)
+	}
+	return b.Bytes()
+}
+
+func (e *Entry) write(b *bytes.Buffer) {
+	b.WriteString("\n[[plugin]]\n")
+	for _, field := range [][2]string{{"dialect", e.Dialect}, {"name", e.Name}, {"path", e.Path}, {"source", e.Origin.Source}, {"ref", e.Origin.Ref},
+		{"commit", e.Origin.Commit}, {"plugin", e.Origin.Plugin}, {"recorded", e.Recorded.UTC().Format(time.RFC3339)}} {
+		if field[1] != "" {
+			fmt.Fprintf(b, "%s = %s\n", field[0], quote(field[1]))
+		}
+	}
+	if e.Capabilities != nil {
+		writeList(b, "capabilities", e.Capabilities)
+	}
+	lines := make([]string, len(e.Files))
+	for i, f := range e.Files {
+		lines[i] = f.Sum + " " + string(f.Mode) + " " + f.Path
+	}
+	writeList(b, "files", lines)
+}
+
+func writeList(b *bytes.Buffer, key string, items []string) {
+	fmt.Fprintf(b, "%s = [", key)
+	for _, item := range items {
+		fmt.Fprintf(b, "\n  %s,", quote(item))
+	}
+	if len(items) > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString("]\n")
+}
+
+// quote is a text of TOML. JSON's escapes are among TOML's, which also wants the delete character escaped.
+func quote(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string
+	}
+	return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
+}
+
+// save replaces the file as a whole.
+func (l *Lock) save(path string) (err error) {
+	text := l.text()
+	if len(text) > maxLock {
+		return fmt.Errorf("%s would have more than %d MiB", path, maxLock>>20)
+	}
+	return atomicfile.Write(path, text, atomicfile.Options{})
+}

@@ -1,0 +1,248 @@
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// Bounds of what belongs to one plugin. A plugin with its packages beside it has some thousand files.
+const (
+	MostFiles = 20_000
+	MostBytes = 1 << 30
+)
+
+// A Root is a file or directory that belongs to a plugin.
+type Root struct {
+	Label string // before the names of its files; "": none
+	Path  string // absolute; a link is followed, since the person who installed the plugin made it
+}
+
+// A File is one file of a plugin.
+type File struct {
+	Path string // below its root, with slashes
+	Mode Mode
+	Sum  string // SHA-256 in hex: of the content, or of what a link says
+}
+
+// A Mode says what a file is.
+type Mode string
+
+// The modes.
+const (
+	Plain      Mode = "-"
+	Executable Mode = "x"
+	Link       Mode = "l"
+)
+
+// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and what Python compiles.
+func Ignored(name string, dir bool) bool {
+	switch {
+	case name == ".git", name == "__pycache__" && dir:
+		return true
+	}
+	return !dir && strings.HasSuffix(name, ".pyc")
+}
+
+// Take reads the files of a plugin. What is no file, directory or link cannot be hashed, and is an error.
+func Take(roots []Root) ([]File, error) {
+	var files []File
+	var size int64
+	err := walk(roots, func(v visited) error {
+		f := File{Path: v.name, Mode: modeOf(v.info)}
+		if f.Mode == Link {
+			f.Sum = sum([]byte(v.target))
+		} else {
+			n, digest, err := hash(v, MostBytes-size)
+			if err != nil {
+				return err
+			}
+			size, f.Sum = size+n, digest
+		}
+		files = append(files, f)
+		return nil
+	})
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, err
+}
+
+// stampOf tells one state of a plugin's files from another without reading them.
+// newest is when the last of them was changed.
+func stampOf(roots []Root) (stamp string, newest time.Time, err error) {
+	h := sha256.New()
+	err = walk(roots, func(v visited) error {
+		if at := touched(v.info); at.After(newest) {
+			newest = at
+		}
+		fmt.Fprintf(h, "%q %q %v %d %d %s\n", v.name, v.target, v.info.Mode(), v.info.Size(), v.info.ModTime().UnixNano(), identity(v.info))
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), newest, err
+}
+
+// visited is one file on a walk.
+type visited struct {
+	name   string // as it is recorded
+	path   string // on disk
+	info   fs.FileInfo
+	target string // of a link
+}
+
+// walk goes through the files of roots, in no order. Links are not followed, but for the roots themselves.
+func walk(roots []Root, visit func(visited) error) error {
+	count := 0
+	counted := func(v visited) error {
+		if count++; count > MostFiles {
+			return fmt.Errorf("more than %d files", MostFiles)
+		}
+		return v.check(visit)
+	}
+	for _, r := range roots {
+		if err := walkRoot(r, counted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkRoot walks one of them. A root that is a link is recorded as one, too: it may be made to lead elsewhere.
+func walkRoot(r Root, visit func(visited) error) error {
+	real, err := filepath.EvalSymlinks(r.Path)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(r.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if err := visit(visited{name: r.Label + ".", path: r.Path, info: info}); err != nil {
+			return err
+		}
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return visit(visited{name: r.Label + filepath.Base(r.Path), path: real, info: info})
+	}
+	return filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(real, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		if Ignored(d.Name(), d.IsDir()) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return visit(visited{name: r.Label + filepath.ToSlash(rel), path: path, info: info})
+	})
+}
+
+// check refuses what cannot be recorded, and reads a link.
+func (v visited) check(visit func(visited) error) (err error) {
+	switch mode := v.info.Mode(); {
+	case !utf8.ValidString(v.name):
+		return fmt.Errorf("%q: its name is not UTF-8", v.name)
+	case mode&fs.ModeSymlink != 0:
+		if v.target, err = os.Readlink(v.path); err != nil {
+			return err
+		}
+	case !mode.IsRegular():
+		return &fs.PathError{Op: "hash", Path: v.path, Err: plainfile.ErrKind}
+	}
+	return visit(v)
+}
+
+func modeOf(info fs.FileInfo) Mode {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return Link
+	case info.Mode()&0o111 != 0:
+		return Executable
+	}
+	return Plain
+}
+
+// hash reads the file that was visited, and no other that has taken its place since.
+func hash(v visited, most int64) (n int64, digest string, err error) {
+	f, err := plainfile.Open(v.path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, v.info) {
+		return 0, "", errors.Join(err, fmt.Errorf("%s was replaced while it was read", v.path))
+	}
+	h := sha256.New()
+	n, err = io.Copy(h, io.LimitReader(f, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("its files have more than %d MiB", MostBytes>>20)
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// digestOf is one sum for all files.
+func digestOf(files []File) string {
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%s %s %q\n", f.Sum, f.Mode, f.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// A Change is a file that is not as it was.
+type Change struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // added | removed | changed
+}
+
+// Compare lists what has changed, by path. Both lists are in order.
+func Compare(before, now []File) []Change {
+	changes := []Change{}
+	old := make(map[string]File, len(before))
+	for _, f := range before {
+		old[f.Path] = f
+	}
+	for _, f := range now {
+		was, there := old[f.Path]
+		delete(old, f.Path)
+		switch {
+		case !there:
+			changes = append(changes, Change{f.Path, "added"})
+		case was != f:
+			changes = append(changes, Change{f.Path, "changed"})
+		}
+	}
+	for path := range old {
+		changes = append(changes, Change{path, "removed"})
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return changes
+}
