@@ -6,5 +6,6 @@ func newPluginCommand(a *app) *cobra.Command {
 	return newGroupCommand("plugin", "List, inspect and check plugins",
 		newPluginNewCommand(a),
 		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a),
-		newPluginConformCommand(a), newPluginDevCommand(a), newPluginTrustCommand(a))
+		newPluginConformCommand(a), newPluginDevCommand(a), newPluginTrustCommand(a),
+		newPluginInstallCommand(a), newPluginRemoveCommand(a), newPluginUpdateCommand(a), newPluginEnableCommand(a), newPluginDisableCommand(a))
 }

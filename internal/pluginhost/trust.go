@@ -22,7 +22,11 @@ const trustCache = "trust.json"
 // openTrust reads patchbay.lock, which is beside the configuration file in force. A program with directories of its own has a lock only where
 // its configuration file says so: docs/embedding.md.
 func (s *setup) openTrust() (err error) {
-	s.dirs.LockFile = filepath.Join(filepath.Dir(s.dirs.ConfigFile), filepath.Base(s.dirs.LockFile))
+	beside, err := filepath.Abs(filepath.Dir(s.dirs.ConfigFile))
+	if err != nil {
+		return err
+	}
+	s.dirs.LockFile = filepath.Join(beside, filepath.Base(s.dirs.LockFile))
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
 		policy = trust.Off
@@ -250,4 +254,6 @@ func (h *Host) Written(dialectName, name, path string) error {
 }
 
 // Deleted takes a plugin whose files the operator has deleted through this host out of the lock.
-func (h *Host) Deleted(dialectName, name string) error { return h.setup().trust.Forget(dialectName, name) }
+func (h *Host) Deleted(dialectName, name string) error {
+	return h.setup().trust.Forget(dialectName, name)
+}

@@ -1,6 +1,8 @@
 // Package scratch makes temporary directories whose names say which process made them, and removes those whose process has died before it could.
 //
 //	Make    a directory, after Sweep
+//	MakeIn  one in a place of the caller's
+//	Left    those that dead processes have left
 //	Sweep   removes what dead processes have left
 //	Remove  removes a directory that a hostile program could write
 package scratch
@@ -22,6 +24,11 @@ func Make(purpose string) (path string, left, err error) {
 	left = Sweep(os.TempDir())
 	path, err = os.MkdirTemp("", prefix+purpose+"-"+owner(lease.Self())+"-")
 	return path, left, err
+}
+
+// MakeIn makes such a directory in dir, with a dot before its name: nobody who lists dir for a purpose of their own takes it for one of theirs.
+func MakeIn(dir, purpose string) (string, error) {
+	return os.MkdirTemp(dir, "."+prefix+purpose+"-"+owner(lease.Self())+"-")
 }
 
 // owner names a process within a file name: its number, when it began, and a digest of the boot and the namespaces in which both mean something.

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newPluginEnableCommand(a *app) *cobra.Command {
+	return a.newSwitchCommand("enable", "Let a plugin take part again", true)
+}
+
+func newPluginDisableCommand(a *app) *cobra.Command {
+	return a.newSwitchCommand("disable", "Keep a plugin, and do not start it", false)
+}
+
+// newSwitchCommand is one of the two.
+func (a *app) newSwitchCommand(verb, short string, on bool) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " NAME",
+		Short: short,
+		Long: short + `: enabled is written into its [plugins.NAME] table in config.toml,
+in place, and every other byte stays. The file from before is kept beside it. A daemon that
+runs follows at once; events under way come to their end first.`,
+		Example: "  patchbay plugin " + verb + " git-context\n  patchbay plugin " + verb + " kaged:notes --json",
+		Annotations: exits(exit{exitOK, "it is " + verb + "d"}, exit{exitFailed, "the file cannot be written, or the daemon does not follow"},
+			exit{exitNotFound, "no such plugin"}),
+		Args:              arguments("NAME"),
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginSwitch(cmd.Context(), args[0], on) },
+	}
+}
+
+func (a *app) runPluginSwitch(ctx context.Context, name string, on bool) error {
+	var change *pluginhost.Switched
+	known := []string{}
+	o := a.options(func(c pluginhost.Candidate) bool {
+		known = append(known, c.Name)
+		return true
+	})
+	o.NoStart = true
+	err := a.withOptions(ctx, o, func(host *pluginhost.Host) (err error) {
+		if !hasPlugin(host, name) {
+			return noPlugin(name, known)
+		}
+		change, err = host.Switch(name, on)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !a.flags.json {
+		a.printSwitch(change)
+	}
+	if change.Changed {
+		err = a.tellDaemon(ctx)
+	}
+	if a.flags.json {
+		return firstError(a.printJSON(change), err)
+	}
+	return err
+}
+
+func (a *app) printSwitch(c *pluginhost.Switched) {
+	state := "disabled"
+	if c.Enabled {
+		state = "enabled"
+	}
+	name := a.screen().Paint(render.StyleBold, c.Plugin)
+	if !c.Changed {
+		a.printf("%s is %s already\n", name, state)
+		return
+	}
+	a.printf("%s is %s, in %s\n", name, state, render.Line(c.File))
+	if c.Backup != "" {
+		a.printf("  the file from before is %s\n", render.Line(c.Backup))
+	}
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugininstall"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type installOptions struct {
+	plugins []string
+	all     bool
+	force   bool
+	dryRun  bool
+}
+
+func newPluginInstallCommand(a *app) *cobra.Command {
+	var opts installOptions
+	cmd := &cobra.Command{
+		Use:   "install SOURCE",
+		Short: "Put a plugin where its dialect keeps plugins",
+		Long: `Copy a plugin to where its dialect keeps plugins, and record it in patchbay.lock. SOURCE
+is a directory, a file, a .tar, .tar.gz or .zip archive by its path or https address, or a
+git repository: OWNER/REPO of GitHub, or its path, https or ssh address, each with @REF for
+a branch, tag or commit.
+
+Nothing of the plugin is built or run: what there may be to run is printed. What its manifest
+says is checked as plugin validate does. Where a source has several plugins, choose with
+--plugin or --all. A plugin that was installed before is replaced at once; a daemon that runs
+goes on with the new one and loses no event.`,
+		Example: `  patchbay plugin install ./my-plugin
+  patchbay plugin install shout-1.2.tar.gz
+  patchbay plugin install owner/repo@v1.2.0
+  patchbay plugin install git@example.org:me/plugins.git --plugin notes
+  patchbay plugin install ./my-plugin --dry-run --json`,
+		Annotations: exits(exit{exitOK, "installed, or was so already"}, exit{exitFailed, "the source cannot be had, or is not safe to unpack"},
+			exit{exitRefused, "another plugin is in the way"}, exit{exitNotFound, "no plugin there, or none of that name"}),
+		Args: arguments("SOURCE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginInstall(cmd.Context(), args[0], opts) },
+	}
+	cmd.Flags().StringArrayVar(&opts.plugins, "plugin", nil, "of several plugins, install `NAME` (may be repeated)")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "of several plugins, install all")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "replace a plugin that was put there by hand, came from elsewhere, or was changed")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+// installing is for whom plugins are installed.
+func (a *app) installing() (plugininstall.Options, error) {
+	dirs, err := a.dirs()
+	if err != nil {
+		return plugininstall.Options{}, err
+	}
+	o := plugininstall.Options{Environ: a.Environ, Dirs: dirs, Log: a.logger(), Progress: a.progress}
+	if len(a.flags.dialects) > 0 {
+		o.Dialects = a.flags.dialects
+	}
+	return o, nil
+}
+
+// dirs are where things are kept, the lock beside the configuration file in force.
+func (a *app) dirs() (config.Dirs, error) {
+	if err := a.checkPlaces(); err != nil {
+		return config.Dirs{}, err
+	}
+	dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+	if err != nil {
+		return dirs, err
+	}
+	if a.flags.config != "" {
+		if dirs.ConfigFile, err = filepath.Abs(a.path(a.flags.config)); err != nil {
+			return dirs, err
+		}
+		dirs.LockFile = filepath.Join(filepath.Dir(dirs.ConfigFile), filepath.Base(dirs.LockFile))
+	}
+	return dirs, nil
+}
+
+// progress tells a person what is being done, on stderr.
+func (a *app) progress(text string) {
+	if !a.flags.json {
+		fmt.Fprintln(a.Err, a.errScreen().Paint(render.StyleDim, render.Line(text)+" …"))
+	}
+}
+
+func (a *app) runPluginInstall(ctx context.Context, text string, opts installOptions) error {
+	o, err := a.installing()
+	if err != nil {
+		return err
+	}
+	source, err := plugininstall.ParseSource(text, a.dir())
+	if err != nil {
+		return usage(fixOf(err), "%w", err)
+	}
+	fetched, err := plugininstall.Fetch(ctx, source, o)
+	if err != nil {
+		return installProblem(ctx, err)
+	}
+	defer func() {
+		if err := fetched.Close(); err != nil {
+			a.logger().Warn("what was fetched could not be removed", "err", err)
+		}
+	}()
+	chosen, err := a.choose(ctx, fetched, opts)
+	if err != nil {
+		return err
+	}
+	placed := []*plugininstall.Placed{}
+	for _, p := range chosen {
+		done, err := fetched.Place(ctx, p, plugininstall.PlaceOptions{DryRun: opts.dryRun, Force: opts.force})
+		if err != nil {
+			return errors.Join(installProblem(ctx, err), a.finish(ctx, placed))
+		}
+		placed = append(placed, done)
+	}
+	return a.finish(ctx, placed)
+}
+
+// installProblem is the error of a source or a plugin that is not installed.
+func installProblem(ctx context.Context, err error) error {
+	if ctx.Err() != nil || is[*config.Error](err) {
+		return err
+	}
+	k := kindFailed
+	if is[*plugininstall.TakenError](err) {
+		k = kindRefused
+	}
+	return &problem{kind: k, err: err, fix: fixOf(err)}
+}
+
+// choose says which of the plugins in a source are meant. It never guesses.
+func (a *app) choose(ctx context.Context, f *plugininstall.Fetched, opts installOptions) ([]plugininstall.Plugin, error) {
+	switch {
+	case len(f.Plugins) == 0:
+		err := f.NothingFound()
+		return nil, &problem{kind: kindNotFound, err: err, fix: fixOf(err)}
+	case opts.all && len(opts.plugins) > 0:
+		return nil, usage("leave out one of them", "plugin install: --plugin and --all")
+	case opts.all:
+		return f.Plugins, nil
+	case len(opts.plugins) > 0:
+		return chosenByName(f, opts.plugins)
+	case len(f.Plugins) == 1:
+		return f.Plugins, nil
+	case a.InTTY && a.OutTTY && !a.flags.json:
+		return a.askWhich(ctx, f)
+	}
+	return nil, usage("choose with --plugin NAME, or --all", "there are several plugins: %s", strings.Join(ids(f.Plugins), ", "))
+}
+
+func chosenByName(f *plugininstall.Fetched, names []string) ([]plugininstall.Plugin, error) {
+	var chosen []plugininstall.Plugin
+	for _, name := range names {
+		meantOnes := f.Meant(name)
+		switch len(meantOnes) {
+		case 0:
+			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("there is no plugin %s", name),
+				fix: meant(name, ids(f.Plugins), "there are "+strings.Join(ids(f.Plugins), ", "))}
+		case 1:
+			chosen = append(chosen, meantOnes[0])
+		default:
+			return nil, usage("name the dialect, too", "%s is the name of several: %s", name, strings.Join(ids(meantOnes), ", "))
+		}
+	}
+	return chosen, nil
+}
+
+func ids(plugins []plugininstall.Plugin) []string {
+	var out []string
+	for _, p := range plugins {
+		out = append(out, p.ID())
+	}
+	return out
+}
+
+// askWhich asks the person at the terminal.
+func (a *app) askWhich(ctx context.Context, f *plugininstall.Fetched) ([]plugininstall.Plugin, error) {
+	a.printf("There are several plugins:\n")
+	for i, p := range f.Plugins {
+		a.printf("  %d  %s  %s\n", i+1, render.Line(p.ID()), render.Line(p.Path))
+	}
+	answer, err := a.ask(ctx, "Which? Numbers or names with spaces between, or all: ")
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(answer)
+	if len(words) == 1 && words[0] == "all" {
+		return f.Plugins, nil
+	}
+	if len(words) == 0 {
+		return nil, &problem{kind: kindFailed, err: errors.New("nothing was chosen, nothing was installed")}
+	}
+	for i, w := range words {
+		var n int
+		if _, err := fmt.Sscanf(w, "%d", &n); err == nil && n >= 1 && n <= len(f.Plugins) {
+			words[i] = f.Plugins[n-1].ID()
+		}
+	}
+	return chosenByName(f, words)
+}
+
+// finish has the daemon go on with the new plugins, removes the old ones' files, and prints what was done.
+func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error {
+	if len(placed) == 0 {
+		return nil
+	}
+	changed := false
+	for _, p := range placed {
+		changed = changed || !p.Unchanged && !p.DryRun
+		if !a.flags.json {
+			a.printPlaced(p)
+		}
+	}
+	var err error
+	if changed {
+		err = a.tellDaemon(ctx)
+	}
+	for _, p := range placed {
+		if cleanErr := p.Clean(); cleanErr != nil {
+			a.logger().Warn("what was replaced could not be removed", "err", cleanErr)
+		}
+	}
+	if a.flags.json {
+		return firstError(a.printJSON(placed), err)
+	}
+	return err
+}
+
+func (a *app) printPlaced(p *plugininstall.Placed) {
+	o := a.screen()
+	verb := "installed"
+	switch {
+	case p.Unchanged:
+		verb = "is up to date"
+	case p.DryRun:
+		verb = "would be installed"
+	case p.Replaced:
+		verb = "replaced"
+	}
+	name := o.Paint(render.StyleBold, p.Name)
+	version := strings.TrimSpace(strings.Join([]string{p.Ref, excerptOf(p.Commit)}, " "))
+	if version != "" {
+		version = " (" + version + ")"
+	}
+	a.printf("%s %s %s%s in %s\n", name, o.Paint(render.StyleDim, p.Dialect), verb, render.Line(version), render.Line(p.Path))
+	if p.Files != "" {
+		a.printf("  its files are in %s\n", render.Line(p.Files))
+	}
+	if len(p.Capabilities) > 0 {
+		a.printf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))
+	}
+	if len(p.Withheld) > 0 {
+		a.printf("  %s\n", o.Paint(render.StyleYellow, "it wants more, and does not get it before `patchbay plugin trust "+p.Name+"`: "+strings.Join(p.Withheld, ", ")))
+	}
+	for _, n := range p.Notes {
+		a.printf("  %s\n", o.Paint(render.StyleYellow, n))
+	}
+	if len(p.Hints) > 0 && !p.Unchanged {
+		a.printf("  Patchbay has run nothing of it. What there may be to do:\n")
+	}
+	for _, h := range p.Hints {
+		if !p.Unchanged {
+			a.printf("    %s\n", render.Line(h))
+		}
+	}
+}
+
+func excerptOf(commit string) string {
+	if len(commit) > 12 {
+		return commit[:12]
+	}
+	return commit
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugininstall"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type removeOptions struct{ yes, dryRun bool }
+
+func newPluginRemoveCommand(a *app) *cobra.Command {
+	var opts removeOptions
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Take a plugin out of its place",
+		Long: `Remove a plugin's files from where its dialect keeps plugins, and its entry from
+patchbay.lock. What the configuration says about it, and what it has stored, stays. A plugin
+that is a link is removed as one: what it leads to stays. On a terminal it asks first.`,
+		Example: `  patchbay plugin remove shout
+  patchbay plugin remove kaged:notes --yes
+  patchbay plugin remove shout --dry-run`,
+		Annotations: exits(exit{exitOK, "removed"}, exit{exitFailed, "it could not be removed"}, exit{exitRefused, "you said no, or it lies elsewhere"},
+			exit{exitNotFound, "no such plugin"}),
+		Args:              arguments("NAME"),
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginRemove(cmd.Context(), args[0], opts) },
+	}
+	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
+	return cmd
+}
+
+func (a *app) runPluginRemove(ctx context.Context, name string, opts removeOptions) error {
+	o, err := a.installing()
+	if err != nil {
+		return err
+	}
+	p, err := a.found(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := a.certain(ctx, fmt.Sprintf("remove the %s plugin %s, %s?", p.Dialect, p.Place, p.Path), opts.yes || opts.dryRun); err != nil {
+		return err
+	}
+	if err := plugininstall.Sweep(o); err != nil {
+		a.logger().Warn("what a killed installation has left stays", "err", err)
+	}
+	removed, err := plugininstall.Remove(o, p.Dialect, p.Place, p.Path, opts.dryRun)
+	if err != nil {
+		return installProblem(ctx, err)
+	}
+	if !opts.dryRun {
+		err = a.tellDaemon(ctx)
+	}
+	if cleanErr := removed.Clean(); cleanErr != nil {
+		a.logger().Warn("its files could not be removed for good", "err", cleanErr)
+	}
+	if a.flags.json {
+		return firstError(a.printJSON(removed), err)
+	}
+	verb := "removed"
+	if opts.dryRun {
+		verb = "would be removed"
+	}
+	a.printf("%s %s: %s\n", a.screen().Paint(render.StyleBold, removed.Name), verb, render.Line(removed.Path))
+	return err
+}
+
+// found is a plugin by its name, without starting any.
+func (a *app) found(ctx context.Context, name string) (p pluginhost.Sighted, err error) {
+	var known []string
+	o := a.options(func(c pluginhost.Candidate) bool {
+		known = append(known, c.Name)
+		return true
+	})
+	o.NoStart = true
+	err = a.withOptions(ctx, o, func(host *pluginhost.Host) error {
+		if !hasPlugin(host, name) {
+			return noPlugin(name, known)
+		}
+		p, err = host.Sighted(name)
+		return err
+	})
+	return p, err
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/plugininstall"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+func newPluginUpdateCommand(a *app) *cobra.Command {
+	var opts installOptions
+	cmd := &cobra.Command{
+		Use:   "update [NAME…]",
+		Short: "Install plugins again from where they came",
+		Long: `Fetch plugins again from the sources that patchbay.lock has for them, and replace those
+that have changed. Without names, all that were installed. A plugin gets no capability that it
+was not granted before: plugin trust grants what is new. One that you have changed is left
+as it is, unless you write --force.`,
+		Example: `  patchbay plugin update
+  patchbay plugin update shout
+  patchbay plugin update --dry-run`,
+		Annotations: exits(exit{exitOK, "up to date"}, exit{exitFailed, "one could not be updated; the others were"},
+			exit{exitNotFound, "no such plugin, or it was not installed by Patchbay"}),
+		ValidArgsFunction: a.completeNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginUpdate(cmd.Context(), args, opts) },
+	}
+	cmd.Flags().BoolVar(&opts.force, "force", false, "replace plugins that were changed, too")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+func (a *app) runPluginUpdate(ctx context.Context, names []string, opts installOptions) error {
+	o, err := a.installing()
+	if err != nil {
+		return err
+	}
+	lock, err := trust.Load(o.Dirs.LockFile)
+	if err != nil {
+		return err
+	}
+	entries, err := installedEntries(lock, names)
+	if err != nil {
+		return err
+	}
+	placed := []*plugininstall.Placed{}
+	var errs []error
+	for _, e := range entries {
+		done, err := a.update(ctx, o, e, opts)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("plugin %s: %w", e.Name, err))
+			continue
+		}
+		placed = append(placed, done)
+	}
+	if len(entries) == 0 && !a.flags.json {
+		a.printf("No plugin was installed with `patchbay plugin install`.\n")
+	}
+	if len(placed) == 0 && a.flags.json && len(errs) == 0 {
+		return a.printJSON(placed)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return errors.Join(&problem{kind: kindFailed, err: err, fix: fixOf(err)}, a.finish(ctx, placed))
+	}
+	return a.finish(ctx, placed)
+}
+
+// installedEntries are those that a source is known for.
+func installedEntries(lock *trust.Lock, names []string) ([]*trust.Entry, error) {
+	var entries []*trust.Entry
+	var known []string
+	for _, e := range lock.Entries {
+		if e.Origin.Source == "" {
+			continue
+		}
+		known = append(known, e.Name)
+		if len(names) == 0 || slices.Contains(names, e.Name) || slices.Contains(names, e.Dialect+":"+e.Name) {
+			entries = append(entries, e)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(entries, func(e *trust.Entry) bool { return name == e.Name || name == e.Dialect+":"+e.Name }) {
+			return nil, &problem{kind: kindNotFound, err: fmt.Errorf("plugin %s was not installed with `patchbay plugin install`", name),
+				fix: meant(name, known, "install it from where you have it")}
+		}
+	}
+	return entries, nil
+}
+
+func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entry, opts installOptions) (*plugininstall.Placed, error) {
+	text := e.Origin.Source
+	if e.Origin.Ref != "" {
+		text += "@" + e.Origin.Ref
+	}
+	source, err := plugininstall.ParseSource(text, a.dir())
+	if err != nil {
+		return nil, err
+	}
+	o.Dialects = []string{e.Dialect}
+	fetched, err := plugininstall.Fetch(ctx, source, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := fetched.Close(); err != nil {
+			a.logger().Warn("what was fetched could not be removed", "err", err)
+		}
+	}()
+	found := fetched.Meant(e.Dialect + ":" + e.Name)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s has no such plugin any more", text)
+	}
+	return fetched.Place(ctx, found[0], plugininstall.PlaceOptions{DryRun: opts.dryRun, Force: opts.force, Update: true})
+}

@@ -1,0 +1,215 @@
+package plugininstall
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// A form is that of an archive.
+type form int
+
+const (
+	noArchive form = iota
+	gzipTar
+	plainTar
+	zipFile
+)
+
+// formOf tells an archive by its first bytes.
+func formOf(r io.ReaderAt) form {
+	head := make([]byte, 512)
+	n, _ := r.ReadAt(head, 0) // a short file is no archive
+	head = head[:n]
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return gzipTar
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return zipFile
+	case n >= 262 && string(head[257:262]) == "ustar":
+		return plainTar
+	}
+	return noArchive
+}
+
+func isArchive(path string) bool {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return formOf(f) != noArchive
+}
+
+// unpack puts the content of an archive into a directory.
+func unpack(ctx context.Context, s *sink, path string) error {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > mostFetched {
+		return fmt.Errorf("%s has more than %d MiB", path, mostFetched>>20)
+	}
+	switch formOf(f) {
+	case gzipTar:
+		return unpackGzip(ctx, s, f)
+	case plainTar:
+		return unpackTar(ctx, s, f)
+	case zipFile:
+		return unpackZip(ctx, s, f, info.Size())
+	}
+	return badSource("tar, tar.gz and zip are read", "%s is no archive that can be read", path)
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func unpackGzip(ctx context.Context, s *sink, f *os.File) error {
+	count := &counted{r: f}
+	z, err := gzip.NewReader(count)
+	if err != nil {
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+	s.read = func() int64 { return count.n }
+	// What lies between the files of a tar is read over, and is bounded too.
+	return unpackTar(ctx, s, io.LimitReader(z, 2*mostBytes))
+}
+
+func unpackTar(ctx context.Context, s *sink, r io.Reader) error {
+	archive := tar.NewReader(r)
+	for entries := 0; ; entries++ {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("the archive is damaged: %w", err)
+		}
+		if entries > 2*mostFiles {
+			return hostile(h.Name, "the archive has too many entries")
+		}
+		if err := s.tarEntry(h, archive); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *sink) tarEntry(h *tar.Header, content io.Reader) error {
+	if h.Typeflag == tar.TypeXGlobalHeader { // a comment, such as git's
+		return nil
+	}
+	name, ok, err := clean(h.Name)
+	if err != nil || !ok {
+		return err
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return s.dir(name)
+	case tar.TypeReg:
+		return s.file(name, h.FileInfo().Mode(), content)
+	case tar.TypeSymlink:
+		return s.link(name, h.Linkname)
+	case tar.TypeLink:
+		return hostile(name, "it is a hard link")
+	}
+	return hostile(name, "it is neither a file, a directory nor a link")
+}
+
+// unpackZip reads the list at the end of the archive first, which has its own bound.
+func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
+	if err := checkDirectory(f, size); err != nil {
+		return err
+	}
+	archive, err := zip.NewReader(f, size)
+	if err != nil {
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+	if len(archive.File) > 2*mostFiles {
+		return hostile(f.Name(), "the archive has too many entries")
+	}
+	read := int64(1)
+	s.read = func() int64 { return read }
+	for _, entry := range archive.File {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		read += int64(min(entry.CompressedSize64, uint64(size)))
+		if err := s.zipEntry(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostDirectory bounds the list at the end of a zip archive, which is read into memory as a whole.
+const mostDirectory = 16 << 20
+
+// checkDirectory looks at the size of that list.
+func checkDirectory(f io.ReaderAt, size int64) error {
+	tail := make([]byte, min(size, 66<<10))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if i < 0 || len(tail)-i < 22 {
+		return errors.New("the archive is damaged: it has no end")
+	}
+	if n := binary.LittleEndian.Uint32(tail[i+12:]); n > mostDirectory {
+		return errors.New("the archive lists too many files")
+	}
+	return nil
+}
+
+func (s *sink) zipEntry(entry *zip.File) (err error) {
+	name, ok, err := clean(entry.Name)
+	if err != nil || !ok {
+		return err
+	}
+	mode := entry.Mode()
+	if mode.IsDir() {
+		return s.dir(name)
+	}
+	if !mode.IsRegular() && mode&fs.ModeSymlink == 0 {
+		return hostile(name, "it is neither a file, a directory nor a link")
+	}
+	content, err := entry.Open()
+	if err != nil {
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	if mode&fs.ModeSymlink != 0 {
+		target, err := io.ReadAll(io.LimitReader(content, mostName+1))
+		if err != nil {
+			return fmt.Errorf("the archive is damaged: %w", err)
+		}
+		return s.link(name, string(target))
+	}
+	return s.file(name, mode, content)
+}

@@ -1,0 +1,236 @@
+//go:build unix
+
+package plugininstall
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// childVariable makes the test binary a process that installs the source it names, and waits at a moment of its own choice.
+const childVariable = "PLUGININSTALL_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if at := os.Getenv(childVariable); at != "" {
+		installAndWait(at)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// repo is a git repository with some files in it.
+type repo struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepo(t *testing.T, files map[string]string) repo {
+	t.Helper()
+	plugtest.NeedTool(t, "git")
+	r := repo{t, t.TempDir()}
+	r.git("init", "--quiet", "--initial-branch=main")
+	write(t, r.dir, files)
+	r.commit()
+	return r
+}
+
+func (r repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repo) commit() { r.git("add", "-A"); r.git("commit", "--quiet", "-m", "x") }
+
+// TestGit: a branch, a tag, a commit; the lock has what was asked for and what that was.
+func TestGit(t *testing.T) {
+	r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
+	first := r.git("rev-parse", "HEAD")
+	r.git("tag", "v1")
+	write(t, r.dir, map[string]string{"more": "x"})
+	r.commit()
+	const at = ".local/share/kaged/plugins/notes/"
+	for ref, more := range map[string]bool{"v1": false, "main": true, first: false} {
+		h := newHouse(t)
+		placed, err := h.install(r.dir+"@"+ref, PlaceOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more {
+			h.wants(at+"manifest.yaml", at+"more", at+"notes.sh*")
+		} else {
+			h.wants(at+"manifest.yaml", at+"notes.sh*")
+		}
+		lock, err := trust.Load(h.o.Dirs.LockFile)
+		if err != nil || lock.Entries[0].Origin.Ref != ref || lock.Entries[0].Origin.Commit != placed[0].Commit || !more && placed[0].Commit != first {
+			t.Errorf("%+v, %v", lock.Entries[0], err)
+		}
+	}
+	if _, err := newHouse(t).install(r.dir+"@none", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "couldn't find remote ref") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHostileGit: nothing that a repository, or a user's configuration of git, names is run; nothing lands outside.
+func TestHostileGit(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	trap := "touch " + ran
+	r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, ".gitattributes": "* filter=evil diff=evil\n*.big filter=lfs\n",
+		"model.big": string(lfsPointer) + "oid sha256:x\nsize 1\n", ".gitmodules": "[submodule \"s\"]\npath = s\nurl = https://example.org/s\n"})
+	r.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",s")
+	r.git("commit", "--quiet", "-m", "submodule")
+	for _, hook := range []string{"post-checkout", "post-merge", "pre-auto-gc", "reference-transaction", "post-upload-pack"} {
+		write(t, filepath.Join(r.dir, ".git", "hooks"), map[string]string{hook: "#!/bin/sh\n" + trap + "\n"})
+	}
+	config := fmt.Sprintf("[filter \"evil\"]\nsmudge = %[1]s\nprocess = %[1]s\n[core]\nfsmonitor = %[1]s\nsshCommand = %[1]s\nalternateRefsCommand = %[1]s\n"+
+		"[uploadpack]\npackObjectsHook = %[1]s\n[credential]\nhelper = !%[1]s\n[init]\ntemplateDir = /nowhere\n[protocol]\nallow = always\n", trap)
+	write(t, filepath.Join(r.dir, ".git"), map[string]string{"config": "[core]\nrepositoryformatversion = 0\n" + config})
+	h := newHouse(t)
+	write(t, h.home, map[string]string{".gitconfig": config, ".config/git/config": config, ".ssh/config": "ProxyCommand " + trap})
+	placed, err := h.install(r.dir+"@main", PlaceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("something of it was run")
+	}
+	notes := strings.Join(placed[0].Notes, "\n")
+	if !strings.Contains(notes, "a submodule") || !strings.Contains(notes, "Git LFS") {
+		t.Errorf("notes %q", notes)
+	}
+	t.Run("a link out", func(t *testing.T) {
+		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
+		if err := os.Symlink("../../evil", r.dir+"/link"); err != nil {
+			t.Fatal(err)
+		}
+		r.commit()
+		h := newHouse(t)
+		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
+			t.Error("it is installed")
+		}
+		h.wants()
+	})
+	t.Run("a submodule that would be updated with a program", func(t *testing.T) {
+		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script, ".gitmodules": "[submodule \"s\"]\npath = s\nurl = ext::" + trap + "\nupdate = !" + trap + "\n"})
+		h := newHouse(t)
+		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
+			t.Error("it is installed")
+		}
+		h.wants()
+	})
+	t.Run("names apart by case alone", func(t *testing.T) {
+		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
+		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/A")
+		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("hash-object", "-w", "manifest.yaml")+",x..y/a")
+		r.git("commit", "--quiet", "-m", "x")
+		h := newHouse(t)
+		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "lower case") {
+			t.Errorf("%v", err)
+		}
+		h.wants()
+	})
+}
+
+// installAndWait is a process that is killed in the middle of an installation. at is where it waits: SOURCE HOME MOMENT.
+func installAndWait(at string) {
+	fields := strings.Split(at, "\n")
+	source, moment := fields[0], fields[2]
+	h := &house{t: &testing.T{}, home: fields[1]}
+	h.locate()
+	wait := func() {
+		fmt.Println("waits")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until it is killed
+	}
+	s, err := ParseSource(source, h.home)
+	if err != nil {
+		panic(err)
+	}
+	if moment == "placed" {
+		between = wait
+	}
+	h.o.Progress = func(text string) {
+		if strings.HasPrefix(text, moment) {
+			wait()
+		}
+	}
+	f, err := Fetch(context.Background(), s, h.o)
+	if err != nil {
+		panic(err)
+	}
+	_, err = f.Place(context.Background(), f.Plugins[0], PlaceOptions{})
+	panic(fmt.Sprint("it was not killed: ", err))
+}
+
+// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and what was there before stays.
+func TestKilled(t *testing.T) {
+	source := t.TempDir()
+	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})
+	for _, moment := range []string{"copying", "checking", "putting", "placed"} {
+		t.Run(moment, func(t *testing.T) {
+			h := newHouse(t)
+			killAt(t, h, source, moment)
+			if err := Sweep(h.o); err != nil {
+				t.Error(err)
+			}
+			h.wants()
+			if _, err := h.install(source, PlaceOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			before := h.files()
+			write(t, source, map[string]string{"lib/x": "new " + moment})
+			killAt(t, h, source, moment)
+			if err := Sweep(h.o); err != nil {
+				t.Error(err)
+			}
+			h.wants(before...)
+		})
+	}
+}
+
+// killAt installs in another process, and kills that.
+func killAt(t *testing.T, h *house, source, moment string) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childVariable+"="+source+"\n"+h.home+"\n"+moment)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("no process can be started from /proc here: ", err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "waits\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGKILL)
+	_ = cmd.Wait() // it was killed
+	_ = stdin.Close()
+}
+
+// TestAsNobody runs what may depend on the user again.
+func TestAsNobody(t *testing.T) {
+	rerun.Tests(t, "TestHostileArchives", "TestHostileGit", "TestKilled", "TestReplace")
+}

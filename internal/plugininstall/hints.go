@@ -1,0 +1,57 @@
+package plugininstall
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// hints say what there may be to run before a plugin works. Patchbay runs none of it.
+func hints(dir string, p Plugin) []string {
+	has := func(name string) bool {
+		info, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && info.Mode().IsRegular()
+	}
+	var out []string
+	for _, name := range []string{"README.md", "README", "README.txt", "README.rst"} {
+		if has(name) {
+			out = append(out, "read "+filepath.Join(dir, name))
+			break
+		}
+	}
+	in := "cd " + shellWord(dir) + " && "
+	switch {
+	case has("Makefile") || has("makefile"):
+		out = append(out, in+"make")
+	case has("go.mod"):
+		out = append(out, in+"go build -o "+shellWord(program(p))+" .")
+	case has("Cargo.toml"):
+		out = append(out, in+"cargo build --release")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil && has("package.json") {
+		out = append(out, in+"npm install")
+	}
+	if has("requirements.txt") {
+		out = append(out, in+"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt")
+	}
+	return out
+}
+
+// program is the name of the program that a build is to make, as far as it is known.
+func program(p Plugin) string {
+	if p.Dialect == mine {
+		return "mine-plugin-" + p.Name
+	}
+	if base := filepath.Base(p.Path); base != "." && base != "/" {
+		return base
+	}
+	return p.Name
+}
+
+// shellWord quotes a path for a shell, where it needs that.
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%:,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

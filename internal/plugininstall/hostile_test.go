@@ -1,0 +1,285 @@
+package plugininstall
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// item is an entry of an archive.
+type item struct {
+	name, text string
+	link       string
+	kind       byte
+	mode       int64
+}
+
+func tarOf(t *testing.T, items ...item) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, i := range items {
+		h := &tar.Header{Name: i.name, Size: int64(len(i.text)), Mode: i.mode, Typeflag: i.kind, Linkname: i.link}
+		if h.Typeflag == 0 {
+			h.Typeflag = tar.TypeReg
+		}
+		if h.Mode == 0 {
+			h.Mode = 0o644
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, i.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return archiveFile(t, "x.tar.gz", b.Bytes())
+}
+
+func zipOf(t *testing.T, items ...item) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, i := range items {
+		h := &zip.FileHeader{Name: i.name, Method: zip.Deflate}
+		text := i.text
+		switch i.kind {
+		case tar.TypeSymlink:
+			h.SetMode(os.ModeSymlink | 0o777)
+			text = i.link
+		case tar.TypeFifo:
+			h.SetMode(os.ModeNamedPipe | 0o644)
+		default:
+			h.SetMode(os.FileMode(i.mode & 0o777))
+		}
+		f, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = io.WriteString(f, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archiveFile(t, "x.zip", b.Bytes())
+}
+
+func archiveFile(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var plugin = []item{{name: "notes/manifest.yaml", text: kagedManifest}, {name: "notes/notes.sh", text: script, mode: 0o755}}
+
+// TestArchives: tar, tar.gz and zip are unpacked alike; of modes only the right to be executed counts.
+func TestArchives(t *testing.T) {
+	setuid := append([]item{{name: "./", kind: tar.TypeDir, mode: 0o755}, {name: "notes/", kind: tar.TypeDir, mode: 0o777}}, plugin[0],
+		item{name: "notes/notes.sh", text: script, mode: 0o6777}, item{name: "notes/link", kind: tar.TypeSymlink, link: "notes.sh"})
+	for name, path := range map[string]string{"tar.gz": tarOf(t, setuid...), "zip": zipOf(t, plugin...)} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			if _, err := h.install(path, PlaceOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(filepath.Join(h.home, ".local/share/kaged/plugins/notes/notes.sh"))
+			if err != nil || info.Mode() != 0o755 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+		})
+	}
+}
+
+// TestHostileArchives: nothing of them is installed, nothing lands outside, and nothing is left behind.
+func TestHostileArchives(t *testing.T) {
+	deep := item{name: strings.Repeat("d/", mostDepth+1) + "f"}
+	cases := map[string][]item{
+		"out of the directory":        {{name: "../evil", text: "x"}},
+		"out, further in":             {{name: "notes/../../evil", text: "x"}},
+		"an absolute name":            {{name: "/tmp/pb-evil", text: "x"}},
+		"a drive":                     {{name: "C:/evil", text: "x"}},
+		"backslashes":                 {{name: `..\evil`, text: "x"}},
+		"a control character":         {{name: "no\x1btes", text: "x"}},
+		"a link out":                  {{name: "notes/link", kind: tar.TypeSymlink, link: "../../../evil"}},
+		"a link to an absolute place": {{name: "link", kind: tar.TypeSymlink, link: "/etc/passwd"}},
+		"a file through a link":       {{name: "notes/dir", kind: tar.TypeSymlink, link: "."}, {name: "notes/dir/evil", text: "x"}},
+		"links that lead out together": {{name: "a/b/c", text: "x"}, {name: "up", kind: tar.TypeSymlink, link: "a/b"}, {name: "evil", kind: tar.TypeSymlink, link: "up/../../.."},
+			{name: "evil2", kind: tar.TypeSymlink, link: "up/../../../x"}},
+		"a named pipe":              {{name: "pipe", kind: tar.TypeFifo}},
+		"names apart by case alone": {{name: "notes/A", text: "x"}, {name: "notes/a", text: "y"}},
+		"a directory apart by case": {{name: "Notes/x", text: "x"}},
+		"a file that is a dir too":  {{name: "notes/notes.sh/x", text: "x"}},
+		"a file twice":              {{name: "notes/manifest.yaml", text: "x"}},
+		"a name too deep":           {deep},
+		"a name that ends in a dot": {{name: "evil./x", text: "x"}},
+	}
+	tarOnly := map[string][]item{
+		"a hard link":   {{name: "hard", kind: tar.TypeLink, link: "/etc/passwd"}},
+		"a device":      {{name: "null", kind: tar.TypeChar}},
+		"a block":       {{name: "disk", kind: tar.TypeBlock}},
+		"a huge ratio":  {{name: "zero", text: strings.Repeat("\x00", ratioAfter+ratioAfter/2)}},
+		"not even UTF8": {{name: "\xff\xfe", text: "x"}},
+	}
+	for name, items := range cases {
+		t.Run(name, func(t *testing.T) {
+			refused(t, tarOf(t, append(append([]item{}, plugin...), items...)...))
+			refused(t, zipOf(t, append(append([]item{}, plugin...), items...)...))
+		})
+	}
+	for name, items := range tarOnly {
+		t.Run(name, func(t *testing.T) { refused(t, tarOf(t, append(append([]item{}, plugin...), items...)...)) })
+	}
+	t.Run("cut short", func(t *testing.T) {
+		data, err := os.ReadFile(tarOf(t, append(plugin, item{name: "long", text: strings.Repeat("abc", 10000)})...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(t, archiveFile(t, "x.tar.gz", data[:len(data)/2]))
+		refused(t, archiveFile(t, "x.zip", []byte("PK\x03\x04abc")))
+	})
+	t.Run("a list that is too long", func(t *testing.T) {
+		end := append([]byte("PK\x03\x04PK\x05\x06\x00\x00\x00\x00\xff\xff\xff\xff"), 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0)
+		refused(t, archiveFile(t, "x.zip", end))
+	})
+}
+
+// TestTooManyFiles: files and directories are counted together.
+func TestTooManyFiles(t *testing.T) {
+	s, err := newSink(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.most = 10
+	for i := 0; err == nil && i < 6; i++ {
+		err = s.file(fmt.Sprintf("d%d/f", i), 0, strings.NewReader(""))
+	}
+	if _, ok := errors.AsType[*HostileError](err); !ok || s.files != 11 {
+		t.Errorf("%d files, %v", s.files, err)
+	}
+}
+
+// refused installs an archive that must not be.
+func refused(t *testing.T, path string) {
+	t.Helper()
+	h := newHouse(t)
+	placed, err := h.install(path, PlaceOptions{})
+	if err == nil {
+		t.Errorf("%s is installed: %+v", filepath.Base(path), placed)
+	}
+	h.wants()
+	for _, p := range []string{filepath.Dir(h.home) + "/evil", "/tmp/pb-evil"} {
+		if _, err := os.Lstat(p); err == nil {
+			t.Errorf("%s was written", p)
+		}
+	}
+}
+
+// TestHostileDirectory: links and pipes in a directory are treated as in an archive.
+func TestHostileDirectory(t *testing.T) {
+	for name, plant := range map[string]func(dir string) error{
+		"a link out": func(dir string) error { return os.Symlink("/etc/passwd", dir+"/link") },
+		"a pipe":     func(dir string) error { return makeFIFO(dir + "/pipe") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, source := newHouse(t), t.TempDir()
+			write(t, source, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
+			if err := plant(source); errors.Is(err, errors.ErrUnsupported) {
+				t.Skip("not here: ", err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.install(source, PlaceOptions{}); err == nil {
+				t.Error("it is installed")
+			}
+			h.wants()
+		})
+	}
+}
+
+// TestWebArchive: https alone, bounded, and redirects lead nowhere else.
+func TestWebArchive(t *testing.T) {
+	archive := zipOf(t, plugin...)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	var server *httptest.Server
+	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good.zip":
+			http.ServeFile(w, r, archive)
+		case "/moved.zip":
+			http.Redirect(w, r, server.URL+"/good.zip", http.StatusFound)
+		case "/plain.zip":
+			http.Redirect(w, r, plain.URL+"/good.zip", http.StatusFound)
+		case "/circle.zip":
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	for path, ok := range map[string]bool{"/good.zip": true, "/moved.zip": true, "/plain.zip": false, "/circle.zip": false, "/none.zip": false} {
+		h := newHouse(t)
+		h.o.tls = &tls.Config{RootCAs: roots}
+		if _, err := h.install(server.URL+path, PlaceOptions{}); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	h := newHouse(t)
+	if _, err := h.install(server.URL+"/good.zip", PlaceOptions{}); err == nil {
+		t.Error("a certificate that nobody signed is taken")
+	}
+}
+
+// FuzzArchive: whatever an archive has in it, nothing is written outside of the directory.
+func FuzzArchive(f *testing.F) {
+	f.Add("a/../b", "../x", byte(tar.TypeSymlink))
+	f.Add("a", "b", byte(tar.TypeReg))
+	f.Fuzz(func(t *testing.T, name, link string, kind byte) {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, n := range []string{"dir/x", name, name + "/y"} {
+			if w.WriteHeader(&tar.Header{Name: n, Typeflag: kind, Linkname: link, Mode: 0o644}) != nil {
+				return
+			}
+			kind = tar.TypeReg
+		}
+		_ = w.Close() // what was written is good enough
+		outer := t.TempDir()
+		inner := filepath.Join(outer, "in")
+		if err := os.Mkdir(inner, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSink(inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = errors.Join(unpackTar(context.Background(), s, bytes.NewReader(b.Bytes())), s.close()) // refusing is fine
+		if entries, err := os.ReadDir(outer); err != nil || len(entries) != 1 {
+			t.Errorf("%v, %v", entries, err)
+		}
+	})
+}

@@ -1,0 +1,430 @@
+package plugininstall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// Placed is a plugin that was installed.
+type Placed struct {
+	Name         string   `json:"name"`
+	Dialect      string   `json:"dialect"`
+	Path         string   `json:"path"`  // where its dialect finds it
+	Files        string   `json:"files"` // where its files are, where that is another place; else ""
+	Source       string   `json:"source"`
+	Ref          string   `json:"ref"`
+	Commit       string   `json:"commit"`
+	Capabilities []string `json:"capabilities"` // granted
+	Withheld     []string `json:"withheld"`     // declared, and not granted before
+	Replaced     bool     `json:"replaced"`     // one of that name was there
+	Unchanged    bool     `json:"unchanged"`    // it was as it would have become
+	DryRun       bool     `json:"dry_run"`
+	Hints        []string `json:"hints"` // what there may be to run
+	Notes        []string `json:"notes"`
+
+	stages []string
+}
+
+// Clean removes what was replaced. It is called when no process uses that any more.
+func (p *Placed) Clean() error {
+	var errs []error
+	for _, dir := range p.stages {
+		if err := scratch.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	p.stages = nil
+	return errors.Join(errs...)
+}
+
+// PlaceOptions say how a plugin is installed.
+type PlaceOptions struct {
+	DryRun bool
+	Force  bool // over a plugin that somebody put there, that came from elsewhere, or that was changed
+	Update bool // it is known: it gets no capability that it was not granted before
+}
+
+// A TakenError is a plugin that is not installed, because of one that is there.
+type TakenError struct{ why, fix string }
+
+func (e *TakenError) Error() string { return e.why }
+
+// Fix is how to install it all the same.
+func (e *TakenError) Fix() string { return e.fix }
+
+// An installation is one plugin on its way to its place.
+type installation struct {
+	*Fetched
+	plugin Plugin
+	o      PlaceOptions
+	target string // where its dialect finds it
+	files  string // where its files are kept, where its dialect finds only one; ""
+	before *trust.Entry
+	placed *Placed
+
+	staged  string // of target
+	stagedF string // of files
+	sums    []trust.File
+}
+
+// Place installs a plugin: it stages the files beside their target and puts them in place at once, while the lock is held. What was there before is
+// kept until [Placed.Clean].
+func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *Placed, err error) {
+	i := &installation{Fetched: f, plugin: p, o: o}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := i.choose(); err != nil {
+		return nil, err
+	}
+	if err := i.lookAround(); err != nil {
+		return nil, err
+	}
+	i.placed = &Placed{Name: p.Name, Dialect: p.Dialect, Path: i.target, Files: i.files, Source: f.Source.Text, Ref: f.Source.Ref, Commit: f.Commit,
+		DryRun: o.DryRun, Replaced: exists(i.target), Notes: append([]string{}, f.Notes...), Hints: []string{}}
+	if p.Warning != "" {
+		i.placed.Notes = append(i.placed.Notes, "it will not start as it is: "+p.Warning)
+	}
+	i.grant()
+	defer func() {
+		if err != nil || o.DryRun || i.placed.Unchanged {
+			err = errors.Join(err, i.placed.Clean())
+		}
+	}()
+	f.o.tell("checking %s", p.ID())
+	if err := i.stage(ctx); err != nil {
+		return nil, err
+	}
+	i.placed.Hints = append(i.placed.Hints, i.hints()...)
+	if i.placed.Unchanged = i.same(); i.placed.Unchanged || o.DryRun {
+		return i.placed, nil
+	}
+	f.o.tell("putting it in place: %s", i.target)
+	return i.placed, i.put()
+}
+
+// choose finds out where the plugin goes.
+func (i *installation) choose() error {
+	dir := placeOf(i.Fetched.o.Environ, i.plugin.Dialect)
+	if dir == "" {
+		return fmt.Errorf("there is no directory for plugins of %s: neither HOME nor another variable names one", i.plugin.Dialect)
+	}
+	switch i.plugin.Dialect {
+	case kaged, mine:
+		i.target = filepath.Join(dir, i.plugin.Name)
+	default:
+		i.target = filepath.Join(dir, filepath.Base(i.plugin.Path))
+		if i.plugin.Dialect != python && i.accompanied() {
+			if runtime.GOOS == "windows" {
+				return errors.New("a plugin of several files cannot be installed for " + i.plugin.Dialect + " on Windows")
+			}
+			i.target = filepath.Join(dir, strings.TrimSuffix(filepath.Base(i.plugin.Path), filepath.Ext(i.plugin.Path)))
+			if i.plugin.Dialect == dotagent {
+				i.target = filepath.Join(dir, filepath.Base(i.plugin.Path))
+			}
+			i.files = pluginhost.InstalledFiles(i.Fetched.o.Dirs, i.plugin.Dialect, i.plugin.Name)
+		}
+	}
+	if old := installedAt(i.Fetched.o.Environ, i.plugin); old != "" && i.plugin.Dialect == scaffold {
+		i.target = old // shout.sh and shout are one plugin to scaffold
+	}
+	return nil
+}
+
+// placeOf is the first directory of a dialect.
+func placeOf(environ []string, dialectName string) string {
+	for _, p := range pluginhost.Places(environ) {
+		if p.Dialect == dialectName {
+			return p.Dir
+		}
+	}
+	return ""
+}
+
+// installedAt is where a plugin of that place is found now; "": nowhere.
+func installedAt(environ []string, p Plugin) string {
+	for _, f := range pluginhost.Installed(environ) {
+		if f.Dialect == p.Dialect && f.Place == p.Name {
+			return f.Path
+		}
+	}
+	return ""
+}
+
+// documents are files that a plugin can do without.
+var documents = []string{"readme", "license", "licence", "copying", "changelog", "notice", "authors", "contributing"}
+
+// accompanied tells whether files lie beside a plugin's program that it may need.
+func (i *installation) accompanied() bool {
+	entries, err := os.ReadDir(filepath.Join(i.tree, filepath.Dir(i.plugin.Path)))
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		name := strings.ToLower(e.Name())
+		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		other := slices.ContainsFunc(i.Plugins, func(p Plugin) bool { return filepath.Base(p.Path) == e.Name() })
+		return !other && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".md") && !slices.Contains(documents, stem)
+	})
+}
+
+// lookAround refuses to take the place of a plugin that is not the one to be replaced.
+func (i *installation) lookAround() error {
+	for _, f := range pluginhost.Installed(i.Fetched.o.Environ) {
+		if f.Dialect != i.plugin.Dialect || f.Path == i.target {
+			continue
+		}
+		if f.Place == i.plugin.Name || f.Name == i.plugin.Name {
+			return &TakenError{fmt.Sprintf("%s is the name of the plugin in %s, which this one would hide or be hidden by", i.plugin.Name, f.Path),
+				"remove or rename that one first"}
+		}
+		if f.Place != i.plugin.Name && i.plugin.found.Info != nil && i.plugin.found.Info.Name == f.Place {
+			return &TakenError{fmt.Sprintf("it calls itself %s, which is the name of the plugin in %s", f.Place, f.Path), "remove or rename that one first"}
+		}
+	}
+	lock, err := trust.Load(i.Fetched.o.Dirs.LockFile)
+	if err != nil {
+		return err
+	}
+	i.before = lock.Find(i.plugin.Dialect, i.plugin.Name)
+	if !exists(i.target) || i.o.Force {
+		return nil
+	}
+	return i.mayReplace()
+}
+
+// mayReplace tells whether what is there is an older state of the same plugin.
+func (i *installation) mayReplace() error {
+	const fix = "to replace it all the same: --force"
+	if i.before == nil || i.before.Origin.Source == "" {
+		return &TakenError{i.target + " is there already, and was not installed by Patchbay", fix}
+	}
+	if from := i.before.Origin.Source; from != i.Source.Text && (remote(from) || remote(i.Source.Text)) {
+		return &TakenError{fmt.Sprintf("a plugin of that name is there already, from %s", from), fix}
+	}
+	now, err := trust.Take(i.roots(i.target, i.files))
+	if err != nil {
+		return &TakenError{fmt.Sprintf("%s cannot be compared with the lock: %v", i.target, err), fix}
+	}
+	if changes := trust.Compare(i.before.Files, now); len(changes) > 0 {
+		return &TakenError{fmt.Sprintf("%s was changed since it was installed, which would be lost: %s", i.target, trust.Summary(changes)), fix}
+	}
+	return nil
+}
+
+// remote tells a source that is not a path.
+func remote(source string) bool { return !filepath.IsAbs(source) }
+
+// roots are the files of the plugin, in their place or on their way to it. The names of its files are the same in both.
+func (i *installation) roots(target, files string) []trust.Root {
+	roots := []trust.Root{{Path: target}}
+	if info, err := os.Lstat(files); files != "" && err == nil && info.IsDir() {
+		roots = append(roots, trust.Root{Label: "installed:", Path: files})
+	}
+	return roots
+}
+
+// grant decides on the plugin's capabilities: an update brings none that were not granted before.
+func (i *installation) grant() {
+	i.placed.Capabilities, i.placed.Withheld = i.plugin.Capabilities, []string{}
+	if i.before == nil || i.plugin.Capabilities == nil || !i.o.Update && !i.placed.Replaced {
+		return
+	}
+	granted := []string{}
+	for _, c := range i.plugin.Capabilities {
+		if slices.Contains(i.before.Capabilities, c) {
+			granted = append(granted, c)
+		} else {
+			i.placed.Withheld = append(i.placed.Withheld, c)
+		}
+	}
+	i.placed.Capabilities = granted
+}
+
+// stage copies the files beside their target.
+func (i *installation) stage(ctx context.Context) (err error) {
+	dir, err := i.stageIn(filepath.Dir(i.target))
+	if err != nil {
+		return err
+	}
+	i.staged = filepath.Join(dir, filepath.Base(i.target))
+	from := filepath.Join(i.tree, filepath.FromSlash(i.plugin.Path))
+	switch {
+	case i.files != "":
+		dir, err := i.stageIn(filepath.Dir(i.files))
+		if err != nil {
+			return err
+		}
+		i.stagedF = filepath.Join(dir, filepath.Base(i.files))
+		if err := copyInto(ctx, i.stagedF, filepath.Dir(from)); err != nil {
+			return err
+		}
+		if err := executable(filepath.Join(i.stagedF, filepath.Base(from))); err != nil {
+			return err
+		}
+		err = os.WriteFile(i.staged, wrapper(filepath.Join(i.files, filepath.Base(from))), 0o755)
+		if err != nil {
+			return err
+		}
+	case i.plugin.Dialect == kaged || i.plugin.Dialect == mine:
+		if err := copyInto(ctx, i.staged, from); err != nil {
+			return err
+		}
+	default:
+		if err := copyOne(i.staged, from, i.plugin.Dialect != python); err != nil {
+			return err
+		}
+	}
+	i.sums, err = trust.Take(i.roots(i.staged, i.stagedF))
+	return err
+}
+
+// stageIn makes a staging directory.
+func (i *installation) stageIn(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	stage, err := scratch.MakeIn(dir, "install")
+	if err == nil {
+		i.placed.stages = append(i.placed.stages, stage)
+	}
+	return stage, err
+}
+
+func copyInto(ctx context.Context, to, from string) error {
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	s, err := newSink(to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copyTree(ctx, s, from), s.close())
+}
+
+// copyOne copies a plugin that is one file. A program may be executed, whatever became of its mode in an archive.
+func copyOne(to, from string, program bool) error {
+	s, err := newSink(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if program {
+		mode = 0o755
+	}
+	return errors.Join(s.copyFile(filepath.Base(to), from, mode), s.close())
+}
+
+func executable(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return os.Chmod(path, 0o755)
+}
+
+// wrapper is the program in the place of a plugin whose files are elsewhere.
+func wrapper(program string) []byte {
+	return []byte("#!/bin/sh\n# Written by `patchbay plugin install`. The plugin is there:\nexec '" + strings.ReplaceAll(program, "'", `'\''`) + "' \"$@\"\n")
+}
+
+// hints are about the directory that the plugin will be in.
+func (i *installation) hints() []string {
+	dir, staged := i.target, i.staged
+	if i.files != "" {
+		dir, staged = i.files, i.stagedF
+	}
+	found := hints(staged, i.plugin)
+	for n := range found {
+		found[n] = strings.ReplaceAll(found[n], staged, dir)
+	}
+	if len(found) > 0 && i.plugin.Warning != "" {
+		found = append(found, "patchbay plugin trust "+i.plugin.Name)
+	}
+	return found
+}
+
+// same tells whether the plugin is there already, file for file.
+func (i *installation) same() bool {
+	if i.before == nil || !slices.Equal(i.sums, i.before.Files) || i.before.Origin != i.origin() {
+		return false
+	}
+	now, err := trust.Take(i.roots(i.target, i.files))
+	return err == nil && slices.Equal(now, i.before.Files)
+}
+
+func (i *installation) origin() trust.Origin {
+	return trust.Origin{Source: i.Source.Text, Ref: i.Source.Ref, Commit: i.Commit, Plugin: i.plugin.ID()}
+}
+
+// put swaps the files and records them. Processes that find the new files before the lock has them wait for it.
+func (i *installation) put() error {
+	var undo []func() error
+	err := trust.Update(i.Fetched.o.Dirs.LockFile, func(l *trust.Lock) (bool, error) {
+		if i.files != "" {
+			if err := i.markUnfinished(); err != nil {
+				return false, err
+			}
+			back, err := swap(i.stagedF, i.files)
+			if err != nil {
+				return false, err
+			}
+			undo = append(undo, back)
+			between()
+		}
+		back, err := swap(i.staged, i.target)
+		if err != nil {
+			return false, err
+		}
+		undo = append(undo, back)
+		l.Put(&trust.Entry{Dialect: i.plugin.Dialect, Name: i.plugin.Name, Path: i.target, Origin: i.origin(),
+			Recorded: time.Now().UTC().Truncate(time.Second), Capabilities: i.placed.Capabilities, Files: i.sums})
+		return true, nil
+	})
+	if err == nil {
+		return nil
+	}
+	for n := len(undo) - 1; n >= 0; n-- {
+		err = errors.Join(err, undo[n]())
+	}
+	return err
+}
+
+// between is called when the files of a plugin are in place, and the program that leads to them is not. Tests kill the process there.
+var between = func() {}
+
+// swap puts what was staged in place. What was there is then where the staged files were. back undoes it.
+func swap(staged, target string) (back func() error, err error) {
+	if !exists(target) {
+		return func() error { return os.Rename(target, staged) }, os.Rename(staged, target)
+	}
+	return func() error { return exchange(staged, target) }, exchange(staged, target)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Meant are those of the plugins in a source that a name means: NAME, or DIALECT:NAME.
+func (f *Fetched) Meant(name string) []Plugin {
+	return slices.DeleteFunc(slices.Clone(f.Plugins), func(p Plugin) bool { return p.Name != name && p.ID() != name })
+}
+
+// NothingFound is the error of a source without plugins.
+func (f *Fetched) NothingFound() error {
+	fix := "a plugin is a directory with a manifest (kaged, mine), a file dotagent-plugin-NAME, a Python file with hooks, or an executable program (scaffold)"
+	if h := hints(f.tree, Plugin{}); len(h) > 0 && f.Source.Kind != SingleFile {
+		fix = "perhaps it has to be built first: get it yourself, build it, and install the directory or the program"
+	}
+	return &SourceError{why: f.Source.Text + ": no plugin was found there", fix: fix}
+}

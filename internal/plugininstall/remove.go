@@ -1,0 +1,81 @@
+package plugininstall
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// trimPrefix is the name of a dotagent plugin by that of its file.
+func trimPrefix(file string) string { return strings.TrimPrefix(file, "dotagent-plugin-") }
+
+// Removed is a plugin that was taken out.
+type Removed struct {
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"`
+	Path    string `json:"path"`
+	Files   string `json:"files"` // "": it had none elsewhere
+	DryRun  bool   `json:"dry_run"`
+
+	stages []string
+}
+
+// Clean removes the files for good. It is called when no process uses them any more.
+func (r *Removed) Clean() error { return (&Placed{stages: r.stages}).Clean() }
+
+// Remove takes a plugin out of its place, and out of the lock. name is that of its place. Only what lies in a place of its dialect is
+// removed; of a link, the link.
+func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, err error) {
+	places := pluginhost.Places(o.Environ)
+	if !slices.ContainsFunc(places, func(p dialect.Place) bool { return p.Dialect == dialectName && p.Dir == filepath.Dir(path) }) {
+		return nil, &TakenError{fmt.Sprintf("%s does not lie where plugins of %s are installed", path, dialectName), "remove the file yourself, if it is yours"}
+	}
+	r = &Removed{Name: name, Dialect: dialectName, Path: path, DryRun: dry}
+	if files := pluginhost.InstalledFiles(o.Dirs, dialectName, name); exists(files) && filepath.IsLocal(name) {
+		r.Files = files
+	}
+	if dry {
+		return r, nil
+	}
+	var back []func() error
+	err = trust.Update(o.Dirs.LockFile, func(l *trust.Lock) (bool, error) {
+		for _, p := range []string{path, r.Files} {
+			if p == "" {
+				continue
+			}
+			undo, err := r.aside(p)
+			if err != nil {
+				return false, err
+			}
+			back = append(back, undo)
+		}
+		l.Remove(dialectName, name)
+		return true, nil
+	})
+	if err == nil {
+		return r, nil
+	}
+	for _, undo := range back {
+		err = errors.Join(err, undo())
+	}
+	return nil, errors.Join(err, r.Clean())
+}
+
+// aside moves what is removed into a staging directory. undo moves it back.
+func (r *Removed) aside(path string) (undo func() error, err error) {
+	stage, err := scratch.MakeIn(filepath.Dir(path), "remove")
+	if err != nil {
+		return nil, err
+	}
+	r.stages = append(r.stages, stage)
+	to := filepath.Join(stage, filepath.Base(path))
+	return func() error { return os.Rename(to, path) }, os.Rename(path, to)
+}

@@ -1,0 +1,199 @@
+package plugininstall
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// Bounds of what is installed at once. They are those of what can be recorded.
+const (
+	mostFiles   = trust.MostFiles
+	mostBytes   = 512 << 20
+	mostFetched = 256 << 20 // of an archive, or of a repository's objects
+	mostDepth   = 32
+	mostName    = 1000
+)
+
+// A HostileError is content that is not unpacked: it would lead out of its directory, hide something, or be no file.
+type HostileError struct{ Name, Why string }
+
+func (e *HostileError) Error() string {
+	return fmt.Sprintf("%.200q: %s; nothing was installed", e.Name, e.Why)
+}
+
+func hostile(name, why string) error { return &HostileError{name, why} }
+
+// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect outside of it: names are checked, each file is
+// new, its parents are directories that the sink made, and links lead to where they are checked to lead.
+type sink struct {
+	root  *os.Root
+	known map[string]fs.FileMode // what was made: by its name in lower case, as some file systems see it
+	names map[string]string      // that name as it was written
+	links []string
+	files int
+	most  int // files and directories
+	size  int64
+	read  func() int64 // how many bytes were read for it; nil: they are not compressed
+	notes []string
+}
+
+func newSink(dir string) (*sink, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &sink{root: root, most: mostFiles, known: make(map[string]fs.FileMode), names: make(map[string]string)}, nil
+}
+
+// clean checks a name and takes off what says nothing. ok is false for a name of nothing that is installed.
+func clean(name string) (cleaned string, ok bool, err error) {
+	trimmed := strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
+	switch {
+	case trimmed == "" || trimmed == ".":
+		return "", false, nil
+	case len(name) > mostName:
+		return "", false, hostile(name, "its name is too long")
+	case !utf8.ValidString(name):
+		return "", false, hostile(name, "its name is not UTF-8")
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", false, hostile(name, "its name has control characters")
+	case strings.ContainsAny(name, `\:`):
+		return "", false, hostile(name, `its name has a \ or a :, which lead elsewhere on some systems`)
+	case strings.HasPrefix(name, "/"):
+		return "", false, hostile(name, "its name is absolute")
+	}
+	parts := strings.Split(trimmed, "/")
+	if len(parts) > mostDepth {
+		return "", false, hostile(name, "it lies too deep")
+	}
+	for _, p := range parts {
+		switch {
+		case p == "" || p == "." || p == "..":
+			return "", false, hostile(name, "its name leads out of its directory, or in circles")
+		case len(p) > 255 || strings.HasSuffix(p, ".") || strings.HasSuffix(p, " "):
+			return "", false, hostile(name, "its name cannot be had on every system")
+		case strings.EqualFold(p, ".git"):
+			return "", false, nil
+		}
+	}
+	return trimmed, true, nil
+}
+
+// enter takes note of a name, and makes the directories above it. again says that it is a directory that is there.
+func (s *sink) enter(name string, mode fs.FileMode) (again bool, err error) {
+	if dir := path.Dir(name); dir != "." {
+		if err := s.dir(dir); err != nil {
+			return false, err
+		}
+	}
+	key := strings.ToLower(name)
+	was, there := s.known[key]
+	switch {
+	case there && was.IsDir() && mode.IsDir() && s.names[key] == name:
+		return true, nil
+	case there && s.names[key] != name:
+		return false, hostile(name, fmt.Sprintf("it differs from %q in upper and lower case alone", s.names[key]))
+	case there:
+		return false, hostile(name, "it is there twice")
+	}
+	if s.files++; s.files > s.most {
+		return false, hostile(name, fmt.Sprintf("there are more than %d files", s.most))
+	}
+	s.known[key], s.names[key] = mode, name
+	return false, nil
+}
+
+func (s *sink) dir(name string) error {
+	again, err := s.enter(name, fs.ModeDir)
+	if err != nil || again {
+		return err
+	}
+	return s.root.Mkdir(name, 0o755)
+}
+
+// file writes a regular file. Of its mode only the right to be executed is taken over.
+func (s *sink) file(name string, mode fs.FileMode, content io.Reader) (err error) {
+	if _, err := s.enter(name, 0); err != nil {
+		return err
+	}
+	if mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
+		s.notes = append(s.notes, name+": its setuid, setgid or sticky bit is left out")
+	}
+	perm := fs.FileMode(0o644)
+	if mode&0o111 != 0 {
+		perm = 0o755
+	}
+	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := s.fill(f, name, content); err != nil {
+		return err
+	}
+	return f.Chmod(perm) // whatever the umask is
+}
+
+// ratio is how many bytes may come out of one that is read. Text that repeats itself has some hundred.
+const (
+	ratio      = 400
+	ratioAfter = 16 << 20 // below, nobody is harmed
+)
+
+func (s *sink) fill(f *os.File, name string, content io.Reader) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := content.Read(buf)
+		s.size += int64(n)
+		switch {
+		case s.size > mostBytes:
+			return hostile(name, fmt.Sprintf("there are more than %d MiB", mostBytes>>20))
+		case s.read != nil && s.size > ratioAfter && s.size/ratio > s.read():
+			return hostile(name, fmt.Sprintf("it unpacks to more than %d times its size", ratio))
+		}
+		if _, err := f.Write(buf[:n]); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+}
+
+// link makes a link that leads to a place below the directory.
+func (s *sink) link(name, target string) error {
+	end := path.Join(path.Dir(name), target)
+	switch {
+	case target == "" || len(target) > mostName || strings.ContainsAny(target, "\\:\x00") || !utf8.ValidString(target):
+		return hostile(name, "it is a link to a place that cannot be named")
+	case path.IsAbs(target), end == "..", strings.HasPrefix(end, "../"):
+		return hostile(name, fmt.Sprintf("it is a link that leads out, to %.100q", target))
+	}
+	if _, err := s.enter(name, fs.ModeSymlink); err != nil {
+		return err
+	}
+	s.links = append(s.links, name)
+	return s.root.Symlink(target, name)
+}
+
+// close looks where links lead, now that all files are there: a link may lead through another.
+func (s *sink) close() error {
+	defer s.root.Close()
+	for _, name := range s.links {
+		if _, err := s.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return hostile(name, "it is a link that leads out, through others: "+err.Error())
+		}
+	}
+	return nil
+}

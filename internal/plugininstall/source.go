@@ -1,0 +1,206 @@
+package plugininstall
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/pattern"
+)
+
+// A Kind is what a source is.
+type Kind string
+
+// The kinds of sources.
+const (
+	Directory  Kind = "directory"
+	SingleFile Kind = "file"
+	Archive    Kind = "archive" // a file
+	WebArchive Kind = "web"     // an archive at an address
+	Git        Kind = "git"
+)
+
+// A Source is where plugins come from.
+type Source struct {
+	Kind Kind
+	Text string // as it is recorded; without the ref
+	Path string // of a directory, a file, an archive
+	URL  string // of a repository or an archive
+	Ref  string // of a repository; "": its default branch
+}
+
+// A SourceError is a source that cannot be used.
+type SourceError struct{ why, fix string }
+
+func (e *SourceError) Error() string { return e.why }
+
+// Fix is what to write instead.
+func (e *SourceError) Fix() string { return e.fix }
+
+func badSource(fix, format string, args ...any) error {
+	return &SourceError{fmt.Sprintf(format, args...), fix}
+}
+
+// forms is what a source looks like.
+const forms = "name a directory, a .tar, .tar.gz or .zip archive, OWNER/REPO of GitHub, or a git repository by its path, https or ssh address; @REF after a repository"
+
+var (
+	hubName  = pattern.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+	refName  = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}$`)
+	scpForm  = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^-:][^:]*$`)
+	urlStart = pattern.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+)
+
+// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before what could be on GitHub.
+func ParseSource(text, dir string) (Source, error) {
+	switch {
+	case text == "", strings.HasPrefix(text, "-"):
+		return Source{}, badSource(forms, "%q is no source", text)
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return Source{}, badSource(forms, "%q has control characters", text)
+	}
+	if s, ok, err := onDisk(text, dir); ok || err != nil {
+		return s, err
+	}
+	base, ref, err := splitRef(text)
+	if err != nil {
+		return Source{}, err
+	}
+	switch {
+	case scpForm.MatchString(base):
+		return Source{Kind: Git, Text: base, URL: base, Ref: ref}, nil
+	case strings.Contains(base, "://"):
+		return atAddress(base, ref)
+	case urlStart.MatchString(base):
+		return Source{}, badSource("https, ssh and file are spoken", "%q: this kind of address is not allowed", base)
+	case hubName.MatchString(base) && !strings.HasSuffix(base, ".."):
+		return Source{Kind: Git, Text: base, URL: "https://github.com/" + strings.TrimSuffix(base, ".git") + ".git", Ref: ref}, nil
+	}
+	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is no repository's address", text)
+}
+
+// onDisk is a source that is there: as typed, or before an @REF.
+func onDisk(text, dir string) (s Source, ok bool, err error) {
+	if strings.Contains(text, "://") {
+		return s, false, nil
+	}
+	path := absolute(text, dir)
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() && isRepository(path) {
+		return Source{Kind: Git, Text: path, URL: fileURL(path)}, true, nil
+	}
+	if err == nil && info.IsDir() {
+		return Source{Kind: Directory, Text: path, Path: path}, true, nil
+	}
+	if err == nil && info.Mode().IsRegular() {
+		kind := SingleFile
+		if isArchive(path) {
+			kind = Archive
+		}
+		return Source{Kind: kind, Text: path, Path: path}, true, nil
+	}
+	if err == nil {
+		return s, false, badSource(forms, "%s is neither a file nor a directory", text)
+	}
+	i := strings.LastIndexByte(text, '@')
+	if i <= 0 {
+		return s, false, nil
+	}
+	path = absolute(text[:i], dir)
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return s, false, nil
+	}
+	if err := checkRef(text[i+1:]); err != nil {
+		return s, false, err
+	}
+	return Source{Kind: Git, Text: path, URL: fileURL(path), Ref: text[i+1:]}, true, nil
+}
+
+func fileURL(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+func absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	if abs, err := filepath.Abs(filepath.Join(dir, path)); err == nil {
+		return abs
+	}
+	return filepath.Join(dir, path)
+}
+
+// splitRef takes the @REF off an address. An @ before the path belongs to the address.
+func splitRef(text string) (base, ref string, err error) {
+	from := 0
+	if i := strings.Index(text, "://"); i >= 0 {
+		from = i + 3
+		if slash := strings.IndexByte(text[from:], '/'); slash >= 0 {
+			from += slash
+		} else {
+			from = len(text)
+		}
+	} else if i := strings.IndexByte(text, ':'); i >= 0 {
+		from = i
+	}
+	i := strings.LastIndexByte(text[from:], '@')
+	if i < 0 {
+		return text, "", nil
+	}
+	base, ref = text[:from+i], text[from+i+1:]
+	return base, ref, checkRef(ref)
+}
+
+// checkRef refuses what git would take for an option, a pattern or two refs.
+func checkRef(ref string) error {
+	if !refName.MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
+		return badSource("write a branch, a tag or a whole commit, as in @v1.2.0", "@%s is no ref", ref)
+	}
+	return nil
+}
+
+// atAddress is a repository or an archive at an address.
+func atAddress(text, ref string) (Source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Source{}, badSource(forms, "%q is no address", text)
+	}
+	if _, secret := u.User.Password(); secret {
+		return Source{}, badSource("use ssh, or fetch it yourself and install the directory", "an address with a password would be written into patchbay.lock")
+	}
+	switch u.Scheme {
+	case "https":
+		if u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
+			return Source{}, badSource(forms, "%q names no host", text)
+		}
+		if archiveName(u.Path) && ref == "" {
+			return Source{Kind: WebArchive, Text: text, URL: text}, nil
+		}
+	case "ssh":
+		if h := u.Hostname(); h == "" || strings.HasPrefix(h, "-") || strings.HasPrefix(u.User.Username(), "-") {
+			return Source{}, badSource(forms, "%q names no host", text)
+		}
+	case "file":
+		if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+			return Source{}, badSource("write file:///PATH", "%q names no path", text)
+		}
+	default:
+		return Source{}, badSource("https, ssh and file are spoken", "%s: this kind of address is not allowed", u.Scheme)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return Source{}, badSource("write a ref as @REF", "%q: a repository's address has no ? and no #", text)
+	}
+	return Source{Kind: Git, Text: text, URL: text, Ref: ref}, nil
+}
+
+// archiveName tells an archive by its name.
+func archiveName(name string) bool {
+	for _, end := range []string{".tar", ".tar.gz", ".tgz", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(name), end) {
+			return true
+		}
+	}
+	return false
+}
