@@ -62,6 +62,7 @@ var leaves = map[string]struct {
 	"internal/localsock":      {nil, "sockets know not what is said over them"},
 	"internal/filelock":       {nil, "a lock knows not what it is for"},
 	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/plainfile"}, "it knows files and their sums, not what they do"},
+	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "lines know not who keeps them"},
 	"internal/plugininstall":  {[]string{"internal/config", "internal/dialect", "internal/excerpt", "internal/pattern", "internal/plainfile", "internal/pluginhost", "internal/proc", "internal/scratch", "internal/trust"}, "it puts files in place, and knows neither terminal nor daemon"},
 	"internal/proc/detached":  {nil, "a process that is nobody's child knows nobody"},
 	"internal/hookroad":       {[]string{"adapter/codehook", "hook", "internal/atomicfile", "internal/filelock", "internal/homedirs", "internal/localsock", "internal/pause", "internal/plainfile", "internal/proc/detached", "internal/project", "internal/version"}, "an agent waits for it at each event: it must start in no time"},

@@ -7,5 +7,6 @@ func newPluginCommand(a *app) *cobra.Command {
 		newPluginNewCommand(a),
 		newPluginListCommand(a), newPluginInfoCommand(a), newPluginKnobCommand(a), newPluginValidateCommand(a),
 		newPluginConformCommand(a), newPluginDevCommand(a), newPluginTrustCommand(a),
-		newPluginInstallCommand(a), newPluginRemoveCommand(a), newPluginUpdateCommand(a), newPluginEnableCommand(a), newPluginDisableCommand(a))
+		newPluginInstallCommand(a), newPluginRemoveCommand(a), newPluginUpdateCommand(a), newPluginEnableCommand(a), newPluginDisableCommand(a),
+		newPluginLogsCommand(a))
 }

@@ -1,19 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
 // A logStyle is how a command that runs for long keeps its log. The zero value is for the others.
@@ -40,7 +45,39 @@ func (a *app) logger() *slog.Logger {
 	if a.flags.verbose {
 		h.level = slog.LevelDebug
 	}
+	if store := a.pluginLog(); store != nil {
+		return slog.New(store.Tee(h))
+	}
 	return slog.New(h)
+}
+
+// pluginLog is where what plugins say is kept; nil where there is no place for it.
+func (a *app) pluginLog() *pluginlog.Store {
+	if a.plugins == nil {
+		dirs, err := config.Locate(dialect.Env{Vars: a.Environ}.Get, runtime.GOOS)
+		if err != nil {
+			return nil // whoever needs a place says so
+		}
+		a.plugins = &pluginlog.Store{Dir: filepath.Join(dirs.State, "plugins"), Secrets: func() []string { return a.secretTexts(dirs) }}
+	}
+	return a.plugins
+}
+
+// secretTexts are what is taken out of what plugins say. Files that cannot be read are told of by whoever opens the plugins.
+func (a *app) secretTexts(dirs config.Dirs) []string {
+	var texts []string
+	if secrets, err := config.LoadSecrets(dirs.SecretsFile); err == nil {
+		texts = secrets.Values()
+	}
+	if read, err := config.Load(cmp.Or(a.path(a.flags.config), dirs.ConfigFile)); err == nil {
+		texts = append(texts, read.Server.Token.Reveal())
+	}
+	for _, v := range a.Environ {
+		if name, value, ok := strings.Cut(v, "="); ok && secretenv.Is(name) && name != "PATCHBAY_HOME" && name != "PATCHBAY_MODEL" {
+			texts = append(texts, value)
+		}
+	}
+	return texts
 }
 
 // openLog opens a log file below the state directory, a new one when the old has grown large.

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/recording"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -71,6 +72,7 @@ type app struct {
 	log   *logStyle // nil: as most commands keep it
 	end   *watchdog
 
+	plugins        *pluginlog.Store    // what plugins say is kept there; nil until it is first needed
 	record         *recording.Recorder // of `trace record`, whose command this is; nil: nothing is recorded
 	reportsPlugins bool                // the command's result says which plugins do not start
 }

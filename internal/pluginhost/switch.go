@@ -62,6 +62,7 @@ type Sighted struct {
 	Place   string // the name of its file or directory
 	Name    string // by which it is shown
 	Path    string
+	Logged  string // by which the log speaks of it
 }
 
 // Sighted finds a plugin by its name.
@@ -70,5 +71,5 @@ func (h *Host) Sighted(name string) (Sighted, error) {
 	if err != nil {
 		return Sighted{}, err
 	}
-	return Sighted{Dialect: e.found.Dialect, Place: e.names.place, Name: e.info.Name, Path: e.found.Path}, nil
+	return Sighted{Dialect: e.found.Dialect, Place: e.names.place, Name: e.info.Name, Path: e.found.Path, Logged: e.found.Name}, nil
 }

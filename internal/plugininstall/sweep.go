@@ -34,16 +34,21 @@ func Sweep(o Options) error {
 }
 
 func sweep(dir string) error {
-	if err := scratch.Sweep(dir); !errors.Is(err, fs.ErrNotExist) {
+	if err := scratch.Sweep(dir); !isElsewhere(err) {
 		return err
 	}
 	return nil
 }
 
+// isElsewhere is the error of a place that is not there, or that this user may not read: nothing of ours is in it.
+func isElsewhere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}
+
 // takeBack removes files whose plugin did not come to be.
 func takeBack(kept, place string) error {
 	left, err := scratch.Left(kept)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isElsewhere(err) {
 		return nil
 	}
 	for _, stage := range left {

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+type logOptions struct {
+	follow bool
+	lines  int
+}
+
+func newPluginLogsCommand(a *app) *cobra.Command {
+	opts := logOptions{}
+	cmd := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Show what a plugin has written to stderr",
+		Long: `Show what a plugin has written to stderr, and what Patchbay has said about it, in every
+command and daemon of yours. It is kept in a file for each plugin below the state directory,
+the last one or two megabytes of it; secrets of secrets.toml are taken out. -f waits for more
+until you press Ctrl-C. The plugin is not started.`,
+		Example: `  patchbay plugin logs shout
+  patchbay plugin logs shout -f
+  patchbay plugin logs shout --lines 20 --json`,
+		Annotations:       exits(exit{exitOK, "shown"}, exit{exitFailed, "the file cannot be read"}, exit{exitNotFound, "no such plugin"}),
+		Args:              arguments("NAME"),
+		ValidArgsFunction: completeOnce(a.completePlugins),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runPluginLogs(cmd.Context(), args[0], opts) },
+	}
+	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "go on, and show lines as they come")
+	cmd.Flags().IntVarP(&opts.lines, "lines", "n", 200, "show the last `N` lines")
+	return cmd
+}
+
+// pluginLogs is the result, as other programs see it.
+type pluginLogs struct {
+	Plugin  string           `json:"plugin"`
+	Dialect string           `json:"dialect"`
+	File    string           `json:"file"`
+	Lines   []pluginlog.Line `json:"lines"`
+	Note    string           `json:"note"` // why there are none
+}
+
+func (a *app) runPluginLogs(ctx context.Context, name string, opts logOptions) error {
+	if opts.lines < 0 {
+		return usage("write a number", "--lines %d", opts.lines)
+	}
+	p, err := a.found(ctx, name)
+	if err != nil {
+		return err
+	}
+	store := a.pluginLog()
+	if store == nil {
+		return config.ErrNoHome
+	}
+	lines, follower, err := store.Follow(p.Dialect, p.Logged, opts.lines)
+	if err != nil {
+		return &problem{kind: kindFailed, err: err}
+	}
+	shown := pluginLogs{Plugin: p.Name, Dialect: p.Dialect, File: store.File(p.Dialect, p.Logged), Lines: append([]pluginlog.Line{}, lines...)}
+	if len(lines) == 0 {
+		shown.Note = a.emptyLog(p, shown.File)
+	}
+	if err := a.showPluginLogs(shown, opts.follow); err != nil || !opts.follow {
+		return err
+	}
+	return a.followLogs(ctx, follower)
+}
+
+// emptyLog says why there is nothing.
+func (a *app) emptyLog(p pluginhost.Sighted, file string) string {
+	return fmt.Sprintf("%s has written nothing to stderr yet, and nothing was said about it: what comes is kept in %s", p.Name, file)
+}
+
+func (a *app) showPluginLogs(l pluginLogs, follow bool) error {
+	switch {
+	case a.flags.json && follow: // lines, as those that come
+		for _, line := range l.Lines {
+			if err := a.printJSON(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	case a.flags.json:
+		return a.printJSON(l)
+	case l.Note != "":
+		a.printf("%s\n", render.Line(l.Note))
+	}
+	for _, line := range l.Lines {
+		a.printLogLine(line)
+	}
+	return nil
+}
+
+func (a *app) printLogLine(l pluginlog.Line) {
+	o := a.screen()
+	style := render.StylePlain
+	switch l.Level {
+	case "warning":
+		style = render.StyleYellow
+	case "error":
+		style = render.StyleRed
+	}
+	word := ""
+	if l.Level != "stderr" {
+		word = l.Level + ": "
+	}
+	a.printf("%s %s\n", o.Paint(render.StyleDim, l.Time.Local().Format(time.DateTime)), o.Paint(style, word+l.Text))
+}
+
+// followLogs shows lines until somebody has enough of it, which is no failure.
+func (a *app) followLogs(ctx context.Context, f *pluginlog.Follower) error {
+	for {
+		lines, err := f.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return &problem{kind: kindFailed, err: err}
+		}
+		for _, l := range lines {
+			if !a.flags.json {
+				a.printLogLine(l)
+			} else if err := a.printJSON(l); err != nil {
+				return err
+			}
+		}
+		if a.out.err != nil {
+			return errors.Join(a.out.err)
+		}
+	}
+}

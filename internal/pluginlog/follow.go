@@ -1,0 +1,75 @@
+package pluginlog
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
+)
+
+// lookEvery is how often a log is looked at that somebody follows.
+const lookEvery = 200 * time.Millisecond
+
+// A Follower reads the lines of a log as they come.
+type Follower struct {
+	path   string
+	file   os.FileInfo // that is being read; nil: there is none yet
+	offset int64
+}
+
+// Follow returns the last lines, and a follower for those that come after them.
+func (s *Store) Follow(dialect, name string, most int) ([]Line, *Follower, error) {
+	f := &Follower{path: s.File(dialect, name)}
+	lines, err := s.Lines(dialect, name, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.file, err = os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lines, f, nil
+	}
+	if err == nil {
+		_, f.offset, err = readFrom(f.path, 0)
+	}
+	return lines, f, err
+}
+
+// Next waits for more lines. It ends with ctx.
+func (f *Follower) Next(ctx context.Context) ([]Line, error) {
+	for {
+		lines, err := f.look()
+		if len(lines) > 0 || err != nil {
+			return lines, err
+		}
+		if err := pause.For(ctx, lookEvery); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// look reads what has come. Where a new file was begun, the rest of the old one comes first.
+func (f *Follower) look() ([]Line, error) {
+	now, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rest []Line
+	if f.file != nil && !os.SameFile(f.file, now) {
+		if old, err := os.Stat(older(f.path)); err == nil && os.SameFile(old, f.file) {
+			if rest, _, err = readFrom(older(f.path), f.offset); err != nil {
+				return nil, err
+			}
+		}
+		f.offset = 0
+	}
+	f.file = now
+	lines, end, err := readFrom(f.path, f.offset)
+	f.offset = end
+	return append(rest, lines...), err
+}

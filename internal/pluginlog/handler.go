@@ -1,0 +1,91 @@
+package pluginlog
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// Tee keeps the records about plugins, from info on, and passes all on that next wants.
+func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{store: s, next: next} }
+
+type handler struct {
+	store *Store
+	next  slog.Handler
+	attrs []slog.Attr // from With
+}
+
+func (h *handler) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelInfo || h.next.Enabled(ctx, l)
+}
+
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{h.store, h.next.WithGroup(name), h.attrs}
+}
+
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &handler{h.store, h.next.WithAttrs(attrs), append(append([]slog.Attr{}, h.attrs...), attrs...)}
+}
+
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	if plugin, dialect, text := h.about(r); plugin != "" && dialect != "" && r.Level >= slog.LevelInfo {
+		if err := h.store.keep(dialect, plugin, Line{Time: r.Time.UTC(), Level: level(r), Text: text}); err != nil {
+			h.complain(ctx, r, err)
+		}
+	}
+	if !h.next.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.next.Handle(ctx, r)
+}
+
+// complain says that a line is lost.
+func (h *handler) complain(ctx context.Context, r slog.Record, err error) {
+	told := slog.NewRecord(r.Time, slog.LevelWarn, "what plugins say is not kept: see to it that the state directory can be written", 0)
+	told.AddAttrs(slog.Any("err", err))
+	_ = h.next.Handle(ctx, told) // there is nobody else to tell
+}
+
+// about is whom a record is about, and what it says.
+func (h *handler) about(r slog.Record) (plugin, dialect, text string) {
+	var rest []string
+	line := ""
+	take := func(a slog.Attr) bool {
+		switch value := a.Value.Resolve().String(); {
+		case a.Key == "plugin":
+			plugin = value
+		case a.Key == "dialect":
+			dialect = value
+		case a.Key == "line" && r.Message == "stderr":
+			line = value
+		case a.Key == "finding":
+		default:
+			rest = append(rest, fmt.Sprintf("%s: %s", a.Key, value))
+		}
+		return true
+	}
+	for _, a := range h.attrs {
+		take(a)
+	}
+	r.Attrs(take)
+	if r.Message == "stderr" {
+		return plugin, dialect, line
+	}
+	if len(rest) > 0 {
+		return plugin, dialect, r.Message + " (" + strings.Join(rest, ", ") + ")"
+	}
+	return plugin, dialect, r.Message
+}
+
+func level(r slog.Record) string {
+	switch {
+	case r.Message == "stderr":
+		return "stderr"
+	case r.Level >= slog.LevelError:
+		return "error"
+	case r.Level >= slog.LevelWarn:
+		return "warning"
+	}
+	return "info"
+}

@@ -1,0 +1,119 @@
+package pluginlog
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func newLog(t *testing.T) (*Store, *slog.Logger, *strings.Builder) {
+	t.Helper()
+	s := &Store{Dir: filepath.Join(t.TempDir(), "plugins"), Secrets: func() []string { return []string{"hush-hush", "a"} }}
+	var passed strings.Builder
+	next := slog.NewTextHandler(&passed, &slog.HandlerOptions{Level: slog.LevelWarn})
+	return s, slog.New(s.Tee(next)), &passed
+}
+
+// TestKept: what is about a plugin is kept from info on, without secrets, and passed on as it is.
+func TestKept(t *testing.T) {
+	s, log, passed := newLog(t)
+	about := log.With("plugin", "shout", "dialect", "scaffold")
+	about.Info("stderr", "line", "a token: hush-hush")
+	about.Warn("it is odd", "err", "why")
+	about.Debug("stderr", "line", "too quiet")
+	log.Warn("about nobody")
+	lines, err := s.Lines("scaffold", "shout", 10)
+	if err != nil || len(lines) != 2 || lines[0].Text != "a token: [secret]" || lines[0].Level != "stderr" || lines[1].Text != "it is odd (err: why)" || lines[1].Level != "warning" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+	if got := passed.String(); !strings.Contains(got, "about nobody") || strings.Contains(got, "token") {
+		t.Errorf("passed on: %s", got)
+	}
+	if info, err := os.Stat(s.File("scaffold", "shout")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if last, err := s.Lines("scaffold", "shout", 1); err != nil || len(last) != 1 || last[0].Level != "warning" {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
+// TestNamesLeadNowhere: whatever a plugin calls itself, its log is in the store, and nobody else's.
+func TestNamesLeadNowhere(t *testing.T) {
+	s, _, _ := newLog(t)
+	seen := make(map[string]bool)
+	for _, name := range []string{"../../x", "x", "X/y", "", ".", "..", "a\x00b", "%2e", "a%2fb", strings.Repeat("n", 300)} {
+		file := s.File("kaged", name)
+		if rel, err := filepath.Rel(s.Dir, file); err != nil || !filepath.IsLocal(rel) || seen[file] || filepath.Dir(rel) != "kaged" {
+			t.Errorf("%q is kept in %s", name, file)
+		}
+		seen[file] = true
+	}
+}
+
+// TestBounded: a log has two files at most, each with its bound, and several writers lose no line.
+func TestBounded(t *testing.T) {
+	s, _, _ := newLog(t)
+	var all sync.WaitGroup
+	for range 4 {
+		other := &Store{Dir: s.Dir} // another process
+		all.Go(func() {
+			for range 200 {
+				if err := other.keep("mine", "flood", Line{Time: time.Now(), Level: "stderr", Text: strings.Repeat("x", 5000)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	files, err := filepath.Glob(filepath.Dir(s.File("mine", "x")) + "/flood*")
+	if err != nil || len(files) != 2 {
+		t.Errorf("%q, %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Size() > maxFile+8*maxLine {
+			t.Errorf("%s: %v, %v", f, info.Size(), err)
+		}
+	}
+	lines, err := s.Lines("mine", "flood", 1_000_000)
+	if err != nil || len(lines) < 150 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+// TestFollow: lines come in their order, also when a new file was begun meanwhile.
+func TestFollow(t *testing.T) {
+	s, _, _ := newLog(t)
+	before, f, err := s.Follow("mine", "tags", 10)
+	if err != nil || len(before) != 0 {
+		t.Fatal(before, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	say := func(text string) {
+		t.Helper()
+		if err := s.keep("mine", "tags", Line{Time: time.Now(), Level: "stderr", Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("one")
+	if lines, err := f.Next(ctx); err != nil || len(lines) != 1 || lines[0].Text != "one" {
+		t.Fatal(lines, err)
+	}
+	say("two")
+	if err := os.Rename(s.File("mine", "tags"), older(s.File("mine", "tags"))); err != nil {
+		t.Fatal(err)
+	}
+	say("three")
+	if lines, err := f.Next(ctx); err != nil || len(lines) != 2 || lines[0].Text != "two" || lines[1].Text != "three" {
+		t.Fatal(lines, err)
+	}
+	cancel()
+	if _, err := f.Next(ctx); err == nil {
+		t.Error("it goes on")
+	}
+}
