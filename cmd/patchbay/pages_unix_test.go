@@ -69,6 +69,14 @@ func TestPageOfMine(t *testing.T) {
 	typePage(t, "docs/protocols/mine.md")
 }
 
+// TestPageOfInstalling types docs/installing-plugins.md.
+func TestPageOfInstalling(t *testing.T) {
+	for _, tool := range []string{"bash", "python3"} {
+		plugtest.NeedTool(t, tool)
+	}
+	typePage(t, "docs/installing-plugins.md")
+}
+
 // TestPageOfKaged types docs/protocols/kaged.md.
 func TestPageOfKaged(t *testing.T) {
 	for _, tool := range []string{"bash", "python3", "go"} {
