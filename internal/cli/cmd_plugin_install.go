@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -76,13 +75,7 @@ func (a *app) dirs() (config.Dirs, error) {
 	if err != nil {
 		return dirs, err
 	}
-	if a.flags.config != "" {
-		if dirs.ConfigFile, err = filepath.Abs(a.path(a.flags.config)); err != nil {
-			return dirs, err
-		}
-		dirs.LockFile = filepath.Join(filepath.Dir(dirs.ConfigFile), filepath.Base(dirs.LockFile))
-	}
-	return dirs, nil
+	return dirs.WithConfig(a.path(a.flags.config))
 }
 
 // progress tells a person what is being done, on stderr.

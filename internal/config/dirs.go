@@ -38,6 +38,16 @@ func (d Dirs) withFiles() Dirs {
 	return d
 }
 
+// WithConfig are the directories where another configuration file is in force. The lock is beside that.
+func (d Dirs) WithConfig(file string) (Dirs, error) {
+	if file == "" {
+		return d, nil
+	}
+	abs, err := filepath.Abs(file)
+	d.ConfigFile, d.LockFile = file, filepath.Join(filepath.Dir(abs), filepath.Base(d.LockFile))
+	return d, err
+}
+
 // Resolve makes a path from the config absolute: `~` is the home directory, and a relative path is meant from
 // where the config file is, not from wherever the command was started.
 func (d Dirs) Resolve(path string) (string, error) {

@@ -22,6 +22,8 @@ type Key struct {
 func Sections() []Section {
 	return []Section{
 		{Keys: []Key{
+			{Name: "trust", Default: `"record"`,
+				Doc: `What is done about plugins that are not in patchbay.lock or have changed: "record" (warn) or "locked" (do not start them).`},
 			{Name: "sandbox", Default: `"kaged"`,
 				Doc: `Whose declared capabilities the kernel enforces: "kaged", "declared" (mine's and dotagent's too) or "off".`},
 		}},

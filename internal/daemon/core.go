@@ -141,7 +141,9 @@ func (c *Core) configure(o *Options) (*config.Secrets, error) {
 	if c.Dirs, err = config.Locate(dialect.Env{Vars: o.Host.Environ}.Get, runtime.GOOS); err != nil {
 		return nil, err
 	}
-	c.Dirs.ConfigFile = cmp.Or(o.Host.ConfigFile, c.Dirs.ConfigFile)
+	if c.Dirs, err = c.Dirs.WithConfig(o.Host.ConfigFile); err != nil {
+		return nil, err
+	}
 	if o.Host.Files, err = pluginhost.ReadFiles(c.Dirs); err != nil {
 		return nil, err
 	}

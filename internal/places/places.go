@@ -28,6 +28,7 @@ func Own(dirs config.Dirs, c *config.Config, plugins, found []string) ([]sandbox
 		{Path: dirs.Config, Make: true},
 		{Path: dirs.ConfigFile, Hidden: secret},
 		{Path: editfile.BackupOf(dirs.ConfigFile), Hidden: secret},
+		{Path: dirs.LockFile},
 		{Path: dirs.SecretsFile, Hidden: true},
 		{Path: dirs.Data, Make: true, Hidden: true},
 		{Path: dirs.State, Make: true, Hidden: true},

@@ -177,7 +177,9 @@ func (s *setup) load() (err error) {
 		if _, err := os.Stat(s.ConfigFile); err != nil {
 			return fmt.Errorf("config file: %w", err)
 		}
-		s.dirs.ConfigFile = s.ConfigFile
+		if s.dirs, err = s.dirs.WithConfig(s.ConfigFile); err != nil {
+			return err
+		}
 	}
 	if s.own() {
 		return s.loadNothing()

@@ -22,11 +22,6 @@ const trustCache = "trust.json"
 // openTrust reads patchbay.lock, which is beside the configuration file in force. A program with directories of its own has a lock only where
 // its configuration file says so: docs/embedding.md.
 func (s *setup) openTrust() (err error) {
-	beside, err := filepath.Abs(filepath.Dir(s.dirs.ConfigFile))
-	if err != nil {
-		return err
-	}
-	s.dirs.LockFile = filepath.Join(beside, filepath.Base(s.dirs.LockFile))
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
 		policy = trust.Off

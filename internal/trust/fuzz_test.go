@@ -1,0 +1,31 @@
+package trust
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/document"
+)
+
+// FuzzLock: a lock that is read is written and read again as it was; every fault has its place, and how to mend it.
+func FuzzLock(f *testing.F) {
+	l := &Lock{}
+	l.Put(&Entry{Dialect: "mine", Name: "x", Files: []File{{Path: "a", Mode: Plain, Sum: sum(nil)}}, Capabilities: []string{"net:a:1"}})
+	f.Add(l.text())
+	f.Add([]byte("version = 1\n[[plugin]]\nname = 1\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := parse("patchbay.lock", text)
+		if err != nil {
+			bad, ok := errors.AsType[*document.Error](err)
+			if !ok || len(bad.Problems) == 0 || bad.Problems[0].Fix == "" {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		again, err := parse("patchbay.lock", l.text())
+		if err != nil || !bytes.Equal(again.text(), l.text()) {
+			t.Errorf("%v\n%s", err, l.text())
+		}
+	})
+}
