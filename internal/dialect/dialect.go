@@ -376,6 +376,9 @@ type Runtime struct {
 	ProjectRoot string // the project the host works in
 	ProjectID   string
 
+	// Program is started in the place of the plugin's file, which only leads to it. "": the file is the program.
+	Program string
+
 	// Vet tells why a plugin's files must not be run as they are now. It is to be asked before code is loaded into a process that runs
 	// already. VetStarts says that it is asked before each process is started. May be nil.
 	Vet       func() error
@@ -419,6 +422,9 @@ func (rt *Runtime) note(message, fix string, unusable bool) {
 // are the plugin's files.
 func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	s.Limits = rt.Limits.Limits
+	if rt.Program != "" {
+		s.Path = rt.Program
+	}
 	if rt.VetStarts {
 		s.Check = rt.Vet
 	}

@@ -238,3 +238,28 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestWrappedPlugin: a plugin whose files are elsewhere is started there, in its sandbox too, and its files are what is trusted.
+func TestWrappedPlugin(t *testing.T) {
+	home := newHouse(t)
+	home.scaffold("one", "one", 500)
+	const files = ".local/share/patchbay/plugins/scaffold/one/"
+	text, err := os.ReadFile(home.home + "/.local/scaffold/plugins/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home.write(files+"run it's", strings.Replace(string(text), "#!/bin/sh", "#!/usr/bin/env bash", 1), 0o755)
+	home.write(".local/scaffold/plugins/one", string(pluginhost.Wrapper(filepath.Join(home.home, files, "run it's"))), 0o755)
+	home.config("[plugins.one]\ncapabilities = [\"exec:sed:/usr/bin/sed\"]\n")
+	host, log := home.opened()
+	if got := message(t, host); got != "hi one" && trustOf(t, host, "one").State == "ready" {
+		t.Errorf("%q\n%s", got, log)
+	}
+	if p := trustOf(t, host, "one"); p.State != "ready" && !strings.Contains(*p.Error, "enforce") {
+		t.Errorf("%s", *p.Error)
+	}
+	home.write(files+"run it's", "#!/bin/sh\nexit 1\n", 0o755)
+	if host, _ := home.opened(); trustOf(t, host, "one").Trust != trust.Changed {
+		t.Error("a change of its files is not seen")
+	}
+}

@@ -212,6 +212,7 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.storage(e)
 	}
+	rt.Program = wrapped(e.found.Path, h.setup().installedOf(e.names))
 	rt.Vet, rt.VetStarts = h.vetter(e), h.setup().trust.Policy() == trust.Locked
 	if pass := h.setup().OnNotification; pass != nil {
 		rt.Notify = func(n dialect.Notification) { pass(Notification{e.names.shown(), e.found.Dialect, n}) }

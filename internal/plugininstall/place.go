@@ -271,7 +271,7 @@ func (i *installation) stage(ctx context.Context) (err error) {
 		if err := executable(filepath.Join(i.stagedF, filepath.Base(from))); err != nil {
 			return err
 		}
-		err = os.WriteFile(i.staged, wrapper(filepath.Join(i.files, filepath.Base(from))), 0o755)
+		err = os.WriteFile(i.staged, pluginhost.Wrapper(filepath.Join(i.files, filepath.Base(from))), 0o755)
 		if err != nil {
 			return err
 		}
@@ -330,11 +330,6 @@ func executable(path string) error {
 		return err
 	}
 	return os.Chmod(path, 0o755)
-}
-
-// wrapper is the program in the place of a plugin whose files are elsewhere.
-func wrapper(program string) []byte {
-	return []byte("#!/bin/sh\n# Written by `patchbay plugin install`. The plugin is there:\nexec '" + strings.ReplaceAll(program, "'", `'\''`) + "' \"$@\"\n")
 }
 
 // hints are about the directory that the plugin will be in.
