@@ -17,7 +17,8 @@ func (a *app) ask(ctx context.Context, question string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// certain asks before something that cannot be undone; no answer means no. Where nobody can be asked, --yes has to say it.
+// certain asks before something that cannot be undone; no answer means no. Where nobody can be asked, --yes has to
+// say it.
 func (a *app) certain(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

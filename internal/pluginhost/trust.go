@@ -19,8 +19,8 @@ import (
 // trustCache is the file in the state directory that remembers what was hashed.
 const trustCache = "trust.json"
 
-// openTrust reads patchbay.lock, which is beside the configuration file in force. A program with directories of its own has a lock only where
-// its configuration file says so: docs/embedding.md.
+// openTrust reads patchbay.lock, which is beside the configuration file in force. A program with directories of its
+// own has a lock only where its configuration file says so: docs/embedding.md.
 func (s *setup) openTrust() (err error) {
 	policy := trust.Policy(cmp.Or(s.config.Trust, config.TrustRecord))
 	if s.Dirs != nil && s.config.Trust == "" {
@@ -31,7 +31,8 @@ func (s *setup) openTrust() (err error) {
 	return err
 }
 
-// InstalledFiles is where `patchbay plugin install` keeps the files of a plugin of whose dialect's directory only a small program leads to them.
+// InstalledFiles is where `patchbay plugin install` keeps the files of a plugin of whose dialect's directory only a
+// small program leads to them.
 func InstalledFiles(d config.Dirs, dialectName, name string) string {
 	return filepath.Join(d.Data, "plugins", dialectName, name)
 }
@@ -48,7 +49,8 @@ func (s *setup) installedOf(b bearer) string {
 	return dir
 }
 
-// tracked is a plugin as the lock knows it. One without files of its own, or that the caller named by its path, is none of the lock's.
+// tracked is a plugin as the lock knows it. One without files of its own, or that the caller named by its path, is
+// none of the lock's.
 func (h *Host) tracked(e *entry) trust.Plugin {
 	p := trust.Plugin{Dialect: e.found.Dialect, Name: e.names.place}
 	if !filepath.IsAbs(e.found.Path) || e.named && h.setup().Dirs == nil {
@@ -82,7 +84,8 @@ func CapabilitiesOf(info *dialect.Info) []string {
 // envCapability begins the name of a variable among the capabilities.
 const envCapability = "env:"
 
-// vet holds plugins against the lock before they are started. Under trust = "locked" those that are not as recorded are not started.
+// vet holds plugins against the lock before they are started. Under trust = "locked" those that are not as recorded
+// are not started.
 func (h *Host) vet(entries []*entry) {
 	keeper := h.setup().trust
 	plugins := make([]trust.Plugin, len(entries))
@@ -125,7 +128,8 @@ func examineTrust(e *entry) []Finding {
 	return findings
 }
 
-// vetter is asked before a plugin's code is loaded again, and under trust = "locked" before each of its processes is started.
+// vetter is asked before a plugin's code is loaded again, and under trust = "locked" before each of its processes
+// is started.
 func (h *Host) vetter(e *entry) func() error {
 	return func() error {
 		keeper, plugin := h.setup().trust, h.tracked(e)

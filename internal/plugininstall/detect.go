@@ -38,13 +38,15 @@ type Plugin struct {
 // ID tells it from others: DIALECT:NAME.
 func (p Plugin) ID() string { return p.Dialect + ":" + p.Name }
 
-// mostDeep is how deep plugins are looked for in a source: an archive has a directory around all, and a collection one for each.
+// mostDeep is how deep plugins are looked for in a source: an archive has a directory around all, and a collection
+// one for each.
 const mostDeep = 3
 
 // passedOver are directories that hold no plugins of the source's own.
 var passedOver = []string{"node_modules", "vendor", "venv", "testdata"}
 
-// detect lists the plugins in the tree. Programs that could be plugins of scaffold count where nothing else is found: any program could be one.
+// detect lists the plugins in the tree. Programs that could be plugins of scaffold count where nothing else is
+// found: any program could be one.
 func (f *Fetched) detect() []Plugin {
 	var all, programs []Plugin
 	var look func(dir string, depth int)

@@ -23,15 +23,17 @@ import (
 // gitTime bounds a fetch.
 const gitTime = 5 * time.Minute
 
-// A git fetches the newest commit of one ref into a repository of its own. Nothing is ever checked out, so that no hook, no filter, no
-// submodule and no attribute has a say: the files are read one by one from the objects, and written by the sink.
+// A git fetches the newest commit of one ref into a repository of its own. Nothing is ever checked out, so that no
+// hook, no filter, no submodule and no attribute has a say: the files are read one by one from the objects, and
+// written by the sink.
 type git struct {
 	procs *proc.Group
 	env   []string
 	repo  string // bare
 }
 
-// newGit makes an empty repository in dir. What the person at work has configured for git or ssh is not read: it may name programs to run.
+// newGit makes an empty repository in dir. What the person at work has configured for git or ssh is not read: it
+// may name programs to run.
 func newGit(ctx context.Context, procs *proc.Group, environ []string, dir string) (*git, error) {
 	g := &git{procs: procs, repo: filepath.Join(dir, "repo"), env: gitEnv(environ, dir)}
 	_, err := g.run(ctx, "init", "--quiet", "--bare", "--template=", "--", g.repo)

@@ -18,7 +18,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
-// childVariable makes the test binary a process that installs the source it names, and waits at a moment of its own choice.
+// childVariable makes the test binary a process that installs the source it names, and waits at a moment of its own
+// choice.
 const childVariable = "PLUGININSTALL_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -149,7 +150,8 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
-// installAndWait is a process that is killed in the middle of an installation. at is where it waits: SOURCE HOME MOMENT.
+// installAndWait is a process that is killed in the middle of an installation. at is where it waits: SOURCE HOME
+// MOMENT.
 func installAndWait(at string) {
 	fields := strings.Split(at, "\n")
 	source, moment := fields[0], fields[2]
@@ -179,7 +181,8 @@ func installAndWait(at string) {
 	panic(fmt.Sprint("it was not killed: ", err))
 }
 
-// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and what was there before stays.
+// TestKilled: an installation that is killed leaves nothing that the next one does not remove, and what was there
+// before stays.
 func TestKilled(t *testing.T) {
 	source := t.TempDir()
 	write(t, source, map[string]string{"shout.sh": script, "lib/x": "x"})

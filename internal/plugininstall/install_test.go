@@ -198,7 +198,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestReplace: one that was installed is replaced; one that was not, came from elsewhere, or was changed, is not without force.
+// TestReplace: one that was installed is replaced; one that was not, came from elsewhere, or was changed, is not
+// without force.
 func TestReplace(t *testing.T) {
 	h, one, two := newHouse(t), t.TempDir(), t.TempDir()
 	write(t, one, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})

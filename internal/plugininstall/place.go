@@ -79,8 +79,8 @@ type installation struct {
 	sums    []trust.File
 }
 
-// Place installs a plugin: it stages the files beside their target and puts them in place at once, while the lock is held. What was there before is
-// kept until [Placed.Clean].
+// Place installs a plugin: it stages the files beside their target and puts them in place at once, while the lock
+// is held. What was there before is kept until [Placed.Clean].
 func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *Placed, err error) {
 	i := &installation{Fetched: f, plugin: p, o: o}
 	if err := p.check(); err != nil {
@@ -394,7 +394,8 @@ func (i *installation) put() error {
 	return err
 }
 
-// between is called when the files of a plugin are in place, and the program that leads to them is not. Tests kill the process there.
+// between is called when the files of a plugin are in place, and the program that leads to them is not. Tests kill
+// the process there.
 var between = func() {}
 
 // swap puts what was staged in place. What was there is then where the staged files were. back undoes it.

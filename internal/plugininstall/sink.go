@@ -31,8 +31,9 @@ func (e *HostileError) Error() string {
 
 func hostile(name, why string) error { return &HostileError{name, why} }
 
-// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect outside of it: names are checked, each file is
-// new, its parents are directories that the sink made, and links lead to where they are checked to lead.
+// A sink writes foreign files into a directory. No name, link or mode of theirs has any effect outside of it: names
+// are checked, each file is new, its parents are directories that the sink made, and links lead to where they are
+// checked to lead.
 type sink struct {
 	root  *os.Root
 	known map[string]fs.FileMode // what was made: by its name in lower case, as some file systems see it

@@ -53,7 +53,8 @@ var (
 	urlStart = pattern.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 )
 
-// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before what could be on GitHub.
+// ParseSource reads what a person typed. Paths are meant from dir, and what is on disk goes before what could be on
+// GitHub.
 func ParseSource(text, dir string) (Source, error) {
 	switch {
 	case text == "", strings.HasPrefix(text, "-"):

@@ -202,10 +202,12 @@ func (k *Keeper) exempt(p Plugin) bool {
 	})
 }
 
-// settled is how old a change must be before the file's time tells it from a later one. File systems count in steps, the coarsest of two seconds.
+// settled is how old a change must be before the file's time tells it from a later one. File systems count in
+// steps, the coarsest of two seconds.
 const settled = 2 * time.Second
 
-// digest is one sum for all files. Under Record they are read only where size, time or inode of one is another than when they were last read.
+// digest is one sum for all files. Under Record they are read only where size, time or inode of one is another than
+// when they were last read.
 func (k *Keeper) digest(p Plugin) (string, error) {
 	if k.o.Policy == Locked {
 		files, err := Take(p.Roots)

@@ -69,8 +69,8 @@ func (l *Lock) Remove(dialect, name string) {
 	l.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e *Entry) bool { return e.Dialect == dialect && e.Name == name })
 }
 
-// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an error that says how to mend it, and
-// nothing ever takes its place by itself.
+// Load reads the lock. One that is not there is empty; one that cannot be read or understood is an error that says
+// how to mend it, and nothing ever takes its place by itself.
 func Load(path string) (*Lock, error) {
 	data, err := plainfile.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {

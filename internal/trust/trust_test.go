@@ -140,8 +140,8 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatChangedIsRead: a file whose size, time and inode are those of the last look is not read again, so that one that cannot be read is
-// no matter. Under Locked it is.
+// TestOnlyWhatChangedIsRead: a file whose size, time and inode are those of the last look is not read again, so
+// that one that cannot be read is no matter. Under Locked it is.
 func TestOnlyWhatChangedIsRead(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
@@ -281,7 +281,8 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-// TestInstallerIsWaitedFor: a process that finds files which an installer has put in place, before the lock has them, waits for the lock.
+// TestInstallerIsWaitedFor: a process that finds files which an installer has put in place, before the lock has
+// them, waits for the lock.
 func TestInstallerIsWaitedFor(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())

@@ -10,12 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 )
 
-// patience is how long a process waits for another that changes the lock. It holds the lock while it puts files in place, which takes
-// milliseconds, and never while it fetches or copies them.
+// patience is how long a process waits for another that changes the lock. It holds the lock while it puts files in
+// place, which takes milliseconds, and never while it fetches or copies them.
 const patience = 30 * time.Second
 
-// Update changes the lock, one process at a time. change is given the lock as it is now, and says whether it has changed it. Whoever puts
-// the files of a plugin in place does so within change: a process that finds other files than those recorded waits here before it complains.
+// Update changes the lock, one process at a time. change is given the lock as it is now, and says whether it has
+// changed it. Whoever puts the files of a plugin in place does so within change: a process that finds other files
+// than those recorded waits here before it complains.
 func Update(path string, change func(*Lock) (changed bool, err error)) error {
 	unlock, err := guard(path)
 	if err != nil {
