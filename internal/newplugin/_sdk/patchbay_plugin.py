@@ -140,7 +140,7 @@ def Continue() -> Verdict:
 
 
 def Modify() -> Verdict:
-    """Has the event go on as the handler has changed it. Changes without it are not seen by anybody."""
+    """Has the event go on as the handler has changed it. Without it, changes of the event are dropped."""
     return Verdict("modify")
 
 
@@ -888,7 +888,7 @@ class Plugin:
 
     def secrets(self, cls: type[Any]) -> Any:
         """Declares what must not stand in a config. The values come from kaged's system_config, or else from the variables
-        that the fields' env names. A field that nobody has set keeps its default, or is ""."""
+        that the fields' env names. A field without a value keeps its default, or is ""."""
         if self._secrets is not None:
             raise ValueError("there are two sets of secrets")
         self._secrets = _Settings("secrets", cls)
@@ -996,7 +996,7 @@ class Plugin:
         if dialect == "scaffold":
             return _json(_scaffold_manifest(self)) + "\n"
         command = self.program or ["python3", os.path.abspath(program or self.name)]
-        return f"[[mcp]]\nname = {_toml(self.name)}\ncommand = {_toml(command)}\n"
+        return f"\n[[mcp]]\nname = {_toml(self.name)}\ncommand = {_toml(command)}\n"
 
     def main(self) -> None:
         """Runs the plugin and ends the program."""
@@ -1170,14 +1170,20 @@ class _Settings:
             setattr(self.values, name, getattr(fresh, name))
 
 
+# How hosts of each dialect get a plugin.
+_PLACES = {
+    "dotagent": "cp {program} ~/.config/dotagent/plugins/dotagent-plugin-{name}",
+    "mine": "cp {program} ~/.local/share/mine/plugins/{name}/, and beside it: {program} manifest mine >mine-plugin.toml",
+    "kaged": "cp {program} ~/.local/share/kaged/plugins/{name}/, and beside it: {program} manifest kaged >manifest.yaml",
+    "scaffold": "cp {program} ~/.local/scaffold/plugins/",
+    "mcp": "{program} manifest mcp >>~/.config/patchbay/config.toml, or any MCP client",
+}
+
+
 def _usage(p: Plugin, program: str) -> str:
-    return (
-        f"{p.name} {p.version}: {p.description}\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout.\n"
-        f"It has something for: {' '.join(p.speaks())}\n\n"
-        f"  {program} manifest kaged >manifest.yaml      the manifest for kaged\n"
-        f"  {program} manifest mine >mine-plugin.toml   the manifest for mine\n"
-        f"  {program} info                              what dotagent asks first\n"
-    )
+    out = (f"{p.name} {p.version}: {p.description}\n\nThis is a plugin: a host starts it and speaks to it on stdin and stdout. "
+           "patchbay_plugin.py goes where it goes. It is for\n\n")
+    return out + "".join(f"  {d:10}{_PLACES[d].format(program=program or p.name, name=p.name)}\n" for d in p.speaks())
 
 
 # --- one process, in one dialect --------------------------------------------------------------------------------------
@@ -1339,7 +1345,7 @@ class _Session:
             self.write(_json(_info(self.plugin)))
             return _OK
         try:
-            given = _load(self.stdin.read(_MOST) or b"{}")
+            given = _load(self.stdin.read(_MOST))
         except ValueError as error:
             return self.refuse(f"stdin has no JSON: {error}", code=_FAILED)
         return self.validate(given) if verb == "validate" else self.invoke(given)
@@ -1424,7 +1430,7 @@ class _Session:
             return self.fail(PluginError(verdict.reason + (f"; {verdict.suggest}" if verdict.suggest else ""), "DENIED"))
         self.release()
         if invocation.get("mode") == "notify":
-            return _OK  # nobody reads stdout
+            return _OK  # the host does not read stdout
         reply: dict[str, Any] = {"status": "ok"}
         if verdict.kind == "modify":
             reply["context"] = {"command": event.command, "args": [str(a) for a in event.args],
@@ -1471,7 +1477,7 @@ class _Session:
         return _OK
 
     def let_go(self, out: Any) -> None:
-        """Writes what a command has printed; a stdout that is the program's own stays open for whoever still prints."""
+        """Writes what a command has printed. The program's own stdout stays open, since its threads may still print."""
         out.flush()
         if not self.owns_stdout:
             out.detach()
@@ -1984,15 +1990,17 @@ def _yaml(value: dict[str, Any], indent: int = 0) -> str:
 
 def _export(p: Plugin, module: dict[str, Any]) -> None:
     """Puts handlers of the python dialect into a module, with the decorators that its interpreter has put there."""
+    import io
+
     result_type, call_type = module["ToolResult"], module["ToolCall"]
     module.setdefault("__plugin__", {"api": "1.0", "name": p.name, "version": p.version, "description": p.description})
     begun: list[bool] = []
-    settled: dict[str, Verdict] = {}  # tool calls that are not to run, until the host asks who runs them
+    settled: dict[str, Verdict] = {}  # answers for tool calls that must not run, by call id, until on_resolve_tool fetches them
 
     def session() -> None:
         if not begun:
             begun.append(True)
-            p._session = _Session(p, [], os.environ, sys.stdin.buffer, sys.stdout.buffer, sys.stderr, "", False)
+            p._session = _Session(p, [], os.environ, io.BytesIO(), io.BytesIO(), sys.stderr, "", False)  # the wire is the host's
             p._session.begin()
 
     def raising(verdict: Verdict) -> Verdict:
