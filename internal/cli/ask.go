@@ -4,17 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
-// ask asks the person at the terminal for a line.
+// ask asks the person at the terminal for a line. It reads no further than the end of that line.
 func (a *app) ask(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Err, question)
 	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
 	if err != nil {
 		fmt.Fprintln(a.Err)
+		return "", &problem{kind: kindInterrupted, err: errors.New("no answer; nothing was done")}
 	}
-	return strings.TrimSpace(line), err
+	return strings.TrimSpace(line), nil
+}
+
+// readLine reads a line of at most 4,096 bytes, one byte at a time.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) < 4096; {
+		n, err := r.Read(b)
+		if n == 1 && b[0] == '\n' {
+			return string(line), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, b[:n]...)
+	}
+	return string(line), nil
+}
+
+// confirm asks a question to which no answer means yes.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	answer, err := a.ask(ctx, question+" [Y/n] ")
+	return err == nil && (answer == "" || isYes(answer)), err
 }
 
 // certain asks before something that cannot be undone; no answer means no. Where nobody can be asked, --yes has to
@@ -30,8 +54,13 @@ func (a *app) certain(ctx context.Context, question string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if w := strings.ToLower(answer); w != "y" && w != "yes" {
+	if !isYes(answer) {
 		return &problem{kind: kindRefused, err: errors.New("nothing was done")}
 	}
 	return nil
+}
+
+func isYes(answer string) bool {
+	w := strings.ToLower(answer)
+	return w == "y" || w == "yes"
 }

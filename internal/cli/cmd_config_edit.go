@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -86,38 +84,11 @@ func (a *app) editUntilValid(ctx context.Context, d *draft) error {
 			return d.keep(err)
 		}
 		a.reportText(kindConfig, err)
-		again, askErr := a.confirm(ctx, "Edit again? [Y/n] ")
+		again, askErr := a.confirm(ctx, "Edit again?")
 		if askErr != nil || !again {
 			return d.keep(&problem{kind: kindConfig, err: errors.Join(errors.New("nothing was written"), askErr)})
 		}
 	}
-}
-
-// confirm asks a question on the terminal; no answer means yes. It reads no further than the end of the line.
-func (a *app) confirm(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(a.Err, question)
-	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
-	if err != nil {
-		fmt.Fprintln(a.Err)
-		return false, err
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "" || answer == "y" || answer == "yes", nil
-}
-
-func readLine(r io.Reader) (string, error) {
-	var line []byte
-	for b := make([]byte, 1); len(line) < 4096; {
-		n, err := r.Read(b)
-		if n == 1 && b[0] == '\n' {
-			return string(line), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		line = append(line, b[:n]...)
-	}
-	return string(line), nil
 }
 
 func (a *app) printWritten(r editfile.Result) error {

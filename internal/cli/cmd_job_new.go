@@ -232,14 +232,3 @@ func (a *app) askForJob(ctx context.Context, d *jobDraft, dirs []string) (err er
 	}
 	return nil
 }
-
-// ask asks a question on the terminal.
-func (a *app) ask(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(a.Err, question)
-	line, err := interruptible(ctx, func() (string, error) { return readLine(a.In) })
-	if err != nil {
-		fmt.Fprintln(a.Err)
-		return "", &problem{kind: kindInterrupted, err: errors.New("no answer; nothing was written")}
-	}
-	return strings.TrimSpace(line), nil
-}
