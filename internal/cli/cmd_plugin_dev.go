@@ -124,8 +124,7 @@ func (d *devRun) start(ctx context.Context, emit func(plugindev.Event)) (*plugin
 	return plugindev.Start(ctx, plugindev.Options{Path: d.path, Watch: watch, Open: d.open, Emit: emit, Verbose: d.flags.verbose})
 }
 
-// open opens a host with the plugin alone. A host that distrusts plugins whose files have changed is to make an
-// exception of d.path here: its author changes it all the time.
+// open opens a host with the plugin alone. It is not held against patchbay.lock: its author changes it all the time.
 func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginhost.Notification)) (*pluginhost.Host, error) {
 	opts := d.options(nil)
 	opts.Logger, opts.OnNotification = log, notify
@@ -139,7 +138,7 @@ func (d *devRun) open(ctx context.Context, log *slog.Logger, notify func(pluginh
 	if err != nil {
 		return nil, err
 	}
-	opts.NoSearch, opts.Paths = true, []string{target.Path}
+	opts.NoSearch, opts.Paths, opts.Exempt = true, []string{target.Path}, []string{target.Path}
 	return d.app.open(ctx, opts)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 	"github.com/patchbay-dev/patchbay/internal/version"
 )
 
@@ -32,9 +33,8 @@ type Options struct {
 
 // A Recorder writes a recording. It is safe for concurrent use.
 type Recorder struct {
-	path   string
-	began  time.Time
-	hashes *hasher
+	path  string
+	began time.Time
 
 	mu       sync.Mutex // protects the fields below
 	file     *os.File   // FILE.partial, locked
@@ -70,7 +70,7 @@ func Create(path string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{path: path, began: time.Now(), hashes: newHasher(), file: file, limit: maxFile,
+	r := &Recorder{path: path, began: time.Now(), file: file, limit: maxFile,
 		known: make(map[string]bool), scrubs: make(map[*pluginhost.Hidden]*scrubber)}
 	r.header = Header{Type: typeHeader, Version: Version, Patchbay: version.Number, Recorded: r.began.UTC().Truncate(time.Second),
 		Command: o.Command, PluginsOf: o.PluginsOf, Plugins: []Plugin{}}
@@ -165,7 +165,11 @@ func (r *Recorder) meet(h *pluginhost.Host, s *scrubber) {
 			continue
 		}
 		r.known[key] = true
-		found = append(found, Plugin{Name: p.Name, Dialect: p.Dialect, Version: p.Version, Path: p.Path, SHA256: r.hashes.of(p.Path)})
+		sum, err := trust.Sum(p.Path)
+		if err != nil {
+			sum = "" // an MCP server has no files of its own, and some plugins are too large
+		}
+		found = append(found, Plugin{Name: p.Name, Dialect: p.Dialect, Version: p.Version, Path: p.Path, SHA256: sum})
 	}
 	switch {
 	case !r.headed:

@@ -208,6 +208,12 @@ func sum(data []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
+// Sum is one digest for a plugin's file, or for all files of its directory.
+func Sum(path string) (string, error) {
+	files, err := Take([]Root{{Path: path}})
+	return digestOf(files), err
+}
+
 // digestOf is one sum for all files.
 func digestOf(files []File) string {
 	h := sha256.New()
