@@ -98,7 +98,7 @@ func openLog(dir, name string) (*os.File, error) {
 	return os.OpenFile(path, mode, 0o600)
 }
 
-// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value)".
+// A logHandler writes one short line a record: "warning: plugin NAME: message: error (key value); fix: what to do".
 type logHandler struct {
 	sink   *logSink
 	level  slog.Level
@@ -182,6 +182,7 @@ type parts struct {
 	stderr  *string // a line the plugin wrote there
 	finding bool    // those who list findings tell it as well
 	rest    []string
+	fix     string // what to do about it
 }
 
 func (p *parts) add(a slog.Attr) {
@@ -195,6 +196,8 @@ func (p *parts) add(a slog.Attr) {
 		p.stderr = &value
 	case a.Key == dialect.FindingKey:
 		p.finding = true
+	case a.Key == "fix":
+		p.fix = value
 	case a.Key == "dialect": // the plugin's name says enough
 	case strings.HasPrefix(value, a.Key+" "): // "exit code 3" of the key exit says what it is
 		p.rest = append(p.rest, value)
@@ -221,6 +224,9 @@ func (p *parts) text() string {
 	}
 	if len(p.rest) > 0 {
 		b.WriteString(" (" + strings.Join(p.rest, ", ") + ")")
+	}
+	if p.fix != "" {
+		b.WriteString("; fix: " + p.fix)
 	}
 	return b.String()
 }

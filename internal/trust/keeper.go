@@ -263,7 +263,7 @@ func (r *Refusal) Fix() string   { return r.fix }
 func (r *Refusal) Unwrap() error { return r.err }
 
 func trustFix(p Plugin) string {
-	return fmt.Sprintf("if you know why, and trust it: patchbay plugin trust %s", p.Name)
+	return fmt.Sprintf("if you expected that: patchbay plugin trust %s", p.Name)
 }
 
 func (k *Keeper) unknown(p Plugin) error {
@@ -271,7 +271,7 @@ func (k *Keeper) unknown(p Plugin) error {
 }
 
 func (k *Keeper) changed(p Plugin, changes []Change) error {
-	return &Refusal{Plugin: p.Name, why: "its files are not those that were recorded: " + Summary(changes), fix: trustFix(p)}
+	return &Refusal{Plugin: p.Name, why: "its files have changed since they were recorded: " + Summary(changes), fix: trustFix(p)}
 }
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
