@@ -5,21 +5,22 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 func newServeCommand(a *app) *cobra.Command {
-	var listen string
-	var install bool
-	var m modelFlags
+	var f serveFlags
 	cmd := &cobra.Command{
-		Use:     "serve",
+		Use:     "serve [COMMAND]",
 		Short:   "Run the daemon: sessions, plugins and events over HTTP",
 		GroupID: groupAgent,
 		Long: `Run the daemon until it is told to end (Ctrl-C, SIGTERM).
@@ -39,40 +40,91 @@ A daemon that a hook of another agent has started (` + "`patchbay hook`" + `) ma
 this one, and no event is lost.
 
 When it ends, turns get ten seconds to finish; those that do not are kept as
-interrupted.`,
+interrupted. Its log is kept beside what it writes to stderr: ` + "`patchbay serve logs`" + `.
+
+--install has systemd, or launchd on macOS, keep the daemon running for you, now and at every login, with
+the flags that are given beside it. Keys of models are not written there: they belong in secrets.toml.`,
 		Example: `  patchbay serve
   patchbay serve --listen 127.0.0.1:9000
-  patchbay serve --install
+  patchbay serve status
+  patchbay serve --install --model anthropic:claude-sonnet-4-5
+  patchbay serve --uninstall
   curl -X POST http://localhost:8000/session -H 'Content-Type: application/json' -d '{}'`,
-		Annotations: exits(exit{exitOK, "it was told to end"}, exit{exitFailed, "it could not listen"},
-			exit{exitConfig, "the configuration is at fault"}),
-		Args: arguments(),
+		Annotations: exits(exit{exitOK, "it was told to end"}, exit{exitFailed, "it could not listen, or there is no systemd or launchd to install it with"},
+			exit{exitConfig, "the configuration is at fault"}, exit{exitTaken, "another program has the address, or a daemon is running already"}),
+		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if install {
-				return a.install(listen)
+			if err := f.check(); err != nil {
+				return err
 			}
-			return a.runServe(cmd.Context(), listen, m)
+			switch {
+			case f.install:
+				return a.install(cmd.Context(), f)
+			case f.uninstall:
+				return a.uninstall(cmd.Context())
+			}
+			return a.runServe(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "listen on this `ADDRESS` (host:port)")
-	cmd.Flags().BoolVar(&install, "install", false, "write the file that keeps the daemon running (systemd, launchd), and start nothing")
-	m.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.listen, "listen", "", "listen on this `ADDRESS` (HOST:PORT; default 127.0.0.1:8000)")
+	cmd.Flags().BoolVar(&f.access, "access-log", false, "log each request: method, path, status, time")
+	cmd.Flags().BoolVar(&f.install, "install", false, "have systemd or launchd keep the daemon running, and start it")
+	cmd.Flags().BoolVar(&f.uninstall, "uninstall", false, "take back what --install did, and end the daemon")
+	f.model.add(cmd.Flags())
+	cmd.AddCommand(newServeStatusCommand(a), newServeStopCommand(a), newServeLogsCommand(a))
 	return cmd
 }
 
-func (a *app) runServe(ctx context.Context, listen string, m modelFlags) error {
-	if listen != "" {
-		if _, _, err := net.SplitHostPort(listen); err != nil {
-			return usage("write HOST:PORT, such as 127.0.0.1:8000", "--listen %q: %w", listen, err)
-		}
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	listen    string
+	access    bool
+	install   bool
+	uninstall bool
+	model     modelFlags
+}
+
+func (f *serveFlags) check() error {
+	if f.install && f.uninstall {
+		return usage("leave one of them out", "--install and --uninstall contradict each other")
 	}
+	if f.listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usage("write HOST:PORT, such as 127.0.0.1:8000", "--listen %q: %w", f.listen, err)
+	}
+	return nil
+}
+
+func (a *app) runServe(ctx context.Context, f serveFlags) error {
 	a.log = longLog(nil)
+	path := a.keepServeLog()
 	hangups, ctx, stop := a.hangups(ctx)
 	defer stop()
-	return a.withCore(ctx, m, func(core *daemon.Core) error {
+	err := a.withCore(ctx, f.model, func(core *daemon.Core) error {
 		go reloads(ctx, hangups, core)
-		return core.Serve(ctx, daemon.ServeOptions{Listen: listen, Ready: func(at daemon.Addresses) { a.serving(core, at) }})
+		defer context.AfterFunc(ctx, func() { a.logger().Info("ending: turns under way have ten seconds") })()
+		return core.Serve(ctx, daemon.ServeOptions{Listen: f.listen, Log: path, Access: f.access, Ready: func(at daemon.Addresses) { a.serving(ctx, core, at) }})
 	})
+	if err == nil {
+		a.logger().Info("the daemon has ended")
+	}
+	return err
+}
+
+// keepServeLog has the log written to a file, too, and returns its path; "" where that does not work.
+func (a *app) keepServeLog() string {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err == nil {
+		a.log.also, err = openLogFile(dirs.State, serveLog)
+	}
+	if err != nil {
+		a.log.also = nil
+		a.logger().Warn("the log is not kept in a file", "err", err)
+		return ""
+	}
+	return a.log.also.path
 }
 
 // hangups are the signals upon which everything is read again. SIGHUP also tells that the terminal has gone away; then, if it is the
@@ -114,23 +166,23 @@ func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 }
 
 // serving tells where the daemon answers. Other programs wait for this line.
-func (a *app) serving(core *daemon.Core, at daemon.Addresses) {
+func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
 	if a.flags.json {
 		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
 			a.logger().Warn("the address could not be told", "err", err)
 		}
 		return
 	}
-	o := a.screen()
-	ready := 0
-	for _, p := range core.Host.Plugins() {
-		if p.State == "ready" {
-			ready++
-		}
+	status, err := core.Overview(ctx)
+	if err != nil {
+		a.logger().Warn("what the daemon has could not be counted", "err", err)
 	}
+	o := a.screen()
 	a.printf("%s on %s\n", o.Paint(render.StyleBold, "patchbay"), o.Paint(render.StyleCyan, at.HTTP))
-	a.printf("  model    %s\n", modelLine(core.Model().Info()))
-	a.printf("  plugins  %d ready of %d (patchbay plugin list)\n", ready, len(core.Host.Plugins()))
-	a.printf("  socket   %s\n", at.Socket)
+	status.HTTP = "" // the line above has it
+	if core.Model().Info().Offline {
+		status.Model += " (choose another with --model PROVIDER:NAME)"
+	}
+	a.statusRows(&status, time.Now())
 	a.printf("Ctrl-C ends it.\n")
 }

@@ -29,6 +29,7 @@ const (
 	exitNotFound    = 4   // no such plugin, tool, method or point
 	exitConfig      = 5   // the configuration is at fault
 	exitChecks      = 6   // a plugin breaks a rule of its protocol, or does otherwise than in a recording
+	exitTaken       = 7   // the address or the place of a daemon is taken
 	exitInterrupted = 130 // Ctrl-C, or a supervisor
 	exitPipe        = 141 // nobody reads the output any more
 )
@@ -46,6 +47,7 @@ const (
 	kindChecks      kind = "checks"      // a plugin that was tested has failed
 	kindPlugin      kind = "plugin"      // a call to a plugin failed; the cause is a hook.Kind
 	kindDifferent   kind = "different"   // the command worked, and plugins do otherwise than in the recording
+	kindTaken       kind = "taken"       // another program, or a daemon, has the address
 	kindInterrupted kind = "interrupted" // by a signal, or on purpose from elsewhere
 	kindInternal    kind = "internal"    // anything else
 )
@@ -64,6 +66,8 @@ func classify(ctx context.Context, err error) (kind, int) {
 		return kindConfig, exitConfig
 	case k == kindRefused, is[*command.Refused](err):
 		return kindRefused, exitRefused
+	case k == kindTaken, is[*daemon.TakenError](err):
+		return kindTaken, exitTaken
 	case k == kindDifferent:
 		return kindDifferent, exitChecks
 	case k == kindFailed:

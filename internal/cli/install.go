@@ -2,147 +2,188 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
-// A unit is how a system is told to keep the daemon running for a user.
-type unit struct {
-	path  string // of the file
-	text  string
-	begin string // the command that starts it, now and at every login
-	end   string // the command that takes it back
-}
-
-// installed marks a file as ours: what somebody else wrote is not overwritten.
-const installed = "written by patchbay serve, with its install flag"
-
-// unitFile is the file for systemd.
-func unitFile(command []string) string {
-	return `# ` + installed + `
-[Unit]
-Description=Patchbay, plugins and scheduled agents
-After=network-online.target
-
-[Service]
-ExecStart=` + strings.Join(command, " ") + `
-ExecReload=/bin/kill -HUP $MAINPID
-Restart=on-failure
-RestartSec=5
-KillMode=mixed
-TimeoutStopSec=60
-
-[Install]
-WantedBy=default.target
-`
-}
-
-// plistFile is the file for launchd.
-func plistFile(command []string) string {
-	return `<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- ` + installed + ` -->
-<plist version="1.0">
-<dict>
-	<key>Label</key><string>dev.patchbay.patchbay</string>
-	<key>ProgramArguments</key>
-	<array>
-		<string>` + strings.Join(command, "</string>\n\t\t<string>") + `</string>
-	</array>
-	<key>RunAtLoad</key><true/>
-	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
-	<key>ExitTimeOut</key><integer>60</integer>
-</dict>
-</plist>
-`
-}
-
-// install writes the file that keeps the daemon running. It starts nothing.
-func (a *app) install(listen string) error {
-	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+// install has the system keep the daemon running, and starts it. Where the system cannot, it writes nothing.
+func (a *app) install(ctx context.Context, f serveFlags) error {
+	u, err := a.plannedUnit(f)
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	if strings.Contains(self, "go-build") {
-		return usage("build or install the command first: go install ./cmd/patchbay", "--install: %s is gone when go run ends", self)
-	}
-	u, err := a.unit(runtime.GOOS, dirs, serveCommand(self, a.path(a.flags.config), listen))
-	if err != nil {
+	svc := a.services()
+	defer svc.close()
+	if err := a.mayInstall(ctx, svc, u); err != nil {
 		return err
 	}
 	if err := writeUnit(u); err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(map[string]string{"path": u.path, "start": u.begin, "remove": u.end})
+	_ = svc.run(ctx, u.before) // it fails where nothing is installed yet
+	for _, command := range u.begin {
+		if err := svc.run(ctx, command); err != nil {
+			return &problem{kind: kindFailed, err: fmt.Errorf("wrote %s, but it could not be started: %w", u.path, err),
+				fix: "try it by hand: " + strings.Join(command, " ") + "; `patchbay serve --uninstall` takes the file back"}
+		}
 	}
-	a.printf("wrote %s\n\nStart it, now and at every login:\n  %s\nTake it back:\n  %s\n", u.path, u.begin, u.end)
+	status, err := a.awaitDaemon(ctx)
+	if err != nil {
+		return err
+	}
+	return a.showInstalled(u, status)
+}
+
+// plannedUnit is the service as the command line wants it.
+func (a *app) plannedUnit(f serveFlags) (unit, error) {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return unit{}, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return unit{}, err
+	}
+	if strings.Contains(self, "go-build") {
+		return unit{}, usage("build or install the command first: go install ./cmd/patchbay", "--install: %s is gone when go run ends", self)
+	}
+	return a.unit(runtime.GOOS, dirs, a.serveCommand(self, f))
+}
+
+// mayInstall refuses what could not work: a system without what keeps services, and a daemon that is in the way.
+func (a *app) mayInstall(ctx context.Context, svc *services, u unit) error {
+	if err := svc.run(ctx, u.probe); err != nil {
+		return &problem{kind: kindFailed, err: fmt.Errorf("%s does not keep services for you here: %w", u.system, err),
+			fix: "nothing was written; have your own supervisor run: " + strings.Join(u.command, " ")}
+	}
+	status, err := a.daemonStatus(ctx)
+	if err != nil || status == nil || status.Hooks || svc.run(ctx, u.active) == nil {
+		return err // what answers is the service of before, which is started again
+	}
+	return &problem{kind: kindTaken, err: fmt.Errorf("a daemon is running already (process %d), and not as a service", status.PID),
+		fix: "`patchbay serve stop` ends it; then install again"}
+}
+
+// startWithin is for a service to answer. Its plugins start first.
+const startWithin = time.Minute
+
+// awaitDaemon waits until the service answers.
+func (a *app) awaitDaemon(ctx context.Context) (*httpapi.DaemonStatus, error) {
+	wait, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for {
+		if s, err := a.daemonStatus(wait); err == nil && s != nil && !s.Hooks {
+			return s, nil
+		}
+		if pause.For(wait, 100*time.Millisecond) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &problem{kind: kindFailed, err: fmt.Errorf("the service was started, and does not answer after %s", startWithin),
+			fix: "`patchbay serve logs` may say why; `patchbay serve --uninstall` takes it back"}
+	}
+}
+
+func (a *app) showInstalled(u unit, s *httpapi.DaemonStatus) error {
+	keys := a.keysToMove()
+	if a.flags.json {
+		return a.printJSON(map[string]any{"path": u.path, "pid": s.PID, "http": s.HTTP, "linger": a.lingers(u), "keys": keys})
+	}
+	a.printf("wrote %s\nThe daemon runs, process %d, on %s: now and at every login.\n", u.path, s.PID, s.HTTP)
+	warn := func(format string, args ...any) {
+		a.printf("%s %s\n", a.screen().Paint(render.StyleYellow, "!"), fmt.Sprintf(format, args...))
+	}
+	if !a.lingers(u) {
+		warn("It ends when you log out. To keep it: loginctl enable-linger")
+	}
+	for _, name := range keys {
+		warn("%s is in the environment of this shell alone, which a service may not have.\n  Write it into secrets.toml (patchbay config path): %s = \"…\"", name, name)
+	}
+	a.printf("Take it back: patchbay serve --uninstall\n")
 	return nil
 }
 
-func serveCommand(self, configFile, listen string) []string {
-	command := []string{self, "serve"}
-	if configFile != "" {
-		command = append(command, "--config", configFile)
+// lingers tells whether the user's services go on after a logout.
+func (a *app) lingers(u unit) bool {
+	if u.linger == "" {
+		return true // this system has another rule
 	}
-	if listen != "" {
-		command = append(command, "--listen", listen)
-	}
-	return command
+	_, err := os.Stat(u.linger)
+	return err == nil
 }
 
-// unit is the file for a system.
-func (a *app) unit(goos string, dirs config.Dirs, command []string) (unit, error) {
-	u := unit{}
-	file, quote := unitFile, systemdQuote
-	switch goos {
-	case "linux":
-		base := a.getenv("XDG_CONFIG_HOME")
-		if !filepath.IsAbs(base) {
-			base = filepath.Join(dirs.Home, ".config")
+// keysToMove are the keys of models that only the environment has.
+func (a *app) keysToMove() []string {
+	names := []string{}
+	secrets := a.secrets()
+	for _, name := range secretenv.Keys(a.Environ) {
+		if _, ok := secrets.Lookup(name); !ok {
+			names = append(names, name)
 		}
-		u.path = filepath.Join(base, "systemd", "user", "patchbay.service")
-		u.begin = "systemctl --user daemon-reload && systemctl --user enable --now patchbay"
-		u.end = "systemctl --user disable --now patchbay && rm " + u.path
-	case "darwin":
-		file, quote = plistFile, xmlQuote
-		u.path = filepath.Join(dirs.Home, "Library", "LaunchAgents", "dev.patchbay.patchbay.plist")
-		u.begin = "launchctl load -w " + u.path
-		u.end = "launchctl unload -w " + u.path + " && rm " + u.path
-	default:
-		return u, usage("run `patchbay serve` from a service manager of your own", "--install knows systemd and launchd, not %s", goos)
 	}
-	for i := range command {
-		command[i] = quote(command[i])
-	}
-	u.text = file(command)
-	return u, nil
+	return names
 }
 
-// systemdQuote makes a word safe in ExecStart, where % and $ have a meaning and quotes group.
-func systemdQuote(s string) string {
-	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`).Replace(s)
-	if strings.ContainsAny(s, " \t'") {
-		return `"` + s + `"`
+// secrets are those of the user's file; none where it cannot be read, which the daemon complains about.
+func (a *app) secrets() *config.Secrets {
+	dirs, err := config.Locate(a.getenv, runtime.GOOS)
+	if err != nil {
+		return nil
 	}
-	return s
+	secrets, err := config.LoadSecrets(dirs.SecretsFile)
+	if err != nil {
+		return nil
+	}
+	return secrets
 }
 
-func xmlQuote(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+// uninstall ends the service, and removes its file.
+func (a *app) uninstall(ctx context.Context) error {
+	u, err := a.plannedUnit(serveFlags{})
+	if err != nil {
+		return err
+	}
+	if err := ourUnit(u.path); errors.Is(err, fs.ErrNotExist) {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("the daemon is not installed: there is no %s", u.path), fix: "`patchbay serve stop` ends one that runs"}
+	} else if err != nil {
+		return err
+	}
+	svc := a.services()
+	defer svc.close()
+	for _, command := range u.end {
+		if err := svc.run(ctx, command); err != nil { // what is left of it goes with the file
+			a.logger().Warn("the service may still be running", "command", strings.Join(command, " "), "err", err)
+		}
+	}
+	if err := os.Remove(u.path); err != nil {
+		return err
+	}
+	if err := svc.run(ctx, u.reload); len(u.reload) > 0 && err != nil {
+		a.logger().Warn("the service is still known", "command", strings.Join(u.reload, " "), "err", err)
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]string{"removed": u.path})
+	}
+	a.printf("The daemon has ended, and starts no more by itself: removed %s\n", u.path)
+	return nil
 }
 
 // maxUnit is more than any unit has.
@@ -150,15 +191,50 @@ const maxUnit = 1 << 20
 
 // writeUnit writes the file as a whole, unless there is one of somebody else's.
 func writeUnit(u unit) error {
-	old, err := plainfile.Read(u.path, maxUnit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := ourUnit(u.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	if err == nil && !bytes.Contains(old, []byte(installed)) {
-		return &problem{kind: kindRefused, err: fmt.Errorf("%s is there already, and not ours", u.path), fix: "move it away, and try again"}
 	}
 	if err := os.MkdirAll(filepath.Dir(u.path), 0o755); err != nil {
 		return err
 	}
 	return atomicfile.Write(u.path, []byte(u.text), atomicfile.Options{Mode: 0o644})
+}
+
+// ourUnit refuses a file that somebody else wrote.
+func ourUnit(path string) error {
+	old, err := plainfile.Read(path, maxUnit)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(old, []byte(installed)) {
+		return &problem{kind: kindRefused, err: fmt.Errorf("%s is there already, and not ours", path), fix: "move it away, and try again"}
+	}
+	return nil
+}
+
+// serveCommand is the command line of the service: this one's flags, with whole paths.
+func (a *app) serveCommand(self string, f serveFlags) []string {
+	command := []string{self, "serve"}
+	for _, flag := range [][2]string{{"--config", a.path(a.flags.config)}, {"--dir", a.flags.dir}, {"--listen", f.listen}, {"--model", f.model.model}, {"--script", a.path(f.model.script)}} {
+		name, value := flag[0], flag[1]
+		if value == "" {
+			continue
+		}
+		if name != "--listen" && name != "--model" {
+			if whole, err := filepath.Abs(value); err == nil {
+				value = whole
+			}
+		}
+		command = append(command, name, value)
+	}
+	for _, d := range a.flags.dialects {
+		command = append(command, "--dialect", d)
+	}
+	if f.access {
+		command = append(command, "--access-log")
+	}
+	if a.flags.verbose {
+		command = append(command, "--verbose")
+	}
+	return slices.Clip(command)
 }

@@ -12,20 +12,28 @@ import (
 )
 
 func TestUnit(t *testing.T) {
-	a := &app{}
+	a := &app{IO: IO{Environ: []string{"PATH=/opt/my bin:/usr/bin", "OPENAI_API_KEY=hunter2", "PATCHBAY_MODEL=openai:100%", "SECRET=hunter3"}}}
 	dirs := config.Dirs{Home: "/home/me"}
-	command := func() []string { return serveCommand("/opt/my tools/patchbay", "", "127.0.0.1:9000") }
+	command := a.serveCommand("/opt/my tools/patchbay", serveFlags{listen: "127.0.0.1:9000", access: true, model: modelFlags{model: "openai:m", script: "/s/$x.yaml"}})
 	t.Run("systemd", func(t *testing.T) {
-		u, err := a.unit("linux", dirs, command())
+		u, err := a.unit("linux", dirs, command)
 		if err != nil || u.path != "/home/me/.config/systemd/user/patchbay.service" {
 			t.Fatalf("%+v, %v", u, err)
 		}
-		if want := `ExecStart="/opt/my tools/patchbay" serve --listen 127.0.0.1:9000` + "\n"; !strings.Contains(u.text, want) {
-			t.Errorf("no %q in\n%s", want, u.text)
+		for _, want := range []string{
+			`ExecStart="/opt/my tools/patchbay" serve --listen 127.0.0.1:9000 --model openai:m --script /s/$$x.yaml --access-log` + "\n",
+			"Environment=\"PATH=/opt/my bin:/usr/bin\"\n", "Environment=PATCHBAY_MODEL=openai:100%%\n", "PassEnvironment=OPENAI_API_KEY\n",
+		} {
+			if !strings.Contains(u.text, want) {
+				t.Errorf("no %q in\n%s", want, u.text)
+			}
+		}
+		if strings.Contains(u.text, "hunter") {
+			t.Errorf("a key's value is in the file:\n%s", u.text)
 		}
 	})
 	t.Run("launchd", func(t *testing.T) {
-		u, err := a.unit("darwin", dirs, serveCommand("/opt/a&b/patchbay", "", ""))
+		u, err := a.unit("darwin", dirs, a.serveCommand("/opt/a&b/patchbay", serveFlags{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,12 +45,18 @@ func TestUnit(t *testing.T) {
 				t.Fatalf("%v in\n%s", err, u.text)
 			}
 		}
-		if !strings.Contains(u.text, "<string>/opt/a&amp;b/patchbay</string>") {
+		if !strings.Contains(u.text, "<string>/opt/a&amp;b/patchbay</string>") || !strings.Contains(u.text, "<key>PATH</key><string>/opt/my bin:/usr/bin</string>") ||
+			strings.Contains(u.text, "hunter") {
 			t.Error(u.text)
 		}
 	})
 	t.Run("another system is told so", func(t *testing.T) {
-		if _, err := a.unit("plan9", dirs, command()); err == nil {
+		if _, err := a.unit("plan9", dirs, command); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("no line can be smuggled in", func(t *testing.T) {
+		if _, err := a.unit("linux", dirs, a.serveCommand("/p", serveFlags{model: modelFlags{model: "a:b\nExecStartPre=/bin/evil"}})); err == nil {
 			t.Error("no error")
 		}
 	})

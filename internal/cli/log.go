@@ -24,6 +24,7 @@ import (
 // A logStyle is how a command that runs for long keeps its log. The zero value is for the others.
 type logStyle struct {
 	file  *os.File // in place of stderr, where the screen is the command's own
+	also  *logFile // beside stderr; nil: nowhere else
 	level slog.Level
 	times bool
 }
@@ -45,10 +46,16 @@ func (a *app) logger() *slog.Logger {
 	if a.flags.verbose {
 		h.level = slog.LevelDebug
 	}
-	if store := a.pluginLog(); store != nil {
-		return slog.New(store.Tee(h))
+	var all slog.Handler = h
+	if a.log != nil && a.log.also != nil {
+		kept := *h
+		kept.sink, kept.screen, kept.noStderr = &logSink{w: a.log.also}, render.Options{}, true
+		all = slog.NewMultiHandler(h, &kept)
 	}
-	return slog.New(h)
+	if store := a.pluginLog(); store != nil {
+		all = store.Tee(all)
+	}
+	return slog.New(all)
 }
 
 // pluginLog is where what plugins say is kept; nil where there is no place for it.
@@ -106,6 +113,7 @@ type logHandler struct {
 	attrs  []slog.Attr // from With
 	times  bool        // a line begins with the time
 
+	noStderr bool // what plugins write to stderr is left out: `patchbay plugin logs` has it
 	reported bool // the command itself says which plugins do not start, and why
 }
 
@@ -128,7 +136,7 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	p := h.parts(r)
-	if h.reported && p.finding {
+	if h.reported && p.finding || h.noStderr && p.stderr != nil {
 		return nil
 	}
 	line := h.line(r, &p)

@@ -132,8 +132,10 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	watching.Go(func() { j.examineAll(watch, changed) })
 	watching.Go(func() {
 		j.watch(watch, func() {
-			loaded := j.Reload()
-			j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
+			before := j.Loaded()
+			if loaded := j.Reload(); !sameAgents(before, loaded) {
+				j.core.log.Info("agents read again", "agents", len(loaded.Manifests), "broken", len(loaded.Broken))
+			}
 			s.Changed()
 			select {
 			case changed <- struct{}{}:
@@ -145,6 +147,12 @@ func (j *Jobs) Schedule(ctx context.Context) error {
 	cancel()
 	watching.Wait()
 	return err
+}
+
+// sameAgents tells whether the manifests are those of before.
+func sameAgents(x, y job.Loaded) bool {
+	return slices.EqualFunc(x.Manifests, y.Manifests, func(m, n *job.Manifest) bool { return m.Path == n.Path && m.Fingerprint == n.Fingerprint }) &&
+		slices.EqualFunc(x.Broken, y.Broken, func(b, c job.Broken) bool { return b.Path == c.Path && b.Err.Error() == c.Err.Error() })
 }
 
 // watch says when the manifests may be others, until ctx ends: when one has changed, and when everything is to be read again.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/doors"
@@ -18,20 +17,13 @@ import (
 func listenTCP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, listenError(address, err)
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	known, err := httpapi.Announce(l.(*net.TCPListener))
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return known, nil
-}
-
-func listenError(address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is taken by another program, maybe another patchbay: stop that one, or choose another address with --listen", address)
-	}
-	return fmt.Errorf("listen on %s: %w", address, err)
 }
 
 // peers accepts the user's own processes alone, and none that is in a sandbox.

@@ -72,19 +72,20 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	if err := httpapi.CheckListen(address, token.Reveal() != ""); err != nil {
 		return err
 	}
+	if o.Socket == "" {
+		var err error
+		if o.Socket, err = SocketPath(c.Dirs); err != nil {
+			return err
+		}
+	}
 	tcp, err := listenTCP(address)
 	if err != nil {
-		return err
-	}
-	if o.Socket == "" {
-		if o.Socket, err = SocketPath(c.Dirs); err != nil {
-			return errors.Join(err, tcp.Close())
-		}
+		return c.explain(ctx, err, address, o.Socket)
 	}
 	c.WriteClosed()
 	local, err := c.claim(ctx, o.Socket, true)
 	if err != nil {
-		return errors.Join(err, tcp.Close())
+		return errors.Join(c.explain(ctx, err, address, o.Socket), tcp.Close())
 	}
 	clients := c.MCP(MCPOptions{})
 	defer clients.Close()

@@ -42,3 +42,15 @@ func Looks(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(keys, name) || slices.ContainsFunc(telling, func(part string) bool { return strings.Contains(name, part) })
 }
+
+// Keys are the names of the models' keys that an environment has.
+func Keys(environ []string) []string {
+	var names []string
+	for _, v := range environ {
+		if name, value, _ := strings.Cut(v, "="); value != "" && slices.Contains(keys, strings.ToUpper(name)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

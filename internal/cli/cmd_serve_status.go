@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/pause"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newServeStatusCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the daemon that runs: process, address, plugins, agents, next run",
+		Long: `Show the daemon of your directories: its process, since when it runs, where it answers, how
+many plugins and agents it has, and which run is next.`,
+		Example:     "  patchbay serve status\n  patchbay serve status --json | jq .pid",
+		Annotations: exits(exit{exitOK, "a daemon is running"}, exit{exitNotFound, "no daemon is running"}),
+		Args:        arguments(),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.serveStatus(cmd.Context()) },
+	}
+}
+
+func (a *app) serveStatus(ctx context.Context) error {
+	s, err := a.daemonStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return &problem{kind: kindNotFound, err: errors.New("no daemon is running"), fix: "`patchbay serve` runs one, `patchbay serve --install` at every login"}
+	}
+	if a.flags.json {
+		return a.printJSON(s)
+	}
+	now := time.Now()
+	a.printf("%s %s is running, process %d, for %s (since %s)\n", a.screen().Paint(render.StyleBold, "patchbay"), render.Line(s.Version), s.PID,
+		span(now.Sub(s.Began)), s.Began.Local().Format(time.DateTime))
+	a.statusRows(s, now)
+	return nil
+}
+
+// statusRows says what a daemon has, a line each. The banner of serve and its status have them in common.
+func (a *app) statusRows(s *httpapi.DaemonStatus, now time.Time) {
+	row := func(name, format string, args ...any) {
+		a.printf("  %-8s %s\n", name, render.Line(fmt.Sprintf(format, args...)))
+	}
+	if s.HTTP != "" {
+		row("address", "%s", s.HTTP)
+	}
+	row("socket", "%s", s.Socket)
+	if s.Hooks {
+		row("started", "by a hook of another agent; it makes room for `patchbay serve`, and runs no agents")
+	}
+	row("model", "%s", s.Model)
+	row("plugins", "%d ready of %d (patchbay plugin list)", s.Plugins.Ready, s.Plugins.All)
+	if !s.Hooks {
+		row("agents", "%s (patchbay job status)", agentCount(s.Agents))
+		row("next run", "%s", nextRun(s.Next, now))
+	}
+	if s.Log != "" {
+		row("log", "%s (patchbay serve logs)", s.Log)
+	}
+}
+
+func agentCount(n httpapi.DaemonAgents) string {
+	text := fmt.Sprint(n.All)
+	if n.Running > 0 {
+		text += fmt.Sprintf(", %d running", n.Running)
+	}
+	if n.Broken > 0 {
+		text += fmt.Sprintf(", %d broken", n.Broken)
+	}
+	return text
+}
+
+func nextRun(n *httpapi.DaemonNextRun, now time.Time) string {
+	if n == nil {
+		return "none: no agent has a schedule"
+	}
+	return fmt.Sprintf("%s (%s) in %s, at %s", n.Agent, n.Schedule, span(n.At.Sub(now)), n.At.Local().Format(time.DateTime))
+}
+
+func newServeStopCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "End the daemon, and wait until it is gone",
+		Long: `End the daemon of your directories, whoever started it, and wait until it is gone. Turns under way
+get ten seconds. Runs of schedules are stopped, and the next daemon goes on with them. A service
+(` + "`patchbay serve --install`" + `) starts it again at the next login.`,
+		Example:     "  patchbay serve stop",
+		Annotations: exits(exit{exitOK, "it is gone, or none was running"}, exit{exitFailed, "it did not end"}),
+		Args:        arguments(),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.serveStop(cmd.Context()) },
+	}
+}
+
+// stopWithin is longer than a daemon may take to end: see endWithin.
+const stopWithin = endWithin + 5*time.Second
+
+func (a *app) serveStop(ctx context.Context) error {
+	s, err := a.daemonStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		if a.flags.json {
+			return a.printJSON(map[string]any{"pid": nil, "stopped": false})
+		}
+		a.printf("No daemon is running.\n")
+		return nil
+	}
+	began := time.Now()
+	if err := a.endProcess(ctx, s.PID); err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]any{"pid": s.PID, "stopped": true})
+	}
+	a.printf("The daemon (process %d) has ended, after %s.\n", s.PID, render.Duration(time.Since(began)))
+	return nil
+}
+
+// endProcess asks a process to end, and waits until it has.
+func (a *app) endProcess(ctx context.Context, pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return &problem{kind: kindFailed, err: fmt.Errorf("the daemon (process %d) cannot be told to end: %w", pid, err), fix: "end it where it was started"}
+	}
+	if a.ErrTTY && !a.flags.json {
+		fmt.Fprintf(a.Err, "Waiting for process %d to end …\n", pid)
+	}
+	wait, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	for !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		if pause.For(wait, 20*time.Millisecond) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &problem{kind: kindFailed, err: fmt.Errorf("the daemon (process %d) has not ended within %s", pid, stopWithin),
+			fix: fmt.Sprintf("`patchbay serve logs` may say why; `kill -9 %d` ends it, and the next daemon puts things in order", pid)}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/pause"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// maxLogFile is how large a log grows before a new one begins. One old log is kept, so a daemon takes twice that at most.
+const maxLogFile = 4 << 20
+
+// A logFile is a log that a daemon keeps for as long as it runs. When it has grown large it is renamed to NAME.1, over the one before,
+// and begins anew.
+type logFile struct {
+	path string
+
+	mu   sync.Mutex // protects the fields below
+	file *os.File
+	size int64
+}
+
+// openLogFile opens a log below the state directory, and goes on behind what it holds.
+func openLogFile(dir, name string) (*logFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	l := &logFile{path: filepath.Join(dir, name)}
+	if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("log %s: %w", l.path, plainfile.ErrKind)
+	}
+	return l, l.open()
+}
+
+func (l *logFile) open() (err error) {
+	if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return err
+	}
+	info, err := l.file.Stat()
+	if err == nil {
+		l.size = info.Size()
+	}
+	return err
+}
+
+// Write adds whole lines.
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size > 0 && l.size+int64(len(p)) > maxLogFile {
+		if err := errors.Join(l.file.Close(), os.Rename(l.path, l.path+".1"), l.open()); err != nil {
+			return 0, err
+		}
+	}
+	n, err := l.file.Write(p)
+	l.size += int64(n)
+	return n, err
+}
+
+// A logReader reads the lines of a log, those that there are and those that come.
+type logReader struct {
+	path string
+	each func(line string) error
+
+	file *os.File
+	rest []byte // of a line that is not whole yet
+}
+
+// last calls each with the last lines of the log.
+func (r *logReader) last(n int) error {
+	file, err := os.Open(r.path)
+	if err != nil {
+		return err
+	}
+	r.file = file
+	var lines []string
+	text := bufio.NewReader(file)
+	for {
+		line, err := text.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			r.rest = []byte(line)
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if lines = append(lines, line[:len(line)-1]); len(lines) > n {
+			lines = lines[1:]
+		}
+	}
+	for _, line := range lines {
+		if err := r.each(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followLog is how often a reader looks for more.
+const followLog = 200 * time.Millisecond
+
+// follow calls each with the lines that come, until ctx ends. A log that begins anew is gone on with.
+func (r *logReader) follow(ctx context.Context) error {
+	for pause.For(ctx, followLog) == nil {
+		if err := r.more(); err != nil {
+			return err
+		}
+		now, err := os.Stat(r.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is about to begin anew
+		}
+		if err != nil {
+			return err
+		}
+		if own, err := r.file.Stat(); err != nil || os.SameFile(own, now) {
+			continue
+		}
+		if err := errors.Join(r.more(), r.file.Close()); err != nil {
+			return err
+		}
+		if r.file, err = os.Open(r.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more calls each with the lines that have come.
+func (r *logReader) more() error {
+	text, err := io.ReadAll(r.file)
+	if err != nil {
+		return err
+	}
+	r.rest = append(r.rest, text...)
+	for {
+		advance, line, _ := bufio.ScanLines(r.rest, false) // it has no error
+		if advance == 0 {
+			return nil
+		}
+		if err := r.each(string(line)); err != nil {
+			return err
+		}
+		r.rest = r.rest[advance:]
+	}
+}
+
+func (r *logReader) close() {
+	if r.file != nil {
+		_ = r.file.Close() // it was read
+	}
+}

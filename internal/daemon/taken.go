@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/doors"
+)
+
+// A TakenError says who has the address or the socket that a daemon wants.
+type TakenError struct {
+	what string
+	fix  string
+	err  error
+}
+
+func (e *TakenError) Error() string { return e.what + "; " + e.fix }
+func (e *TakenError) Unwrap() error { return e.err }
+
+// Fix is what to do about it.
+func (e *TakenError) Fix() string { return e.fix }
+
+const (
+	stopFix   = "`patchbay serve status` shows it, `patchbay serve stop` ends it"
+	listenFix = "end that program, or choose another address with --listen HOST:PORT"
+)
+
+// explain makes the error of an address or a socket in use say who has it.
+func (c *Core) explain(ctx context.Context, err error, address, socket string) error {
+	switch {
+	case errors.Is(err, ErrRunning):
+		if s, statusErr := statusOn(ctx, socket); statusErr == nil {
+			err = fmt.Errorf("%w: it answers on %s (%s)", ErrRunning, socket, who(s))
+		}
+		return &TakenError{what: err.Error(), fix: stopFix, err: err}
+	case errors.Is(err, syscall.EADDRINUSE):
+		if s, statusErr := statusOn(ctx, socket); statusErr == nil && strings.TrimPrefix(s.HTTP, "http://") == address {
+			return &TakenError{what: fmt.Sprintf("%s is in use by your own daemon (%s)", address, who(s)), fix: stopFix, err: err}
+		}
+		return &TakenError{what: fmt.Sprintf("%s is in use by %s", address, holder(address)), fix: listenFix, err: err}
+	}
+	return err
+}
+
+// who is a daemon in a few words.
+func who(s httpapi.DaemonStatus) string {
+	return fmt.Sprintf("process %d, since %s", s.PID, s.Began.Local().Format(time.DateTime))
+}
+
+// holder names who listens at an address, as far as that can be found out.
+func holder(address string) string {
+	name := "another program"
+	if _, port, err := net.SplitHostPort(address); err == nil {
+		if known := listenerOn(port); known != "" {
+			name = known
+		}
+	}
+	if isPatchbay(address) {
+		name += ", which is the patchbay daemon of another home or user"
+	}
+	return name
+}
+
+// isPatchbay tells whether a daemon of Patchbay's listens at an address.
+func isPatchbay(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return false
+	}
+	known, err := doors.At(at)
+	return err == nil && known
+}
