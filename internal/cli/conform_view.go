@@ -15,6 +15,9 @@ type conformView struct {
 	*app
 	began time.Time
 	shown bool // a line of progress stands on the terminal
+
+	untried []string // why checks were not tried, in order
+	counts  map[string]int
 }
 
 func (v *conformView) head(t conformance.Target) {
@@ -54,6 +57,10 @@ var conformWords = map[conformance.Status]struct {
 
 func (v *conformView) result(r conformance.Result) {
 	v.clear()
+	if why, ok := strings.CutPrefix(r.Message, conformance.NotTried); ok && r.Status == conformance.Skip && strings.HasSuffix(why, " failed") {
+		v.leaveOut(why)
+		return
+	}
 	o, word := v.screen(), conformWords[r.Status]
 	first, rest, _ := strings.Cut(r.Message, "\n")
 	v.printf("  %s  %s  %s\n", o.Paint(word.style, word.word), render.Line(r.ID), o.Paint(render.StyleDim, first))
@@ -67,8 +74,21 @@ func (v *conformView) result(r conformance.Result) {
 	v.printf("        fix:  %s\n", render.Line(r.Fix))
 }
 
+// leaveOut counts a check that was not tried because of another, for one line in the end: twenty that say the same hide the one that says why.
+func (v *conformView) leaveOut(why string) {
+	if v.counts == nil {
+		v.counts = make(map[string]int)
+	}
+	if v.counts[why]++; v.counts[why] == 1 {
+		v.untried = append(v.untried, why)
+	}
+}
+
 func (v *conformView) foot(r *conformance.Report) {
 	o := v.screen()
+	for _, why := range v.untried {
+		v.printf("  %s  %s\n", o.Paint(render.StyleDim, "skip"), o.Paint(render.StyleDim, render.Count(v.counts[why], "check")+" not tried, because "+why))
+	}
 	parts := []string{fmt.Sprintf("%d passed", r.Count(conformance.Pass))}
 	if n := r.Count(conformance.Fail); n > 0 {
 		parts = append(parts, o.Paint(render.StyleRed, fmt.Sprintf("%d failed", n)))

@@ -24,6 +24,7 @@ type bench struct {
 	wanted  map[string]bool // checks to be reported
 	made    map[string]bool // checks to be made
 	results map[string]Status
+	reasons map[string]string // why checks were not tried, by their ids
 
 	ctx     context.Context // of the whole run
 	current string          // the check under way

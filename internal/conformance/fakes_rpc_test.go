@@ -219,8 +219,21 @@ func kagedHook(fault, hook string) (string, string) {
 func playMCP(fault string) {
 	f := &fakeRPC{fault: fault, first: "initialize"}
 	f.answer = func(method string, params json.RawMessage) (string, string) {
-		var p struct{ Name, Cursor string }
+		var p struct {
+			Name, Cursor string
+			Meta         map[string]any `json:"_meta"`
+		}
 		_ = json.Unmarshal(params, &p) // of the kit's making
+		if fault == "modern" {
+			switch {
+			case method == "initialize", method == "ping", strings.HasPrefix(method, "conformance."):
+				return "", noMethod
+			case p.Meta["io.modelcontextprotocol/protocolVersion"] != "2026-07-28":
+				return "", `{"code":-32602,"message":"no _meta"}`
+			case method == "server/discover":
+				return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.0.0"}}}`, ""
+			}
+		}
 		switch method {
 		case "initialize":
 			return mcpWelcome(fault), ""

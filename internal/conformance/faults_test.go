@@ -22,7 +22,6 @@ type fault struct {
 	dialect string
 	name    string
 	want    string
-	bare    bool   // without a sandbox
 	brief   string // the check that waits for an answer in vain: it is given little time
 	only    string // the checks that are made, where the rest would take long
 }
@@ -57,9 +56,9 @@ func rpcFaults(name string) []fault {
 		{name: "garbled-hangs", want: "!input.garbled", brief: "input.garbled"},
 		{name: "pieces", want: "!input.pieces", brief: "input.pieces"},
 		{name: "short-lines", want: "!input.huge"},
-		{name: "lock", want: "!process.twice", bare: true},
+		{name: "lock", want: "!process.twice"},
 		{name: "stays-at-eof", want: "!stdin.end", brief: "stdin.end"},
-		{name: "leaves", want: "!process.left", bare: true},
+		{name: "leaves", want: "!process.left"},
 	}
 	if name != "mcp" {
 		all = append(all, fault{name: "no-shutdown", want: "!shutdown.answer", brief: "shutdown.answer"},
@@ -136,6 +135,7 @@ func faults() []fault {
 			fault{name: "network", want: "!sandbox.denied"},
 		),
 		of("mcp",
+			fault{name: "modern", want: ""},
 			fault{name: "version", want: "!handshake.version"},
 			fault{name: "info", want: "!handshake.info"},
 			fault{name: "capabilities", want: "!handshake.info"},
@@ -197,9 +197,9 @@ func faults() []fault {
 			fault{name: "garbled-ok", want: "?input.garbled"},
 			fault{name: "garbled-hangs", want: "!input.garbled", brief: "input.garbled"},
 			fault{name: "huge-dies", want: "!input.huge"},
-			fault{name: "lock", want: "!calls.together", bare: true},
+			fault{name: "lock", want: "!calls.together"},
 			fault{name: "early", want: "!stdin.late !lifecycle.health"},
-			fault{name: "leaves", want: "!process.left", bare: true},
+			fault{name: "leaves", want: "!process.left"},
 			fault{name: "file", want: "!input.huge !sandbox.denied"},
 		),
 		pythonFaults(),
@@ -235,7 +235,8 @@ func (f *fault) test(t *testing.T) {
 	if strings.Contains(f.want, "sandbox.denied") {
 		needSandbox(t)
 	}
-	o := Options{Environ: os.Environ(), Bare: f.bare, within: f.within, Log: testLog(t)}
+	boxed := f.name == "fine" || strings.Contains(f.want, "sandbox.denied") // a sandbox costs more than the rest
+	o := Options{Environ: os.Environ(), Bare: !boxed, within: f.within, Log: testLog(t)}
 	if f.name == "no-python" {
 		o.Environ = []string{"PATH=" + t.TempDir()}
 	}

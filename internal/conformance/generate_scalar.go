@@ -97,6 +97,9 @@ const odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %
 // mostText bounds a text at its limit. Larger ones are for the check of huge input.
 const mostText = 2000
 
+// mostLength bounds a text that has to be long. A schema that wants more has no samples.
+const mostLength = 64 << 10
+
 // text is a text within its limits.
 func (g *generator) text(o object) any {
 	if form, ok := o["format"].(string); ok && formats[form] != "" {
@@ -123,7 +126,7 @@ func (g *generator) text(o object) any {
 func stretch(text string, least int) string {
 	if missing := least - utf8.RuneCountInString(text); missing > 0 && text != "" {
 		last, _ := utf8.DecodeLastRuneInString(text)
-		text += strings.Repeat(string(last), min(missing, 1<<20))
+		text += strings.Repeat(string(last), min(missing, mostLength))
 	}
 	return text
 }

@@ -134,22 +134,36 @@ func (d *dialogue) line(text []byte) {
 	}
 }
 
+// mostBroken bounds how much of a message over several lines is put together again.
+const mostBroken = 64 << 10
+
 // noise takes a line that is no JSON object. Several of them may be one message: that is a fault of its own, and the message counts.
 func (d *dialogue) noise(text []byte) {
+	whole := d.rejoin(text)
+	if whole == nil {
+		d.b.seen.note(sawNoise, "a line that is no message: %s", shown(text))
+		return
+	}
+	d.b.seen.note(sawNoise, "a message over several lines: %s", shown(whole))
+	d.line(rawjson.Compact(whole))
+}
+
+// rejoin puts lines together that are no JSON, from one that begins an object on, and returns the message that they are; nil: none yet.
+func (d *dialogue) rejoin(text []byte) []byte {
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.broken) == 0 && text[0] != '{' || len(d.broken)+len(text) > mostBroken {
+		d.broken = nil
+		return nil
+	}
 	d.broken = append(append(d.broken, text...), '\n')
 	whole := bytes.TrimSpace(d.broken)
 	o, err := rawjson.ParseWithin(whole, rawjson.MaxForeign)
-	if err == nil || len(d.broken) > 1<<20 {
-		d.broken = nil
+	if err != nil || o.Get("jsonrpc") == nil {
+		return nil
 	}
-	d.mu.Unlock()
-	if err == nil && o.Get("jsonrpc") != nil {
-		d.b.seen.note(sawNoise, "a message over several lines: %s", shown(whole))
-		d.line(rawjson.Compact(whole))
-		return
-	}
-	d.b.seen.note(sawNoise, "a line that is no message: %s", shown(text))
+	d.broken = nil
+	return whole
 }
 
 // response hands an answer to whoever waits for it.

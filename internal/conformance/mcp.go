@@ -182,7 +182,8 @@ func (s *mcpSuite) initialize(t *trial) {
 		}
 	}
 	if err != nil {
-		t.failf("initialize: %v%s", err, s.afterAll(d))
+		t.failf("initialize: %v%s", err, s.afterAll(d)+s.instead())
+		t.endedFix(err)
 		s.drop()
 		return
 	}

@@ -93,6 +93,7 @@ func (s *rpcSuite) ask(t *trial, what string, r request) *answer {
 	a, err := d.ask(r.method, r.params, r.within)
 	if err != nil {
 		t.failf("%s: %v", what, err)
+		t.endedFix(err)
 		s.drop()
 		return nil
 	}
@@ -261,12 +262,20 @@ func (s *rpcSuite) greeted(t *trial, r request) *answer {
 	s.talking = d
 	a, err := d.ask(r.method, r.params, r.within)
 	if err != nil {
-		t.failf("%s: %v%s", r.method, err, s.afterAll(d))
+		t.failf("%s: %v%s%s", r.method, err, s.afterAll(d), s.instead())
+		t.endedFix(err)
 		s.drop()
 		return nil
 	}
 	s.startup = a.took
 	return a
+}
+
+// endedFix is the advice for a process that ends when it should not.
+func (t *trial) endedFix(err error) {
+	if errors.Is(err, errEnded) {
+		t.fixWith("find out why it ends; the same command with -v shows all that it writes to stderr")
+	}
 }
 
 // afterAll looks whether an answer that did not come is written once stdin is closed: then it was not flushed.
@@ -282,6 +291,14 @@ func (s *rpcSuite) afterAll(d *dialogue) string {
 		return "; it came when stdin was closed: flush stdout after each line"
 	case <-d.ended:
 	case <-time.After(lingering):
+	}
+	return ""
+}
+
+// instead is what came in place of an answer.
+func (s *rpcSuite) instead() string {
+	if text := s.seen.first(sawNoise); text != "" {
+		return "; in its place came " + text
 	}
 	return ""
 }

@@ -105,7 +105,7 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 	whole, cancel := context.WithTimeoutCause(ctx, b.opts.Timeout, errOver)
 	defer cancel()
 	report := &Report{Plugin: b.target.Name, Dialect: b.target.Dialect, OK: true, Checks: []Result{}}
-	b.results = make(map[string]Status)
+	b.results, b.reasons = make(map[string]Status), make(map[string]string)
 	for i := range checks {
 		c := &checks[i]
 		if !b.made[c.ID] {
@@ -132,6 +132,9 @@ func (b *bench) make(ctx context.Context, checks []Check) (*Report, error) {
 	return report, nil
 }
 
+// NotTried begins the message of a check that was skipped because of another.
+const NotTried = "not tried, because "
+
 // errOver is why the checks after a run's time are not made.
 var errOver = errors.New("the time of the whole run is over")
 
@@ -141,7 +144,12 @@ func (b *bench) one(ctx context.Context, c *Check) Result {
 	b.ctx, b.current = ctx, c.ID
 	switch need := b.unmet(c); {
 	case need != "":
-		t.skipf("not tried, because %s %s", need, map[Status]string{Fail: "failed", Skip: "was skipped"}[b.results[need]])
+		why := b.reasons[need] // that of the first in a row
+		if why == "" {
+			why = need + map[Status]string{Fail: " failed", Skip: " was skipped"}[b.results[need]]
+		}
+		b.reasons[c.ID] = why
+		t.skipf("%s%s", NotTried, why)
 	case ctx.Err() != nil:
 		t.failf("not tried: %v", context.Cause(ctx))
 		t.fixWith("give the run more time with --timeout, or choose checks with --only")
