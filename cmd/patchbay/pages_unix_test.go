@@ -125,7 +125,6 @@ func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 func TestPageOfFirstPlugin(t *testing.T) {
 	for _, language := range []string{"go", "python", "javascript", "bash"} {
 		t.Run(language, func(t *testing.T) {
-			t.Parallel()
 			needLanguage(t, language)
 			plugtest.NeedTool(t, "git")
 			typePage(t, "docs/first-plugin-"+language+".md", goEnv(t)...)

@@ -22,7 +22,7 @@ const templatesVariable = "PATCHBAY_TEMPLATES"
 // brief are the templates that are tried each time: one of each dialect, and no language left out.
 var brief = []newplugin.Request{
 	{Dialect: "scaffold", Language: "javascript"}, {Dialect: "kaged", Language: "go"}, {Dialect: "mine", Language: "python"},
-	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "go"},
+	{Dialect: "dotagent", Language: "bash"}, {Dialect: "python", Language: "python"}, {Dialect: "mcp", Language: "python"},
 }
 
 // TestTemplates makes plugins from templates, types the commands that plugin new prints after them, and uses each in a turn, a command or a job.
@@ -93,8 +93,6 @@ func (t *templateTest) run() {
 			t.has(t.shell("echo list | "+s.Command), t.r.Name) // its input is at an end: it does not wait for keys
 		case strings.HasPrefix(s.Command, "patchbay plugin test"):
 			t.conforms(s.Command)
-		case strings.HasPrefix(s.Command, "patchbay plugin install"):
-			t.place()
 		default:
 			t.shell(s.Command)
 		}
@@ -118,21 +116,6 @@ func (t *templateTest) conforms(command string) {
 	if !report.OK || len(report.Checks) == 0 {
 		t.Errorf("%s: %+v", command, report)
 	}
-}
-
-// place copies the plugin to where its dialect keeps plugins.
-func (t *templateTest) place() {
-	t.Helper()
-	name := t.r.Name
-	to := map[string]string{
-		"scaffold": ".local/scaffold/plugins/" + name, "kaged": ".local/share/kaged/plugins/" + name, "mine": ".local/share/mine/plugins/" + name,
-		"dotagent": ".config/dotagent/plugins/dotagent-plugin-" + name, "python": ".agent/plugins/" + name + ".py",
-	}[t.r.Dialect]
-	from := map[string]string{"kaged": name, "mine": name}[t.r.Dialect]
-	if from == "" {
-		from = name + "/" + filepath.Base(to)
-	}
-	t.shell("mkdir -p " + filepath.Dir(to) + " && ln -s ~/" + from + " " + to)
 }
 
 // uses are how a plugin of each dialect is used for real.

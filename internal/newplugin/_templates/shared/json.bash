@@ -49,7 +49,10 @@ json_quote() { # TEXT: as a JSON string
     REPLY=$quote$text$quote
 }
 
-json_space() { json_rest=${json_rest#"${json_rest%%[!$' \t\r\n']*}"}; }
+json_space() {
+    # A long text is not copied for nothing: most have no spaces here.
+    [[ $json_rest != [$' \t\r\n']* ]] || json_rest=${json_rest#"${json_rest%%[!$' \t\r\n']*}"}
+}
 
 json_value() { # PATH: takes one value off json_rest, into json_raw, and notes it
     json_space
