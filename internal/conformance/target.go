@@ -100,7 +100,7 @@ func within(dir, only string, env dialect.Env) (Target, error) {
 	var all []Target
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || aside(name) {
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || aside(name) && name != filepath.Base(dir) {
 			continue
 		}
 		if t, ok := recognise(filepath.Join(dir, name), only, env); ok && t.Path != "" {

@@ -104,7 +104,7 @@ func (f *Fetched) file(path string) (Plugin, bool) {
 				return f.plugin(found, path), true
 			}
 		case scaffold:
-			if sole || isProgram(path) {
+			if sole || f.namesake(path) || isProgram(path) {
 				return f.plugin(found, path), true
 			}
 		}
@@ -133,6 +133,15 @@ var pythonHook = pattern.New(`(?m)^\s*@(?:\w+\.)?on_(?:begin|tool_call|resolve_t
 func isPythonPlugin(path string) bool {
 	text, err := plainfile.Read(path, 4<<20)
 	return err == nil && !strings.HasPrefix(filepath.Base(path), "_") && pythonHook.Regexp().Match(text)
+}
+
+// namesake tells whether a program has the name of its directory: then it is a plugin, even if it is called dev-tools.
+func (f *Fetched) namesake(path string) bool {
+	dir := filepath.Dir(path)
+	if dir == f.tree {
+		dir = f.Source.Path
+	}
+	return filepath.Base(path) == filepath.Base(dir) && dialect.Executable(path)
 }
 
 // tools are programs that come with sources and are no plugins.
