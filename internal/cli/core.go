@@ -46,11 +46,3 @@ func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon
 	}()
 	return use(core)
 }
-
-// modelLine is the model as a person reads it.
-func modelLine(m model.Info) string {
-	if m.Offline {
-		return "offline: it plays a script, or echoes (choose another with --model PROVIDER:NAME)"
-	}
-	return m.Provider + ":" + m.Name
-}

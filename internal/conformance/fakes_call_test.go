@@ -63,7 +63,7 @@ func dotagentInfo_(fault string) {
 	name, version, kinds, schema := fault, `"1.0.0"`, `["sink","notify"]`, `{"type":"object","required":["to"],"properties":{"to":{"type":"string"},"n":{"type":"integer"}}}`
 	switch fault {
 	case "info-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	case "info-text":
 		fmt.Println("a plugin")
 		return
@@ -99,7 +99,7 @@ func dotagentAnswer(fault, verb string, stdin []byte) {
 			return
 		}
 		if fault == "garbled-hangs" {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // the planted fault: it hangs
 		}
 		fmt.Fprintln(os.Stderr, "no JSON")
 		syscall.Exit(1)
@@ -130,7 +130,7 @@ func dotagentAnswer(fault, verb string, stdin []byte) {
 		fakeLock()
 		say(fault, `{"ok":true}`)
 	case "invoke-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	default:
 		say(fault, `{"ok":true}`)
 	}
@@ -143,7 +143,7 @@ func fakeLock() {
 		fmt.Fprintln(os.Stderr, "another one is running")
 		syscall.Exit(3)
 	}
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(300 * time.Millisecond) // the planted fault: it keeps others away for so long
 }
 
 // mineFake is a manifest, with what a fault changes in it.
@@ -195,7 +195,7 @@ func playMine(fault string) {
 		case "garbled-ok":
 			return
 		case "garbled-hangs":
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // the planted fault: it hangs
 		}
 		fmt.Fprintln(os.Stderr, "no JSON")
 		syscall.Exit(1)
@@ -217,7 +217,7 @@ func playMine(fault string) {
 			syscall.Exit(1)
 		}
 	case fault == "unknown-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	}
 }
 
@@ -226,7 +226,7 @@ func mineEvent(fault, event string) {
 	case event == "health" && fault == "health":
 		fmt.Println(`{"status":"poorly"}`)
 	case event == "init" && fault == "init-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	case event == "health":
 		fmt.Println(`{"status":"ok"}`)
 	}
@@ -242,10 +242,10 @@ func mineCommand_(fault string) {
 func mineHook(fault string, context json.RawMessage, size int) {
 	switch fault {
 	case "hook-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	case "hook-killed":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	case "not-json":
 		fmt.Println("tagged")
 	case "status":

@@ -117,7 +117,7 @@ func (f *fakeRPC) garbled() {
 		fmt.Fprintln(os.Stderr, "not JSON")
 		syscall.Exit(4)
 	case "garbled-hangs":
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	}
 }
 
@@ -125,7 +125,7 @@ func (f *fakeRPC) garbled() {
 func (f *fakeRPC) end() {
 	os.Stdout.Write(f.held.Bytes())
 	if f.fault == "stays-at-eof" && !f.closed || f.fault == "stays-after-shutdown" && f.closed {
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the planted fault: it hangs
 	}
 	if f.fault == "leaves" {
 		child := exec.Command("sleep", "300")
@@ -143,7 +143,7 @@ func (f *fakeRPC) slowly(m *fakeMessage) {
 	if f.busy.Add(1) > 1 {
 		return
 	}
-	time.Sleep(30 * time.Millisecond)
+	time.Sleep(30 * time.Millisecond) // the planted fault: it is slow
 	f.busy.Store(0)
 	f.serve(m)
 }
@@ -164,7 +164,7 @@ func (f *fakeRPC) serve(m *fakeMessage) {
 	case m.Method == f.first && f.fault == "hang-start", m.Method == "shutdown" && f.fault == "no-shutdown", f.silent != nil && f.silent(m.Method):
 		return
 	case m.Method == f.first && f.fault == "slow-start":
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // the planted fault: it is late
 	case m.Method == f.first && f.fault == "start-error":
 		f.write(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no licence"}}`)
 		return

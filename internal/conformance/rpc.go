@@ -313,10 +313,3 @@ func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
 		t.passf("%s", s.startup.Round(time.Millisecond))
 	}
 }
-
-// slow warns of answers that took most of their time.
-func slow(t *trial) {
-	if text := t.seen.of(sawSlow); text != "" {
-		t.warnf("%s", text)
-	}
-}
