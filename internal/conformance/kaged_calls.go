@@ -154,6 +154,7 @@ func (s *kagedSuite) askHooks(t *trial) {
 		t.skipf("it has no hooks")
 		return
 	}
+	slow(t)
 	t.passf("%d hooks", len(s.manifest.Hooks))
 }
 

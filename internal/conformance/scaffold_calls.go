@@ -60,6 +60,7 @@ func (s *scaffoldSuite) askHooks(t *trial) {
 		t.skipf("it has no hooks")
 		return
 	}
+	slow(t)
 	t.passf("%d hooks, three times each", len(s.hooks))
 }
 

@@ -1,0 +1,267 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+func (s *dotagentSuite) configRefused(t *trial) {
+	t.refuses(s.schema, func(bad json.RawMessage) bool {
+		r, err := s.run(s.verb("validate", append(bad, '\n'), dotagentValidate))
+		if err != nil || r.over {
+			return true
+		}
+		o, _ := rawjson.Parse(r.stdout)
+		return r.exit.Code != 0 || string(o.Get("ok")) == "false"
+	})
+}
+
+// refuses fails a check where a field of a config may have a value of any type. asked is whether the plugin itself refuses a config; nil: it is not asked.
+func (t *trial) refuses(raw json.RawMessage, asked func(json.RawMessage) bool) {
+	bad := misfits(raw)
+	if len(bad) == 0 {
+		t.skipf("its schema has no properties")
+		return
+	}
+	compiled, _ := schema.Compile(raw)
+	for _, m := range bad {
+		if len(compiled.Check(m.value)) == 0 && (asked == nil || !asked(m.value)) {
+			t.warnf("config.%s may be %s: nothing refuses it", m.field, shown(m.wrong))
+			return
+		}
+	}
+	t.passf("%d configs that do not fit were refused", len(bad))
+}
+
+// samples are configs that fit the plugin's schema.
+func (s *dotagentSuite) configs() []sample {
+	if s.schema == nil {
+		return []sample{{minimal, json.RawMessage(`{}`)}}
+	}
+	return generate(s.schema)
+}
+
+func (s *dotagentSuite) validateReply(t *trial) {
+	configs := s.configs()
+	if len(configs) == 0 {
+		t.skipf("no config could be made that fits its schema")
+		return
+	}
+	accepted := 0
+	for _, c := range configs {
+		what := "validate with " + c.size + " config"
+		o, r := s.answer(t, what, s.verb("validate", append(slices.Clone(c.value), '\n'), dotagentValidate))
+		if t.failed() {
+			return
+		}
+		s.judge(t, what, o, r)
+		if string(o.Get("ok")) == "true" {
+			accepted++
+		}
+	}
+	t.passf("accepts %d of %d configs that fit its schema", accepted, len(configs))
+}
+
+// judge holds a reply against the form that it must have.
+func (s *dotagentSuite) judge(t *trial, what string, o rawjson.Object, r *returned) {
+	if o == nil {
+		return // it failed in a way that is allowed
+	}
+	switch ok := string(o.Get("ok")); {
+	case ok != "true" && ok != "false":
+		t.failf("%s: ok is neither true nor false: %s", what, shown(o.JSON()))
+	case ok == "true" && r.exit.Code != 0:
+		s.seen.note(sawExit, "%s answered {\"ok\":true} and ended with %s", what, r.exit)
+	case ok == "false":
+		if reason, isText := o.String("error"); !isText || reason == "" {
+			s.seen.note(sawUnsaid, "%s: a refusal without an error that is a string: %s", what, shown(o.JSON()))
+		}
+	}
+	if v := o.Get("suggest"); !dialect.Missing(v) && v[0] != '"' {
+		s.seen.note(sawUnsaid, "%s: suggest is no string: %s", what, shown(v))
+	}
+}
+
+// payload is what invoke gets.
+func payload(kind, event, message string, config json.RawMessage) []byte {
+	m := json.RawMessage("null")
+	if kind != "preflight" {
+		m = rawjson.String(message)
+	}
+	return append(rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "agent", Value: rawjson.String("conformance")},
+		{Name: "schedule", Value: rawjson.String("manual")}, {Name: "event", Value: rawjson.String(event)},
+		{Name: "message", Value: m}, {Name: "config", Value: config}}.JSON(), '\n')
+}
+
+// dotagentEvents are what each kind hears of.
+var dotagentEvents = map[string][]string{"preflight": {"preflight"}, "sink": {"success"},
+	"notify": {"success", "attempt_failed", "timed_out", "given_up", "recovered", "stale"}}
+
+func (s *dotagentSuite) invokeReply(t *trial) {
+	configs, n := s.configs(), 0
+	if len(configs) == 0 {
+		t.skipf("no config could be made that fits its schema")
+		return
+	}
+	for _, kind := range s.kinds {
+		messages := []string{"hello, world\n", odd + "\n", ""}
+		for i, c := range configs {
+			events := dotagentEvents[kind]
+			if i > 0 {
+				events = events[:1]
+			}
+			for j, event := range events {
+				what := fmt.Sprintf("invoke of a %s (%s, %s config)", kind, event, c.size)
+				o, r := s.answer(t, what, s.verb("invoke", payload(kind, event, messages[(i+j)%len(messages)], c.value), dotagentTimes[kind]))
+				if t.failed() {
+					return
+				}
+				s.judge(t, what, o, r)
+				n++
+			}
+		}
+	}
+	t.passf("%d calls answered", n)
+}
+
+func (s *dotagentSuite) exitCode(t *trial) { summary(sawExit, "exit codes agree with the answers")(t) }
+
+func (s *dotagentSuite) replyFields(t *trial) { summary(sawUnsaid, "refusals have reasons")(t) }
+
+// one is a call that is known to be answered.
+func (s *dotagentSuite) one(message string) call {
+	kind := s.kinds[0]
+	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+}
+
+func (s *dotagentSuite) huge(t *trial) {
+	if s.kinds[0] == "preflight" && len(s.kinds) == 1 {
+		t.skipf("a preflight is sent no message")
+		return
+	}
+	kind := s.kinds[len(s.kinds)-1]
+	invoke := func(message string) call {
+		return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+	}
+	short, err := s.run(invoke("hello"))
+	o, r := s.answer(t, "invoke with 1 MiB", invoke(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49)))
+	if err == nil && r != nil && r.exit != short.exit {
+		t.failf("invoke with 1 MiB ended with %s, with less %s%s", r.exit, short.exit, lastWords(r.stderr))
+	}
+	s.judge(t, "invoke with 1 MiB", o, r)
+}
+
+func (s *dotagentSuite) garbled(t *trial) {
+	for _, verb := range []string{"validate", "invoke"} {
+		for _, stdin := range []string{"", "this is no JSON\n", "{\"kind\":\"si", "[1,2,3]\n"} {
+			r, err := s.run(s.verb(verb, []byte(stdin), dotagentValidate))
+			switch {
+			case err != nil:
+				text, _ := startFault(err)
+				t.failf("%s: %s", verb, text)
+			case r.over:
+				t.failf("%s did not end within %s of stdin %s", verb, s.limit(dotagentValidate), shown(stdin))
+			case r.exit.Code == 0 && strings.Contains(strings.ReplaceAll(string(r.stdout), " ", ""), `"ok":true`):
+				t.warnf("%s answers {\"ok\":true} to stdin %s", verb, shown(stdin))
+			}
+			if t.failed() {
+				return
+			}
+		}
+	}
+}
+
+func (s *dotagentSuite) unknownVerb(t *trial) {
+	r, err := s.run(s.verb("conformance-no-such-verb", []byte("{}\n"), dotagentInfo))
+	switch {
+	case err != nil:
+		text, _ := startFault(err)
+		t.failf("%s", text)
+	case r.over:
+		t.failf("it did not end within %s", s.limit(dotagentInfo))
+	case r.exit.Code == 0:
+		t.warnf("it exits with 0 for a verb that does not exist")
+	default:
+		t.passf("%s", r.exit)
+	}
+}
+
+func (s *dotagentSuite) together(t *trial) {
+	alone, err := s.run(s.one("hello"))
+	if err != nil {
+		text, _ := startFault(err)
+		t.failf("%s", text)
+		return
+	}
+	t.sideBySide(4, func(i int) string {
+		c := s.one(fmt.Sprintf("message %d", i))
+		r, err := s.run(c)
+		switch {
+		case err != nil:
+			text, _ := startFault(err)
+			return text
+		case r.over:
+			return fmt.Sprintf("no answer within %s", s.limit(c.within))
+		case r.exit != alone.exit:
+			return fmt.Sprintf("%s, and alone %s%s", r.exit, alone.exit, lastWords(r.stderr))
+		}
+		return ""
+	})
+}
+
+// sideBySide does something n times at once, and fails the check where one of them says what went wrong.
+func (t *trial) sideBySide(n int, do func(i int) string) {
+	faults := make([]string, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { faults[i] = do(i) })
+	}
+	wait.Wait()
+	for i, fault := range faults {
+		if fault != "" {
+			t.failf("%d of %d at once: %s", i+1, n, fault)
+			return
+		}
+	}
+	t.passf("%d at once", n)
+}
+
+func (s *dotagentSuite) late(t *trial) {
+	c := s.one("hello")
+	c.late = s.startup*2 + 200*time.Millisecond
+	o, r := s.answer(t, "invoke", c)
+	switch {
+	case t.failed():
+	case len(r.early) > 0:
+		t.failf("it answered before stdin was written: %s", shown(r.early))
+	default:
+		s.judge(t, "invoke", o, r)
+	}
+}
+
+func (s *dotagentSuite) term(t *trial) {
+	t.ends(call{launch: s.verb("invoke", nil, 0).launch, open: true, fixed: true, within: s.startup*2 + 300*time.Millisecond, grace: dotagentGrace})
+}
+
+// ends fails a check where SIGTERM does not end a process that waits for its stdin.
+func (t *trial) ends(c call) {
+	r, err := t.run(c)
+	switch {
+	case err != nil:
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+	case r.killed:
+		t.failf("it was still running %s after SIGTERM, and had to be killed", c.grace)
+	default:
+		t.passf("%s", r.exit)
+	}
+}

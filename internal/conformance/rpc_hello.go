@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"errors"
+	"time"
+)
+
+// greeted is the first handshake: the answer to it, or why there is none. The process is kept for the checks after it.
+func (s *rpcSuite) greeted(t *trial, r request) *answer {
+	d, err := s.begin()
+	if err != nil {
+		text, fix := startFault(err)
+		t.failf("%s", text)
+		t.fixWith(fix)
+		return nil
+	}
+	s.talking = d
+	a, err := d.ask(r.method, r.params, r.within)
+	if err != nil {
+		t.failf("%s: %v%s%s", r.method, err, s.afterAll(d), s.instead())
+		t.endedFix(err)
+		s.drop()
+		return nil
+	}
+	s.startup = a.took
+	return a
+}
+
+// endedFix is the advice for a process that ends when it should not.
+func (t *trial) endedFix(err error) {
+	if errors.Is(err, errEnded) {
+		t.fixWith("find out why it ends; the same command with -v shows all that it writes to stderr")
+	}
+}
+
+// afterAll looks whether an answer that did not come is written once stdin is closed: then it was not flushed.
+func (s *rpcSuite) afterAll(d *dialogue) string {
+	if !d.alive() {
+		return ""
+	}
+	id, wait := d.expect() // an answer that comes now is taken for this one
+	defer d.forget(id)
+	_ = d.process.Stdin().Close()
+	select {
+	case <-wait:
+		return "; it came when stdin was closed: flush stdout after each line"
+	case <-d.ended:
+	case <-time.After(lingering):
+	}
+	return ""
+}
+
+// instead is what came in place of an answer.
+func (s *rpcSuite) instead() string {
+	if text := s.seen.first(sawNoise); text != "" {
+		return "; in its place came " + text
+	}
+	return ""
+}
+
+// prompt warns of a start that takes most of its time.
+func (s *rpcSuite) prompt(limit time.Duration) func(*trial) {
+	return func(t *trial) {
+		if limit = s.limit(limit); s.startup > limit/2 {
+			t.warnf("it took %s of the %s that it has", s.startup.Round(10*time.Millisecond), limit)
+			return
+		}
+		t.passf("%s", s.startup.Round(time.Millisecond))
+	}
+}
+
+// slow warns of answers that took most of their time: on a slower machine they come too late.
+func slow(t *trial) {
+	if text := t.seen.of(sawSlow); text != "" {
+		t.warnf("%s", text)
+		t.fixWith("do less in a hook, or do it before it is asked; on a slower machine the answer comes too late")
+	}
+}
