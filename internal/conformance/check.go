@@ -104,6 +104,14 @@ func (t *trial) fixWith(fix string) {
 	}
 }
 
+// plural is a number of things.
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 func (t *trial) failed() bool { return t.status == Fail }
 
 // result is what the trial came to.

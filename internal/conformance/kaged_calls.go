@@ -155,7 +155,7 @@ func (s *kagedSuite) askHooks(t *trial) {
 		return
 	}
 	slow(t)
-	t.passf("%d hooks", len(s.manifest.Hooks))
+	t.passf("%s", plural(len(s.manifest.Hooks), "hook"))
 }
 
 // hookFault says what is wrong with the answer of a hook.
@@ -226,7 +226,7 @@ func (s *kagedSuite) askTools(t *trial) {
 		t.skipf("it has no tools, or none that arguments could be made for")
 		return
 	}
-	t.passf("%d calls", calls)
+	t.passf("%s", plural(calls, "call"))
 }
 
 func (s *kagedSuite) askMethods(t *trial) {
@@ -244,5 +244,5 @@ func (s *kagedSuite) askMethods(t *trial) {
 		t.skipf("it has no methods")
 		return
 	}
-	t.passf("%d methods", len(s.manifest.Methods))
+	t.passf("%s", plural(len(s.manifest.Methods), "method"))
 }

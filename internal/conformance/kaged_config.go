@@ -173,7 +173,7 @@ func (s *kagedSuite) configAccepted(t *trial) {
 		t.skipf("no config could be made that fits its schemas and knobs")
 		return
 	}
-	t.passf("%d configs", len(pairs))
+	t.passf("%s", plural(len(pairs), "config"))
 }
 
 func (s *kagedSuite) health(t *trial) { s.ask(t, "health.check", s.ping) }

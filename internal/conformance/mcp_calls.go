@@ -133,7 +133,7 @@ func (s *mcpSuite) callTools(t *trial) {
 	case left > 0:
 		t.passf("%d calls; %d tools that say that they destroy were not called", calls, left)
 	default:
-		t.passf("%d calls", calls)
+		t.passf("%s", plural(calls, "call"))
 	}
 }
 

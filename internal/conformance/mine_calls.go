@@ -196,7 +196,7 @@ func (s *mineSuite) commands(t *trial) {
 		t.skipf("it has no commands")
 		return
 	}
-	t.passf("%d commands", len(s.declared.Commands))
+	t.passf("%s", plural(len(s.declared.Commands), "command"))
 }
 
 func (s *mineSuite) command(t *trial, c dialect.CommandDoc, message string) {

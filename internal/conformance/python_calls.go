@@ -21,7 +21,7 @@ func (s *pythonSuite) each(t *trial, part string, fault func(pythonReport) strin
 		t.skipf("its handlers had not answered when the interpreter ended")
 		return
 	}
-	t.passf("%d calls", len(reports))
+	t.passf("%s", plural(len(reports), "call"))
 }
 
 func (s *pythonSuite) answers(t *trial) {

@@ -194,7 +194,7 @@ func (s *scaffoldSuite) readHooks(t *trial) {
 			s.hooks = append(s.hooks, name)
 		}
 	}
-	t.passf("%d hooks", len(s.hooks))
+	t.passf("%s", plural(len(s.hooks), "hook"))
 }
 
 var scaffoldTypes = []string{"string", "number", "integer", "boolean", "object", "array"}
@@ -242,7 +242,7 @@ func (s *scaffoldSuite) readTools(t *trial) {
 		raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required}) // it can be encoded
 		s.tools = append(s.tools, scaffoldTool{*tool.Name, raw})
 	}
-	t.passf("%d tools", len(s.tools))
+	t.passf("%s", plural(len(s.tools), "tool"))
 }
 
 func (s *scaffoldSuite) farewell(t *trial) {

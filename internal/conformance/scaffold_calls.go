@@ -107,7 +107,7 @@ func (s *scaffoldSuite) askTools(t *trial) {
 	case failures != "":
 		t.warnf("%s; a tool's failure is better told as {\"success\":false,\"result\":…}", failures)
 	default:
-		t.passf("%d calls", calls)
+		t.passf("%s", plural(calls, "call"))
 	}
 }
 
