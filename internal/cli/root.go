@@ -83,6 +83,7 @@ func (a *app) overview() error {
 	for _, line := range [][2]string{
 		{"patchbay demo", "see it work, without installing anything"},
 		{"patchbay plugin list", "the plugins you have"},
+		{"patchbay plugin new", "write one, in the language you like"},
 		{"patchbay tool list", "the tools they offer"},
 		{"patchbay fire --list", "the moments they can hook"},
 		{"patchbay chat", "an agent with your plugins around it"},
