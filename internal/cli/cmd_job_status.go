@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
-	"github.com/patchbay-dev/patchbay/adapter/job"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/render"
@@ -85,7 +84,7 @@ func urgency(i daemon.JobInfo) int {
 	switch {
 	case i.Error != "":
 		return 0
-	case i.Last != nil && i.Last.Status == job.GivenUp:
+	case i.Streak < 0:
 		return 1
 	case i.Stale:
 		return 2

@@ -36,6 +36,7 @@ func (a *app) withCoreOf(ctx context.Context, o daemon.Options, use func(*daemon
 		return err
 	}
 	core, err := daemon.Open(ctx, o)
+	a.starting.stop()
 	if err != nil {
 		return err
 	}

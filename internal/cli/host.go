@@ -22,7 +22,9 @@ type needs func(pluginhost.Candidate) bool
 
 // options is what the global flags say about a host.
 func (a *app) options(n needs) *pluginhost.Options {
+	starting := a.onStarting() // before the logger, which shares the terminal with it
 	return &pluginhost.Options{
+		OnStarting: starting,
 		Logger:     a.logger(),
 		ConfigFile: a.path(a.flags.config),
 		Environ:    a.Environ,
@@ -41,6 +43,7 @@ func (a *app) open(ctx context.Context, opts *pluginhost.Options) (*pluginhost.H
 		return nil, err
 	}
 	host, err := pluginhost.Open(ctx, opts)
+	a.starting.stop()
 	if err != nil && !errors.Is(err, pluginhost.ErrNotFound) && !errors.Is(err, pluginhost.ErrNoDialect) && !is[*config.Error](err) {
 		return nil, &problem{kind: kindConfig, err: err}
 	}

@@ -36,7 +36,7 @@ func longLog(file *os.File) *logStyle {
 
 // logger writes for a person, on stderr: warnings, and everything with -v.
 func (a *app) logger() *slog.Logger {
-	h := &logHandler{sink: &logSink{w: a.Err}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
+	h := &logHandler{sink: &logSink{w: a.errLines()}, level: slog.LevelWarn, screen: a.errScreen(), reported: a.reportsPlugins && !a.flags.verbose}
 	if a.log != nil {
 		h.level, h.times = a.log.level, a.log.times
 		if a.log.file != nil {

@@ -72,6 +72,8 @@ type app struct {
 	log   *logStyle // nil: as most commands keep it
 	end   *watchdog
 
+	starting *startLine // names plugins that are slow to start; nil: nobody watches
+
 	plugins        *pluginlog.Store    // what plugins say is kept there; nil until it is first needed
 	record         *recording.Recorder // of `trace record`, whose command this is; nil: nothing is recorded
 	reportsPlugins bool                // the command's result says which plugins do not start

@@ -60,6 +60,9 @@ type Options struct {
 	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It must return at once,
 	// and must not call the host. May be nil.
 	OnWired func()
+	// OnStarting is told how far the start of plugins has come: when one begins, and when one is over. It is called by several goroutines, one
+	// at a time, and must return at once. May be nil.
+	OnStarting func(Starting)
 	// Record is told what went through the plugins, once it has: of this host, and of those that [Host.In] made of it.
 	// It may be called from several goroutines at once. May be nil.
 	Record func(*Traffic)

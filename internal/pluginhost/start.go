@@ -43,11 +43,13 @@ func (h *Host) start(ctx context.Context, r *roster) {
 func (h *Host) openAll(ctx context.Context, entries []*entry, names census) {
 	defer h.procs.Together()()
 	places := make(chan struct{}, 4*runtime.NumCPU())
+	watch := startWatch{tell: h.setup().OnStarting, now: Starting{All: len(entries)}}
 	var started sync.WaitGroup
 	for _, e := range entries {
 		started.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
+			defer watch.begin(e)()
 			h.open(ctx, e, names)
 		})
 	}

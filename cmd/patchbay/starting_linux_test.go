@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// slowPlugins is a home with two plugins: one answers at once, the other when a file is there.
+func slowPlugins(t *testing.T) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	for name, text := range map[string]string{
+		".config/patchbay/config.toml": "[plugins.slow]\ntimeout = \"60s\"\n",
+		".local/scaffold/plugins/quick": "#!/bin/sh\nread -r line\n" +
+			`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"quick","version":"1","hooks":[]}}'` + "\ncat >/dev/null\n",
+		".local/scaffold/plugins/slow": "#!/bin/sh\nread -r line\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n" +
+			`echo '{"jsonrpc":"2.0","id":1,"result":{"name":"slow","version":"1","hooks":[]}}'` + "\ncat >/dev/null\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+// TestSlowPluginsAreNamed: a person who waits for plugins to start is told which, and the line is gone before the result.
+func TestSlowPluginsAreNamed(t *testing.T) {
+	home := slowPlugins(t)
+	_, s, end := atTerminal(t, patchbayIn(home, "plugin", "list", "--dialect", "scaffold"))
+	await(t, func() bool { return strings.Contains(s.String(), "starting slow, 1 of 2 ready") })
+	if err := os.WriteFile(filepath.Join(home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "quick") })
+	if text := s.String(); strings.LastIndex(text, "starting") > strings.LastIndex(text, "\r\x1b[K") || strings.Index(text, "quick") < strings.LastIndex(text, "\r\x1b[K") {
+		t.Errorf("the line is still there: %q", s)
+	}
+}

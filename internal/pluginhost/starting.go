@@ -1,0 +1,52 @@
+package pluginhost
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// A Starting says how far the start of plugins has come.
+type Starting struct {
+	Names []string // those that are being started, in the order in which they began
+	Ready int      // how many have started
+	Ended int      // the same, and those that have failed to
+	All   int      // how many are started together
+}
+
+// A startWatch tells of plugins that are started together.
+type startWatch struct {
+	tell func(Starting) // nil: nobody is told
+
+	mu  sync.Mutex // protects now, and serialises tell
+	now Starting
+}
+
+// begin says that a plugin is being started; what it returns says that this is over.
+func (w *startWatch) begin(e *entry) (end func()) {
+	if w.tell == nil {
+		return func() {}
+	}
+	w.change(func(s *Starting) { s.Names = append(s.Names, e.found.Name) })
+	return func() {
+		w.change(func(s *Starting) {
+			s.Ended++
+			if e.state == dialect.Ready {
+				s.Ready++
+			}
+			if i := slices.Index(s.Names, e.found.Name); i >= 0 {
+				s.Names = slices.Delete(s.Names, i, i+1)
+			}
+		})
+	}
+}
+
+func (w *startWatch) change(f func(*Starting)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(&w.now)
+	told := w.now
+	told.Names = slices.Clone(w.now.Names)
+	w.tell(told)
+}
