@@ -96,6 +96,7 @@ flock -n 9 || echo "$AGENT_SCHEDULE_ID" >> "$MARK/twice"
 echo ran >> "$MARK/ran/$AGENT_SCHEDULE_ID"
 touch "$MARK/began/$PPID"
 sleep 1
+echo ended >> "$MARK/ended/$AGENT_SCHEDULE_ID"
 `
 
 // schedules is how many the agent has, and kills how often a daemon is killed.
@@ -108,7 +109,7 @@ func TestEveryTickRunsOnce(t *testing.T) {
 	t.Parallel()
 	plugtest.NeedTool(t, "flock")
 	r := newRig(t, time.Now())
-	for _, dir := range []string{"lock", "ran", "began"} {
+	for _, dir := range []string{"lock", "ran", "began", "ended"} {
 		if err := os.MkdirAll(filepath.Join(r.home, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -164,10 +165,11 @@ func (r *rig) awaitRun(daemon int) {
 	}
 }
 
-// awaitAll waits until every schedule has run once more: then the runs of all who were killed have been found.
+// awaitAll waits until every schedule has run once more, to its end: then the runs of all who were killed have been found. A run that is
+// still under way when the daemons end would count as stopped.
 func (r *rig) awaitAll() {
 	r.t.Helper()
-	ran := func(i int) int { return len(r.lines(fmt.Sprintf("ran/s%03d", i))) }
+	ran := func(i int) int { return len(r.lines(fmt.Sprintf("ended/s%03d", i))) }
 	before := make([]int, schedules())
 	for i := range before {
 		before[i] = ran(i)
