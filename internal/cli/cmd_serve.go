@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -124,6 +125,9 @@ func (a *app) keepServeLog() string {
 		a.logger().Warn("the log is not kept in a file", "err", err)
 		return ""
 	}
+	a.log.also.fault = func(err error) {
+		fmt.Fprintf(a.Err, "%s %s\n", a.errScreen().Paint(render.StyleYellow, "warning:"), render.Line("the log is not kept in its file: "+err.Error()))
+	}
 	return a.log.also.path
 }
 
@@ -167,6 +171,7 @@ func reloads(ctx context.Context, again <-chan struct{}, core *daemon.Core) {
 
 // serving tells where the daemon answers. Other programs wait for this line.
 func (a *app) serving(ctx context.Context, core *daemon.Core, at daemon.Addresses) {
+	a.log.also.begins(at.HTTP)
 	if a.flags.json {
 		if err := a.printJSON(map[string]string{"http": at.HTTP, "socket": at.Socket}); err != nil {
 			a.logger().Warn("the address could not be told", "err", err)

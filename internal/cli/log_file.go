@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/pause"
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
 // maxLogFile is how large a log grows before a new one begins. One old log is kept, so a daemon takes twice that at most.
@@ -22,7 +23,8 @@ const maxLogFile = 4 << 20
 // A logFile is a log that a daemon keeps for as long as it runs. When it has grown large it is renamed to NAME.1, over the one before,
 // and begins anew.
 type logFile struct {
-	path string
+	path  string
+	fault func(error) // told once that lines are lost; nil: nobody
 
 	mu   sync.Mutex // protects the fields below
 	file *os.File
@@ -52,10 +54,26 @@ func (l *logFile) open() (err error) {
 	return err
 }
 
+// begins writes that a daemon listens. Stderr need not have it: stdout says it beside it.
+func (l *logFile) begins(address string) {
+	if l != nil {
+		_, _ = fmt.Fprintf(l, "%s info: the daemon answers on %s (process %d, version %s)\n", time.Now().Format(time.DateTime), address, os.Getpid(), pluginhost.Version) // fault has told of an error
+	}
+}
+
 // Write adds whole lines.
 func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	n, err := l.add(p)
+	if err != nil && l.fault != nil {
+		l.fault(err)
+		l.fault = nil
+	}
+	return n, err
+}
+
+func (l *logFile) add(p []byte) (int, error) {
 	if l.size > 0 && l.size+int64(len(p)) > maxLogFile {
 		if err := errors.Join(l.file.Close(), os.Rename(l.path, l.path+".1"), l.open()); err != nil {
 			return 0, err
