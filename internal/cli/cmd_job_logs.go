@@ -173,8 +173,8 @@ func standing(run *job.Run, followed bool) string {
 // mendEvery is how often a command that waits for a run looks whether the run's process has died.
 const mendEvery = time.Second
 
-// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows such a run would
-// wait for ever.
+// keepMending looks after runs whose process has died, until stop: there may be no daemon to do it, and who follows
+// such a run would wait for ever.
 func (a *app) keepMending(ctx context.Context, j *daemon.Jobs) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

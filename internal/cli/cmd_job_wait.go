@@ -70,7 +70,8 @@ func (w *waiter) over() {
 	}
 }
 
-// count shows the seconds that are left, until the wait is over or a line is typed. It is the only writer to the terminal meanwhile.
+// count shows the seconds that are left, until the wait is over or a line is typed. It is the only writer to the
+// terminal meanwhile.
 func (w *waiter) count(ctx context.Context, r job.Run, skip chan<- struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

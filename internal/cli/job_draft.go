@@ -127,7 +127,8 @@ func (d *jobDraft) writeSchedule(line func(string, ...any)) {
 	}
 }
 
-// number is part of a time of day, as TOML wants it. What is no number stays a string, which the manifest's reader refuses.
+// number is part of a time of day, as TOML wants it. What is no number stays a string, which the manifest's reader
+// refuses.
 func number(text string) string {
 	n, err := strconv.Atoi(text)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // slowStart is how long plugins may take to start before a person is told which of them is waited for.
 const slowStart = time.Second
 
-// A startLine is the line on a terminal that names the plugins which are slow to start. It is the last line on the screen, drawn over
-// itself, and gone when they have started. It writes to stderr, and nothing where no person watches.
+// A startLine is the line on a terminal that names the plugins which are slow to start. It is the last line on the
+// screen, drawn over itself, and gone when they have started. It writes to stderr, and nothing where no person watches.
 type startLine struct {
 	app *app
 

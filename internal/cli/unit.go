@@ -79,8 +79,8 @@ func launchdUnit(dirs config.Dirs, command, env []string) unit {
 var kept = []string{"PATH", "PATCHBAY_HOME", "PATCHBAY_MODEL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME",
 	"DOTAGENT_PLUGIN_PATH", "SCAFFOLD_HOME"}
 
-// keptEnvironment is what the service gets of this environment: variables that say where things are, as NAME=VALUE, and the names of keys,
-// whose values are in no file of ours.
+// keptEnvironment is what the service gets of this environment: variables that say where things are, as NAME=VALUE, and
+// the names of keys, whose values are in no file of ours.
 func (a *app) keptEnvironment() (env, keys []string) {
 	for _, name := range kept {
 		if value := a.getenv(name); value != "" {
