@@ -17,6 +17,7 @@ const manyFaults = 1000
 // A seen is an event as the first follower saw it.
 type seen struct {
 	id      uint64
+	kind    string
 	session string
 	sum     uint32 // of its data
 }
@@ -86,7 +87,7 @@ func (l *ledger) note(e drive.Event, session, turn string, sum uint32) (same boo
 		return at.sum == sum
 	}
 	if at.id < e.ID {
-		*at = seen{e.ID, session, sum}
+		*at = seen{e.ID, e.Kind, session, sum}
 	}
 	return true
 }

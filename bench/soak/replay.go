@@ -74,7 +74,8 @@ func (r *replayer) same(e drive.Event) {
 
 func (r *replayer) missing(after, id uint64) {
 	if !r.ledger.excuse(id) {
-		r.ledger.fault("replay differs", "after %d: %d was not sent", after, id)
+		was, _ := r.ledger.at(id) // of no kind, where it is not remembered
+		r.ledger.fault("replay differs", "after %d: %d (%s) was not sent", after, id, was.kind)
 	}
 }
 

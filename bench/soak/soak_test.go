@@ -71,6 +71,31 @@ func TestOnlyADeletedSessionExcusesAHole(t *testing.T) {
 	}
 }
 
+// TestTheSessionOfAnEvent: a session that is created has its id elsewhere than other events, and that event is deleted with it. The
+// event that tells of its deletion is of no session, and stays.
+func TestTheSessionOfAnEvent(t *testing.T) {
+	w := newWatcher()
+	w.take(drive.Event{ID: 1, Kind: "session.created", Data: `{"id":"a","plugins":[]}`})
+	w.take(drive.Event{ID: 2, Kind: "session.deleted", Data: `{"id":"a"}`})
+	w.ledger.gone("a")
+	if !w.ledger.excuse(1) {
+		t.Error("that a session was created is not excused, and it is deleted")
+	}
+	if w.ledger.excuse(2) {
+		t.Error("that a session was deleted is excused")
+	}
+}
+
+// TestAReplaySaysWhatItMisses: the kind of an event, without which nobody knows where to look.
+func TestAReplaySaysWhatItMisses(t *testing.T) {
+	w := newWatcher()
+	w.take(event(1, "a"))
+	(&replayer{ledger: w.ledger}).missing(0, 1)
+	if want := []string{"replay differs: after 0: 1 (point) was not sent"}; !slices.Equal(w.ledger.examples, want) {
+		t.Errorf("told was %q, wanted %q", w.ledger.examples, want)
+	}
+}
+
 func TestEndOfATurn(t *testing.T) {
 	w := newWatcher()
 	w.take(event(1, "a"))

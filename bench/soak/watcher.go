@@ -66,7 +66,7 @@ func (w *watcher) take(e drive.Event) {
 		w.ledger.fault("seen twice", "%s: %d after %d", w.name, e.ID, last)
 		return
 	}
-	session, turn := names(e.Data)
+	session, turn := names(e)
 	if !w.ledger.note(e, session, turn, crc32.ChecksumIEEE([]byte(e.Data))) {
 		w.ledger.fault("seen otherwise", "%s: %d differs from what another follower saw", w.name, e.ID)
 	}
@@ -83,17 +83,23 @@ func (w *watcher) hole(id uint64) {
 		w.ledger.excused.Add(1)
 		return
 	}
-	w.ledger.fault("hole", "%s: %d was not sent", w.name, id)
+	was, _ := w.ledger.at(id) // of no kind, where no other follower has seen it
+	w.ledger.fault("hole", "%s: %d (%s) was not sent", w.name, id, was.kind)
 }
 
-// names are the session and the turn of an event, as far as it has them.
-func names(data string) (session, turn string) {
-	var e struct {
+// names are the session and the turn of an event, as far as it has them. The data of a session that is created is the session
+// itself. That event is deleted with the session, unlike the one that tells of the deletion.
+func names(e drive.Event) (session, turn string) {
+	var data struct {
+		ID      string `json:"id"`
 		Session string `json:"session_id"`
 		Turn    string `json:"turn"`
 	}
-	if json.Unmarshal([]byte(data), &e) != nil {
+	if json.Unmarshal([]byte(e.Data), &data) != nil {
 		return "", "" // a kind of another shape
 	}
-	return e.Session, e.Turn
+	if e.Kind == "session.created" {
+		return data.ID, ""
+	}
+	return data.Session, data.Turn
 }

@@ -102,9 +102,9 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver tells whether the server has left out a message between the last one and this one, as it did once in some thousand
-// followers that began while others wrote. Its own count has no hole then. Numbers that are not there may be of messages that were deleted, so
-// the stream is asked. That is done for those alone who follow everything: in a part of a stream there are holes everywhere.
+// passedOver tells whether the server has left out a message between the last one and this one. It was never seen to do so, but its
+// own count would have no hole then. Numbers that are not there may be of messages that were deleted, so the stream is asked. That
+// is done for those alone who follow everything: in a part of a stream there are holes everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {
