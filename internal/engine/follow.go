@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -56,8 +57,9 @@ type tail struct {
 	beat   time.Duration // see heartbeat
 	f      func(stored) error
 
-	after uint64 // the last message that f has seen
-	err   error  // of f's
+	after uint64   // the last message that f has seen
+	there []uint64 // the numbers that the stream had behind an earlier one, when it was last asked; see missing
+	err   error    // of f's
 }
 
 // run follows for as long as the connection stands and the server keeps the place. Its error is for what does not pass.
@@ -102,24 +104,47 @@ func (t *tail) read(ctx context.Context, messages *pull) {
 	}
 }
 
-// passedOver tells whether the server has left out a message between the last one and this one. It was never seen to do so, but its
-// own count would have no hole then. Numbers that are not there may be of messages that were deleted, so the stream is asked. That
-// is done for those alone who follow everything: in a part of a stream there are holes everywhere.
+// passedOver tells whether the server has left out a message between the last one and this one. It was never seen to do
+// so, but its own count would have no hole then. Numbers that are not there may be of messages that were deleted, so the
+// stream is asked. That is done for those alone who follow everything: in a part of a stream there are holes everywhere.
 func (t *tail) passedOver(ctx context.Context, msg *nats.Msg) bool {
 	meta, err := msg.Metadata()
 	if err != nil || meta.Sequence.Stream <= t.after+1 || t.filter != t.root+">" {
 		return false
 	}
-	next := uint64(0)
-	r := &batch{backing: t.backing, filter: t.filter, most: 1, after: t.after, f: func(m stored) bool { next = m.sequence; return false }}
+	missing, err := t.missing(ctx, meta.Sequence.Stream)
+	if missing != 0 {
+		t.engine.log.Warn("engine: a follower reads again what the server left out", "stream", t.name, "after", t.after, "missing", missing)
+	}
+	return missing != 0 || err != nil // where the stream could not be asked, it is read again when it can be
+}
+
+// missing is the number of the first message that the stream has between the last one and number n; 0: it has none. It
+// asks for the messages behind that too: where a session was deleted there are many holes, and a request for each takes
+// long.
+func (t *tail) missing(ctx context.Context, n uint64) (uint64, error) {
+	if t.nothingBefore(n) {
+		return 0, nil
+	}
+	t.there = t.there[:0]
+	r := &batch{backing: t.backing, filter: t.filter, most: pullMessages, after: t.after, f: func(m stored) bool {
+		t.there = append(t.there, m.sequence)
+		return true
+	}}
 	if err := t.link.gather(ctx, r.run); err != nil && !errors.Is(err, ErrNotFound) {
-		return true // it is read again when the stream can be asked
+		return 0, err
 	}
-	if next == 0 || next >= meta.Sequence.Stream {
-		return false
+	if len(t.there) == 0 || t.there[0] >= n {
+		return 0, nil
 	}
-	t.engine.log.Warn("engine: a follower reads again what the server left out", "stream", t.name, "after", t.after, "missing", next)
-	return true
+	return t.there[0], nil
+}
+
+// nothingBefore tells whether the stream is known to have no message between the last one and number n. Numbers only
+// grow, so what was not there is not added later.
+func (t *tail) nothingBefore(n uint64) bool {
+	i, found := slices.BinarySearch(t.there, n)
+	return found && (i == 0 || t.there[i-1] <= t.after)
 }
 
 // heartbeat is how often the server is to say that there is nothing new.

@@ -233,3 +233,59 @@ func TestAMessageThatTheServerLeavesOut(t *testing.T) {
 		t.Errorf("took %v, %v", taken, err)
 	}
 }
+
+// TestManyHolesAreAskedForTogether: where every second message was deleted, a follower is not slowed down by a request
+// for each.
+func TestManyHolesAreAskedForTogether(t *testing.T) {
+	e := open(t, Options{Dir: t.TempDir()})
+	s := openStream(t, e, "holes").(*stream)
+	const records = 2 * pullMessages
+	for i := range records {
+		appendTo(t, s, []string{"kept", "gone"}[i%2], fmt.Sprint(i))
+	}
+	if err := s.Purge(t.Context(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := e.nc.SubscribeSync("$JS.API.DIRECT.GET." + s.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []uint64
+	err = s.Follow(t.Context(), "", 0, func(r Record) error {
+		if taken = append(taken, r.Sequence); r.Sequence == records-1 {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) || len(taken) != records/2 {
+		t.Errorf("%d of %d came: %v", len(taken), records/2, err)
+	}
+	if err := e.nc.FlushTimeout(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := asked.Pending(); err != nil || n == 0 || n > 2 {
+		t.Errorf("the stream was asked %d times, %v", n, err)
+	}
+}
+
+// TestDeletedAfterItWasSeen: what the stream had when it was asked may be deleted before the follower comes to it. That
+// is no reason to read again.
+func TestDeletedAfterItWasSeen(t *testing.T) {
+	e := open(t, Options{Dir: t.TempDir()})
+	s := openStream(t, e, "late").(*stream)
+	fillStream(t, s, 9)
+	follower := &tail{backing: s.backing, filter: s.root + ">", after: 4, there: []uint64{5, 7, 9}}
+	if follower.nothingBefore(9) {
+		t.Error("7 is passed over")
+	}
+	if err := s.Purge(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, s, "t", "last")
+	if missing, err := follower.missing(t.Context(), 10); missing != 0 || err != nil {
+		t.Errorf("%d is missing, %v", missing, err)
+	}
+	if !follower.nothingBefore(10) {
+		t.Error("what was deleted is still expected")
+	}
+}
