@@ -179,14 +179,15 @@ func (j *Journal) Newest(ctx context.Context, before uint64, filter Filter, limi
 }
 
 // Follow calls f with the events after a sequence number that the filter wants, then with each as it comes, until ctx ends
-// or f returns an error.
+// or f returns an error. What is not an event is handed on as one of unreadableKind: whoever follows compares numbers, and
+// must not take it for lost.
 func (j *Journal) Follow(ctx context.Context, after uint64, filter Filter, f func(Event) error) error {
 	stream, err := j.open(ctx)
 	if err != nil {
 		return err
 	}
 	return stream.Follow(ctx, filter.topic(), after, func(r engine.Record) error {
-		if e, ok := j.decode(r); ok && filter.wants(&e) {
+		if e, _ := j.decode(r); filter.wants(&e) {
 			return f(e)
 		}
 		return nil
@@ -268,7 +269,11 @@ func encode(kind string, data json.RawMessage) ([]byte, error) {
 	return rawjson.Object{{Name: "kind", Value: rawjson.String(kind)}, {Name: "data", Value: data}}.JSON(), nil
 }
 
-// decode reads an event. What is not one is logged and left out: it must not keep anybody from what came after it.
+// unreadableKind is the event that stands for one that cannot be read.
+const unreadableKind = "events.unreadable"
+
+// decode reads an event. What is not one is logged, and one of unreadableKind takes its place: it must not keep anybody
+// from what came after it.
 func (j *Journal) decode(r engine.Record) (Event, bool) {
 	var k kept
 	err := json.Unmarshal(r.Data, &k)
@@ -277,11 +282,11 @@ func (j *Journal) decode(r engine.Record) (Event, bool) {
 	}
 	if err != nil {
 		j.log.Warn("journal entry is broken", "seq", r.Sequence, "err", err)
-		return Event{}, false
+		k = kept{unreadableKind, rawjson.Object{{Name: "error", Value: rawjson.String(err.Error())}}.JSON()}
 	}
 	e := Event{Sequence: r.Sequence, Time: r.Time, Kind: k.Kind, Data: k.Data}
 	if session, _, _ := strings.Cut(r.Topic, "/"); session != none {
 		e.Session = partUnescapes.Replace(session)
 	}
-	return e, true
+	return e, err == nil
 }

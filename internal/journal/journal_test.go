@@ -192,6 +192,37 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%d of 3 were logged: %s", n, log.String())
 		}
 	})
+	t.Run("who follows is told of what is no event, in its place", func(t *testing.T) {
+		first, err := writer.stream.Append(t.Context(), engine.Append{Topic: "ses_h/k/-", Data: []byte(`{`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, writer, "k", "ses_h", "8")
+		for _, f := range []struct {
+			filter Filter
+			want   string
+		}{
+			{Filter{}, "events.unreadable 8"},
+			{Filter{Session: "ses_h"}, "events.unreadable 8"},
+			{Filter{Session: "ses_h", Kinds: []string{"k"}}, "8"},
+		} {
+			var got []string
+			err := j.Follow(t.Context(), first-1, f.filter, func(e Event) error {
+				if string(e.Data) == "8" {
+					got = append(got, "8")
+					return enough
+				}
+				if e.Sequence != first || e.Session != "ses_h" || !json.Valid(e.Data) {
+					t.Errorf("got %+v, data %s", e, e.Data)
+				}
+				got = append(got, e.Kind)
+				return nil
+			})
+			if !errors.Is(err, enough) || strings.Join(got, " ") != f.want {
+				t.Errorf("%+v: got %v, wanted %s, %v", f.filter, got, f.want, err)
+			}
+		}
+	})
 	t.Run("the end of the context is the end", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
