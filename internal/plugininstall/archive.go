@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,9 @@ func unpack(ctx context.Context, s *sink, path string) error {
 	case gzipTar:
 		return unpackGzip(ctx, s, f)
 	case plainTar:
-		return unpackTar(ctx, s, f)
+		count := &counted{r: f} // a tar without compression may have files with holes
+		s.read = func() int64 { return count.n }
+		return unpackTar(ctx, s, count)
 	case zipFile:
 		return unpackZip(ctx, s, f, info.Size())
 	}
@@ -144,10 +145,12 @@ func (s *sink) tarEntry(h *tar.Header, content io.Reader) error {
 
 // unpackZip reads the list at the end of the archive first, which has its own bound.
 func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
-	if err := checkDirectory(f, size); err != nil {
+	list := &meteredList{r: f, left: mostDirectory}
+	archive, err := zip.NewReader(list, size)
+	list.read = true
+	if errors.Is(err, errLongList) {
 		return err
 	}
-	archive, err := zip.NewReader(f, size)
 	if err != nil {
 		return fmt.Errorf("the archive is damaged: %w", err)
 	}
@@ -171,20 +174,23 @@ func unpackZip(ctx context.Context, s *sink, f *os.File, size int64) error {
 // mostDirectory bounds the list at the end of a zip archive, which is read into memory as a whole.
 const mostDirectory = 16 << 20
 
-// checkDirectory looks at the size of that list.
-func checkDirectory(f io.ReaderAt, size int64) error {
-	tail := make([]byte, min(size, 66<<10))
-	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return err
+var errLongList = errors.New("the archive lists too many files")
+
+// A meteredList bounds how much is read of an archive before its list is known. What the archive itself says about
+// the length of the list may be a lie.
+type meteredList struct {
+	r    io.ReaderAt
+	left int64
+	read bool // the list is known: the rest is bounded by the sink
+}
+
+func (l *meteredList) ReadAt(p []byte, off int64) (int, error) {
+	if !l.read {
+		if l.left -= int64(len(p)); l.left < 0 {
+			return 0, errLongList
+		}
 	}
-	i := bytes.LastIndex(tail, []byte("PK\x05\x06"))
-	if i < 0 || len(tail)-i < 22 {
-		return errors.New("the archive is damaged: it has no end")
-	}
-	if n := binary.LittleEndian.Uint32(tail[i+12:]); n > mostDirectory {
-		return errors.New("the archive lists too many files")
-	}
-	return nil
+	return l.r.ReadAt(p, off)
 }
 
 func (s *sink) zipEntry(entry *zip.File) (err error) {

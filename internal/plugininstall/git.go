@@ -65,7 +65,7 @@ func (g *git) run(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (g *git) feed(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	out, err := g.procs.Run(ctx, proc.Spec{Path: "git", Args: g.args(args), Dir: filepath.Dir(g.repo), Env: g.env},
+	out, err := g.procs.Run(ctx, g.spec(args...),
 		proc.Call{Stdin: stdin, MaxStdout: 64 << 20, Grace: time.Second})
 	switch {
 	case err != nil:
@@ -76,6 +76,10 @@ func (g *git) feed(ctx context.Context, stdin []byte, args ...string) ([]byte, e
 		return nil, fmt.Errorf("git %s printed too much", args[0])
 	}
 	return out.Stdout, nil
+}
+
+func (g *git) spec(args ...string) proc.Spec {
+	return proc.Spec{Path: "git", Args: g.args(args), Dir: filepath.Dir(g.repo), Env: g.env}
 }
 
 func (g *git) args(args []string) []string {
@@ -179,7 +183,9 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 	if treeSize(g.repo) > mostFetched {
 		return fmt.Errorf("the repository has more than %d MiB", mostFetched>>20)
 	}
-	out, err := g.run(ctx, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("the files of the repository were not there after %v", gitTime))
+	defer cancel()
+	out, err := g.list(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -195,6 +201,35 @@ func (g *git) export(ctx context.Context, s *sink, commit string) error {
 		objects = objects[n:]
 	}
 	return nil
+}
+
+// mostList bounds what git prints about the files of a commit.
+const mostList = 64 << 20
+
+// list is what git prints about the files of a commit. A few directories that contain each other several times can
+// be billions of files, so git is ended once it has printed too much.
+func (g *git) list(ctx context.Context, commit string) ([]byte, error) {
+	p, err := g.procs.Start(ctx, g.spec("ls-tree", "-r", "-z", "-l", "--full-tree", commit))
+	if err != nil {
+		return nil, err
+	}
+	defer p.Stop(context.Background(), proc.Ladder{})
+	defer context.AfterFunc(ctx, func() { p.Terminate(time.Second) })()
+	out, err := io.ReadAll(io.LimitReader(p.Stdout(), mostList+1))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > mostList {
+		return nil, hostile(commit, "the commit has too many files")
+	}
+	<-p.Done()
+	if p.Exit().Code != 0 {
+		return nil, gitError("ls-tree", p.Stderr())
+	}
+	return out, nil
 }
 
 // batchSize is how many bytes of files are read at once.
@@ -252,7 +287,7 @@ func (g *git) exportSome(ctx context.Context, s *sink, objects []object) error {
 		ids.WriteString(o.id + "\n")
 	}
 	most := 2*batchSize + int(objects[0].size)
-	out, err := g.procs.Run(ctx, proc.Spec{Path: "git", Args: g.args([]string{"cat-file", "--batch"}), Dir: filepath.Dir(g.repo), Env: g.env},
+	out, err := g.procs.Run(ctx, g.spec("cat-file", "--batch"),
 		proc.Call{Stdin: ids.Bytes(), MaxStdout: most, Grace: time.Second})
 	if err != nil {
 		return err

@@ -48,7 +48,13 @@ func newRepo(t *testing.T, files map[string]string) repo {
 
 func (r repo) git(args ...string) string {
 	r.t.Helper()
+	return r.feed("", args...)
+}
+
+func (r repo) feed(stdin string, args ...string) string {
+	r.t.Helper()
 	cmd := exec.Command("git", args...)
+	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Dir = r.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
@@ -134,6 +140,23 @@ func TestHostileGit(t *testing.T) {
 		h := newHouse(t)
 		if _, err := h.install(r.dir+"@main", PlaceOptions{}); err == nil {
 			t.Error("it is installed")
+		}
+		h.wants()
+	})
+	t.Run("a few directories that are billions of files", func(t *testing.T) {
+		r := newRepo(t, map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script})
+		tree := r.git("rev-parse", "HEAD^{tree}")
+		for range 10 {
+			var list strings.Builder
+			for i := range 10 {
+				fmt.Fprintf(&list, "040000 tree %s\td%d\n", tree, i)
+			}
+			tree = r.feed(list.String(), "mktree")
+		}
+		r.git("update-ref", "refs/heads/bomb", r.git("commit-tree", "-m", "bomb", tree))
+		h := newHouse(t)
+		if _, err := h.install(r.dir+"@bomb", PlaceOptions{}); err == nil || !strings.Contains(err.Error(), "too many files") {
+			t.Errorf("%v", err)
 		}
 		h.wants()
 	})

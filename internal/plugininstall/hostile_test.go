@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -122,6 +123,8 @@ func TestHostileArchives(t *testing.T) {
 		"a drive":                     {{name: "C:/evil", text: "x"}},
 		"backslashes":                 {{name: `..\evil`, text: "x"}},
 		"a control character":         {{name: "no\x1btes", text: "x"}},
+		"a C1 control character":      {{name: "no\u009btes", text: "x"}},
+		"a name that turns around":    {{name: "notes/abc\u202egnp.sh", text: "x"}},
 		"a link out":                  {{name: "notes/link", kind: tar.TypeSymlink, link: "../../../evil"}},
 		"a link to an absolute place": {{name: "link", kind: tar.TypeSymlink, link: "/etc/passwd"}},
 		"a file through a link":       {{name: "notes/dir", kind: tar.TypeSymlink, link: "."}, {name: "notes/dir/evil", text: "x"}},
@@ -159,10 +162,83 @@ func TestHostileArchives(t *testing.T) {
 		refused(t, archiveFile(t, "x.tar.gz", data[:len(data)/2]))
 		refused(t, archiveFile(t, "x.zip", []byte("PK\x03\x04abc")))
 	})
+	t.Run("a hole that is larger than the archive", func(t *testing.T) { refused(t, sparseTar(t)) })
+	t.Run("a list that is longer than it says", func(t *testing.T) { refusedFor(t, lyingZip(t), "too many files") })
 	t.Run("a list that is too long", func(t *testing.T) {
 		end := append([]byte("PK\x03\x04PK\x05\x06\x00\x00\x00\x00\xff\xff\xff\xff"), 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0)
 		refused(t, archiveFile(t, "x.zip", end))
 	})
+}
+
+// sparseTar is a tar without compression, with a file that is one hole.
+func sparseTar(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, i := range plugin {
+		if err := w.WriteHeader(&tar.Header{Name: i.name, Size: int64(len(i.text)), Mode: 0o755, Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, i.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	records := ""
+	for _, r := range [][2]string{{"major", "1"}, {"minor", "0"}, {"name", "notes/hole"}, {"realsize", fmt.Sprint(2 * ratioAfter)}} {
+		text := " GNU.sparse." + r[0] + "=" + r[1] + "\n"
+		records += fmt.Sprint(len(text)+2) + text
+	}
+	for _, block := range []struct {
+		kind byte
+		text string
+	}{{tar.TypeXHeader, records}, {tar.TypeReg, "1\n0\n0\n" + strings.Repeat("\x00", 506)}} {
+		b.Write(rawHeader(block.kind, len(block.text)))
+		b.WriteString(block.text + strings.Repeat("\x00", (512-len(block.text)%512)%512))
+	}
+	b.Write(make([]byte, 1024))
+	return archiveFile(t, "x.tar", b.Bytes())
+}
+
+// rawHeader is a block of a tar that archive/tar would not write.
+func rawHeader(kind byte, size int) []byte {
+	h := make([]byte, 512)
+	copy(h, "notes/hole")
+	copy(h[100:], "0000644\x000000000\x000000000\x00")
+	copy(h[124:], fmt.Sprintf("%011o\x0000000000000\x00        ", size))
+	h[156] = kind
+	copy(h[257:], "ustar\x0000")
+	sum := 0
+	for _, c := range h {
+		sum += int(c)
+	}
+	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return h
+}
+
+// lyingZip is an archive that says its list has 47 bytes, and has some more than are read.
+func lyingZip(t *testing.T) string {
+	t.Helper()
+	one := []byte("PK\x01\x02" + strings.Repeat("\x00", 24) + "\x01" + strings.Repeat("\x00", 17) + "a")
+	n := mostDirectory/len(one) + 1
+	data := append([]byte("PK\x03\x04"+strings.Repeat("\x00", 22)+"\x01\x00\x00\x00a"), bytes.Repeat(one, n)...)
+	end := make([]byte, 22)
+	copy(end, "PK\x05\x06")
+	binary.LittleEndian.PutUint16(end[8:], uint16(n))
+	binary.LittleEndian.PutUint16(end[10:], uint16(n))
+	binary.LittleEndian.PutUint32(end[12:], uint32(len(one)))
+	binary.LittleEndian.PutUint32(end[16:], 31)
+	return archiveFile(t, "x.zip", append(data, end...))
+}
+
+// refusedFor installs an archive that must not be, for that reason.
+func refusedFor(t *testing.T, path, why string) {
+	t.Helper()
+	if _, err := newHouse(t).install(path, PlaceOptions{}); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v, want %q", err, why)
+	}
 }
 
 // TestTooManyFiles: files and directories are counted together.

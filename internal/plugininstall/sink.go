@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -42,7 +43,7 @@ type sink struct {
 	files int
 	most  int // files and directories
 	size  int64
-	read  func() int64 // how many bytes were read for it; nil: they are not compressed
+	read  func() int64 // how many bytes were read for it; nil: they are copied one by one
 	notes []string
 }
 
@@ -64,8 +65,8 @@ func clean(name string) (cleaned string, ok bool, err error) {
 		return "", false, hostile(name, "its name is too long")
 	case !utf8.ValidString(name):
 		return "", false, hostile(name, "its name is not UTF-8")
-	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", false, hostile(name, "its name has control characters")
+	case strings.ContainsFunc(name, misleading):
+		return "", false, hostile(name, "its name has control characters, or such as turn the direction of text")
 	case strings.ContainsAny(name, `\:`):
 		return "", false, hostile(name, `its name has a \ or a :, which lead elsewhere on some systems`)
 	case strings.HasPrefix(name, "/"):
@@ -86,6 +87,11 @@ func clean(name string) (cleaned string, ok bool, err error) {
 		}
 	}
 	return trimmed, true, nil
+}
+
+// misleading tells characters by which a name looks like another one where it is shown.
+func misleading(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 // enter takes note of a name, and makes the directories above it. again says that it is a directory that is there.
@@ -176,7 +182,7 @@ func (s *sink) fill(f *os.File, name string, content io.Reader) error {
 func (s *sink) link(name, target string) error {
 	end := path.Join(path.Dir(name), target)
 	switch {
-	case target == "" || len(target) > mostName || strings.ContainsAny(target, "\\:\x00") || !utf8.ValidString(target):
+	case target == "" || len(target) > mostName || strings.ContainsAny(target, `\:`) || strings.ContainsFunc(target, misleading) || !utf8.ValidString(target):
 		return hostile(name, "it is a link to a place that cannot be named")
 	case path.IsAbs(target), end == "..", strings.HasPrefix(end, "../"):
 		return hostile(name, fmt.Sprintf("it is a link that leads out, to %.100q", target))
