@@ -151,7 +151,7 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 	}
 	for i := range verdicts {
 		if verdicts[i].State == New || verdicts[i].State == Changed {
-			verdicts[i] = Verdict{State: Unreadable, Entry: verdicts[i].Entry, Err: k.unreadable(plugins[i], err)}
+			verdicts[i].State, verdicts[i].Err = Unreadable, k.unreadable(plugins[i], err) // what is withheld stays so
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (k *Keeper) verdict(l *Lock, bad error, p Plugin) Verdict {
 	case k.exempt(p):
 		return Verdict{State: Exempt}
 	case bad != nil:
-		return Verdict{State: Unreadable, Err: k.unreadable(p, bad)}
+		return Verdict{State: Unreadable, Err: k.unreadable(p, bad), Withheld: k.withheldBefore(p)}
 	}
 	e := l.Find(p.Dialect, p.Name)
 	digest, err := k.digest(p)
@@ -238,6 +238,19 @@ func withheld(e *Entry, p Plugin) []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(p.Capabilities), func(c string) bool { return slices.Contains(e.Capabilities, c) })
+}
+
+// withheldBefore are the capabilities that a plugin was not granted when the lock could last be read. One that was not
+// in it gets none.
+func (k *Keeper) withheldBefore(p Plugin) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.lock != nil {
+		if e := k.lock.Find(p.Dialect, p.Name); e != nil {
+			return withheld(e, p)
+		}
+	}
+	return slices.Clone(p.Capabilities)
 }
 
 // Check is asked before each process of a plugin is started. Only Locked refuses.

@@ -11,8 +11,8 @@ import (
 )
 
 // patience is how long a process waits for another that changes the lock. It holds the lock while it puts files in
-// place, which takes milliseconds, and never while it fetches or copies them.
-const patience = 30 * time.Second
+// place, which takes milliseconds, and never while it fetches or copies them. Tests wait less.
+var patience = 30 * time.Second
 
 // Update changes the lock, one process at a time. change is given the lock as it is now, and says whether it has
 // changed it. Whoever puts the files of a plugin in place does so within change: a process that finds other files
