@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -418,6 +419,10 @@ func (rt *Runtime) note(message, fix string, unusable bool) {
 	}
 }
 
+// noCompiled keeps Python from taking the compiled files in __pycache__ for those that were vetted: they are none of a
+// plugin's files, since Python itself writes them.
+const noCompiled = "PYTHONPYCACHEPREFIX=" + os.DevNull
+
 // Confined is a program to be started for a plugin, within the plugin's limits and in its sandbox, if it has one. own
 // are the plugin's files.
 func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
@@ -427,6 +432,7 @@ func (rt *Runtime) Confined(s proc.Spec, own ...string) proc.Spec {
 	}
 	if rt.VetStarts {
 		s.Check = rt.Vet
+		s.Env = append(slices.Clip(s.Env), noCompiled)
 	}
 	if rt.Box != nil {
 		s.Box = rt.Box(own...)

@@ -5,6 +5,7 @@ package pluginhost_test
 import (
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -265,5 +266,37 @@ func TestWrappedPlugin(t *testing.T) {
 	home.write(files+"run it's", "#!/bin/sh\nexit 1\n", 0o755)
 	if host, _ := home.opened(); trustOf(t, host, "one").Trust != trust.Changed {
 		t.Error("a change of its files is not seen")
+	}
+}
+
+// TestTrustOfCompiledCode: under "locked" Python does not run what somebody put where it keeps compiled code.
+func TestTrustOfCompiledCode(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	home := newHouse(t)
+	home.config("trust = \"locked\"\n")
+	const dir = ".local/scaffold/plugins/"
+	home.write(dir+"one", `#!/usr/bin/env python3
+import json, os, sys
+sys.path.insert(0, os.path.expanduser("~/lib"))
+import word
+for line in sys.stdin:
+    r = json.loads(line)
+    result = {"name": "one", "hooks": ["post_user_input"], "tools": []} if r["method"] == "initialize" else {"message": word.word}
+    print(json.dumps({"jsonrpc": "2.0", "id": r.get("id"), "result": result}), flush=True)
+`, 0o755)
+	home.write("lib/word.py", "word = 'good'\n", 0o644)
+	home.write("evil.py", "word = 'evil'\n", 0o644)
+	poison := `import importlib.util, py_compile
+py_compile.compile("evil.py", cfile=importlib.util.cache_from_source("lib/word.py"), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)`
+	cmd := exec.Command("python3", "-c", poison)
+	cmd.Dir = home.home
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	host, _ := home.opened()
+	accept(t, host, "one")
+	reload(t, host)
+	if got := message(t, host); got != "good" {
+		t.Errorf("got %q", got)
 	}
 }

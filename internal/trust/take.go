@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -47,13 +46,10 @@ const (
 	Link       Mode = "l"
 )
 
-// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and what Python compiles.
+// Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and where Python keeps what
+// it compiles. A compiled file elsewhere does count: Python runs it in the place of a source that is missing.
 func Ignored(name string, dir bool) bool {
-	switch {
-	case name == ".git", name == "__pycache__" && dir:
-		return true
-	}
-	return !dir && strings.HasSuffix(name, ".pyc")
+	return name == ".git" || name == "__pycache__" && dir
 }
 
 // Take reads the files of a plugin. What is no file, directory or link cannot be hashed, and is an error.

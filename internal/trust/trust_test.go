@@ -123,9 +123,10 @@ func TestWhatCounts(t *testing.T) {
 			return errors.Join(os.Mkdir(d+"/.git", 0o755), os.WriteFile(d+"/.git/x", nil, 0o644))
 		}, nil},
 		"compiled Python": {func(d string) error {
-			return errors.Join(os.Mkdir(d+"/__pycache__", 0o755), os.WriteFile(d+"/__pycache__/x", nil, 0o644), os.WriteFile(d+"/a.pyc", nil, 0o644))
+			return errors.Join(os.Mkdir(d+"/__pycache__", 0o755), os.WriteFile(d+"/__pycache__/x", nil, 0o644))
 		}, nil},
-		"the time": {func(d string) error { return os.Chtimes(d+"/run.sh", time.Now(), time.Now().Add(time.Hour)) }, nil},
+		"compiled Python that is imported": {func(d string) error { return os.WriteFile(d+"/json.pyc", nil, 0o644) }, []Change{{"json.pyc", "added"}}},
+		"the time":                         {func(d string) error { return os.Chtimes(d+"/run.sh", time.Now(), time.Now().Add(time.Hour)) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
