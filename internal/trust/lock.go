@@ -204,11 +204,14 @@ func quote(s string) string {
 	return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
 }
 
-// save replaces the file as a whole.
+// save replaces the file as a whole. What could not be read again is not written: with such a lock nothing starts.
 func (l *Lock) save(path string) (err error) {
 	text := l.text()
 	if len(text) > maxLock {
 		return fmt.Errorf("%s would have more than %d MiB", path, maxLock>>20)
+	}
+	if _, err := parse(path, text); err != nil {
+		return fmt.Errorf("%s would have more than can be read again: %w", path, err)
 	}
 	return atomicfile.Write(path, text, atomicfile.Options{})
 }

@@ -207,6 +207,24 @@ func TestLockSurvives(t *testing.T) {
 	}
 }
 
+// TestLockCanBeReadAgain: a lock of more plugins than are read is not written, and the one there was stays.
+func TestLockCanBeReadAgain(t *testing.T) {
+	s := newStage(t)
+	s.judge(Record, s.plugin())
+	err := Update(s.lock, func(l *Lock) (bool, error) {
+		for i := range document.MaxKeys / 3 {
+			l.Entries = append(l.Entries, &Entry{Dialect: "kaged", Name: fmt.Sprint("n", i), Recorded: time.Now()})
+		}
+		return true, nil
+	})
+	if err == nil {
+		t.Error("it was written")
+	}
+	if l, err := Load(s.lock); err != nil || len(l.Entries) != 1 {
+		t.Errorf("%v, %v", l, err)
+	}
+}
+
 // TestManyAtOnce: what several processes record at once is all there.
 func TestManyAtOnce(t *testing.T) {
 	s := newStage(t)
