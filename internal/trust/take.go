@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ const (
 )
 
 // Ignored tells whether a file is no part of a plugin, whatever is in it: version control, and where Python keeps what
-// it compiles. A compiled file elsewhere does count: Python runs it in the place of a source that is missing.
+// it compiles. Of the compiled files elsewhere those count that Python would run: see [runnable].
 func Ignored(name string, dir bool) bool {
 	return name == ".git" || name == "__pycache__" && dir
 }
@@ -152,8 +153,25 @@ func walkRoot(r Root, visit func(visited) error) error {
 		if err != nil {
 			return err
 		}
+		if strings.HasSuffix(d.Name(), ".pyc") && info.Mode().IsRegular() && !runnable(path) {
+			return nil
+		}
 		return visit(visited{name: r.Label + filepath.ToSlash(rel), path: path, info: info})
 	})
+}
+
+// runnable tells whether Python would run a compiled file: one that begins with a magic number, which always ends with
+// these two bytes. Python imports such a file where its source is missing, so it must not change unnoticed. A file that
+// cannot be read counts too: hashing it then says why.
+func runnable(path string) bool {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	var head [4]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && head[2] == '\r' && head[3] == '\n'
 }
 
 // check refuses what cannot be recorded, and reads a link.

@@ -125,7 +125,8 @@ func TestWhatCounts(t *testing.T) {
 		"compiled Python": {func(d string) error {
 			return errors.Join(os.Mkdir(d+"/__pycache__", 0o755), os.WriteFile(d+"/__pycache__/x", nil, 0o644))
 		}, nil},
-		"compiled Python that is imported": {func(d string) error { return os.WriteFile(d+"/json.pyc", nil, 0o644) }, []Change{{"json.pyc", "added"}}},
+		"compiled Python that is imported": {func(d string) error { return os.WriteFile(d+"/json.pyc", []byte("\xa7\r\r\n"), 0o644) }, []Change{{"json.pyc", "added"}}},
+		"a file that only looks compiled":  {func(d string) error { return os.WriteFile(d+"/a.pyc", []byte("cache"), 0o644) }, nil},
 		"the time":                         {func(d string) error { return os.Chtimes(d+"/run.sh", time.Now(), time.Now().Add(time.Hour)) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
