@@ -122,7 +122,7 @@ func (s *soak) counted(r *Report) {
 	}
 	none("each follower saw every id exactly once, and what the others saw",
 		fmt.Sprintf("%d followers, %d events each, came back %d times, %d holes of deleted sessions", len(s.watchers), r.Events, r.Returns, l.excused.Load()),
-		"hole", "seen twice", "seen otherwise", "gap told", "stream broken", "event late")
+		"hole", "seen twice", "seen otherwise", "gap told", "stream broken", "event late", "event unreadable")
 	none("every replay got what the followers saw", fmt.Sprintf("%d replays, %d events", r.Replays, r.Replayed), "replay differs")
 	none("every note was stored, read back and deleted", fmt.Sprintf("%d notes", r.Notes), "storage failed")
 	none("every command went through its plugin", fmt.Sprintf("%d commands", r.Commands), "command failed")

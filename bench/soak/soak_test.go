@@ -27,6 +27,7 @@ func TestWatcher(t *testing.T) {
 		{"so is one that comes late", []drive.Event{event(1, "a"), event(2, "a"), event(1, "a")}, "seen twice"},
 		{"a gap that is told is a fault", []drive.Event{event(1, "a"), {Kind: "gap", Data: "{}"}}, "gap told"},
 		{"so are events that were dropped", []drive.Event{{ID: 1, Kind: "events.dropped", Data: "{}"}}, "events dropped"},
+		{"so is one that cannot be read", []drive.Event{{ID: 1, Kind: "events.unreadable", Data: "{}"}}, "event unreadable"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			w := newWatcher()

@@ -58,8 +58,11 @@ func (w *watcher) take(e drive.Event) {
 		w.ledger.fault("gap told", "%s after %d: %s %.200s", w.name, w.last.Load(), e.Kind, e.Data)
 		return
 	}
-	if e.Kind == "events.dropped" {
+	switch e.Kind {
+	case "events.dropped":
 		w.ledger.fault("events dropped", "%s", e.Data)
+	case "events.unreadable":
+		w.ledger.fault("event unreadable", "%d: %s", e.ID, e.Data)
 	}
 	last := w.last.Load()
 	if e.ID <= last {
