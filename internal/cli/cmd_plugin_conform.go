@@ -43,9 +43,9 @@ is there, or given with --dialect. NAME is an installed plugin, or an MCP server
 configuration. After -- stands the command of an MCP server.
 
 The plugin is run with a home and a project of its own, which are removed again. Plugins
-of kaged and mine run in the sandbox, with what they declare; those of other dialects
-are not confined, and do what their hooks and tools do. Tools and hooks are called:
-a plugin that acts on the network or on paths that it declares acts there.
+of kaged and mine run in the sandbox, with what they declare, and where there is none
+only with --no-sandbox; those of other dialects are not confined, and do what their
+hooks and tools do. Tools and hooks are called: a plugin that acts on the network or on paths that it declares acts there.
 The page docs/testing-plugins.md lists every check.`,
 		Example: `  patchbay plugin test ./my-plugin
   patchbay plugin test ./my-plugin --only kaged.handshake,kaged.tool.answers

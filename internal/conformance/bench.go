@@ -60,7 +60,23 @@ func (b *bench) open(ctx context.Context) error {
 	if b.system == nil && b.target.confinable() && !b.opts.Bare {
 		b.system = sandbox.Probe(ctx, b.procs)
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return b.unconfinable()
+}
+
+// unconfinable is the error of a plugin that should be confined, where there is no sandbox. The host would not start
+// it either: docs/security.md.
+func (b *bench) unconfinable() error {
+	if b.opts.Bare || !b.target.confinable() {
+		return nil
+	}
+	err := b.system.Possible()
+	if err != nil {
+		err = fmt.Errorf("a plugin of %s is held to what it declares, and that cannot be done here: %w", b.target.Dialect, err)
+	}
+	return dialect.WithFix(err, "if you trust it, test it with --no-sandbox")
 }
 
 // close ends every process, and removes the surroundings.

@@ -29,7 +29,7 @@ func passes(t *testing.T, path, only string) {
 
 func report(t *testing.T, target Target) *Report {
 	t.Helper()
-	r, err := Run(t.Context(), target, Options{Environ: os.Environ(), Log: testLog(t), within: (&fault{}).within})
+	r, err := Run(t.Context(), target, Options{Environ: os.Environ(), Log: testLog(t), within: (&fault{}).within, Bare: noSandbox(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package conformance
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/plugtest/machine"
@@ -10,6 +13,27 @@ import (
 
 // needLinux ends a test of what only Linux can tell.
 func needLinux(*testing.T) {}
+
+// noSandbox tells whether plugins cannot be confined here.
+func noSandbox(t *testing.T) bool {
+	t.Helper()
+	err := possible()
+	if errors.Is(err, errProbe) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+var errProbe = errors.New("what can be enforced here is not known")
+
+var possible = sync.OnceValue(func() error {
+	procs := proc.NewGroup(nil)
+	system := sandbox.Probe(context.Background(), procs)
+	if err := procs.Close(); err != nil {
+		return errors.Join(errProbe, err)
+	}
+	return system.Possible()
+})
 
 // needSandbox ends a test that needs a sandbox, where there is none.
 func needSandbox(t *testing.T) {
