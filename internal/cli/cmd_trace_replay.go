@@ -39,7 +39,8 @@ Without --plugin the plugins that are installed are asked, or the demo's for a r
 one at PATH alone, installed or not; its part of the recording is the one under its own name, or that of --as.
 
 Plugins are started for the replay and get storage that is empty at first and gone at the end. Nothing is written to the
-journal, to sessions or to what plugins have stored. What a plugin itself does, it does again.
+journal, to sessions or to what plugins have stored. What a plugin itself does, it does again. A
+recording that somebody else made can have any call in it: look at it before you play it against installed plugins.
 
 Durations never count. Times and generated ids (RFC 3339 times, UUIDs, ULIDs, numbers in fields such as created_at and
 duration_ms) count as the same, unless --exact is given. --ignore leaves out a field of this name, at any depth, or what a
