@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/proc"
@@ -30,6 +31,8 @@ type dialogue struct {
 	waiting map[string]chan *answer
 	tail    []byte // a line that is not ended yet
 	broken  []byte // lines that are no JSON, which may be parts of one message
+
+	garbled atomic.Bool // it was sent a line that is no message: a line like it in return is no fault of its own
 }
 
 // An answer is a response to a request.
@@ -138,6 +141,9 @@ const mostBroken = 64 << 10
 
 // noise takes a line that is no JSON object. Several of them may be one message: that is a fault of its own, and the message counts.
 func (d *dialogue) noise(text []byte) {
+	if d.garbled.Load() {
+		return
+	}
 	whole := d.rejoin(text)
 	if whole == nil {
 		d.b.seen.note(sawNoise, "a line that is no message: %s", shown(text))

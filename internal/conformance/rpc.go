@@ -124,6 +124,7 @@ func (s *rpcSuite) garbled(t *trial) {
 		if d == nil {
 			return
 		}
+		d.garbled.Store(true)
 		_ = d.write([]byte(bad + "\n")) // one that has ended is seen next
 		_, err := d.ask(s.ping.method, s.ping.params, s.ping.within)
 		d.kill()
