@@ -56,7 +56,7 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		return a.withPlugin(ctx, target, func(host *pluginhost.Host) error { return a.validate(host, target) })
 	}
 	if _, err := os.Stat(a.path(target)); err != nil {
-		return withFix(fmt.Errorf("%s: %w", target, pluginhost.ErrNotFound), "name a plugin's file or directory, or a plugin by its name")
+		return withFix(fmt.Errorf("%s: %w", target, pluginhost.ErrNotFound), noPluginFix)
 	}
 	code := false
 	opts := a.options(func(c pluginhost.Candidate) bool {
@@ -64,13 +64,22 @@ func (a *app) runPluginValidate(ctx context.Context, target string) error {
 		return !code
 	})
 	opts.NoSearch, opts.Paths = true, []string{a.path(target)}
-	return a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+	opened := false
+	err := a.withOptions(ctx, opts, func(host *pluginhost.Host) error {
+		opened = true
 		if code {
 			return a.validateCode(ctx, host, a.path(target))
 		}
 		return a.validate(host, host.Plugins()[0].Name) // a path that is no plugin is an error of Open
 	})
+	if !opened && errors.Is(err, pluginhost.ErrNotFound) {
+		return withFix(err, noPluginFix)
+	}
+	return err
 }
+
+// noPluginFix is what to do about a path at which there is no plugin.
+const noPluginFix = "name a plugin's file or directory, or a plugin by its name"
 
 // isPath tells a path from a plugin's name: it looks like one, or is there.
 func (a *app) isPath(target string) bool {
