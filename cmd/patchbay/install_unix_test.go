@@ -105,7 +105,7 @@ func TestInstallLosesNoEvent(t *testing.T) {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
 	s.stop()
-	if strings.Contains(s.log.String(), "not those that were recorded") {
+	if strings.Contains(s.log.String(), "have changed since they were recorded") {
 		t.Errorf("the daemon took an installation for a change:\n%s", s.log)
 	}
 }

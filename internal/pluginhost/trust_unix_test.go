@@ -104,7 +104,7 @@ func TestTrustLocked(t *testing.T) {
 		t.Error(err)
 	}
 	home.miner("", "#!/bin/sh", "touch "+home.home+"/ran")
-	if _, err := host.Fire(t.Context(), hook.CommandBefore, command); err == nil || !strings.Contains(err.Error(), "not those that were recorded") {
+	if _, err := host.Fire(t.Context(), hook.CommandBefore, command); err == nil || !strings.Contains(err.Error(), "have changed since they were recorded") {
 		t.Errorf("a changed program was started: %v", err)
 	}
 	if _, err := os.Stat(home.home + "/ran"); err == nil {
@@ -146,7 +146,7 @@ func TestTrustOfCode(t *testing.T) {
 	if got := final(host); !strings.Contains(got, "the old") {
 		t.Errorf("changed code was loaded: %s", got)
 	}
-	if !strings.Contains(log.String(), "not those that were recorded") {
+	if !strings.Contains(log.String(), "have changed since they were recorded") {
 		t.Errorf("no word of it: %s", log)
 	}
 	accept(t, host, "end")
