@@ -141,16 +141,17 @@ const mostBroken = 64 << 10
 
 // noise takes a line that is no JSON object. Several of them may be one message: that is a fault of its own, and the message counts.
 func (d *dialogue) noise(text []byte) {
-	if d.garbled.Load() {
-		return
-	}
 	whole := d.rejoin(text)
-	if whole == nil {
-		d.b.seen.note(sawNoise, "a line that is no message: %s", shown(text))
-		return
+	what, said := "a line that is no message", text
+	if whole != nil {
+		what, said = "a message over several lines", whole
 	}
-	d.b.seen.note(sawNoise, "a message over several lines: %s", shown(whole))
-	d.line(rawjson.Compact(whole))
+	if !d.garbled.Load() {
+		d.b.seen.note(sawNoise, "%s: %s", what, shown(said))
+	}
+	if whole != nil {
+		d.line(rawjson.Compact(whole))
+	}
 }
 
 // rejoin puts lines together that are no JSON, from one that begins an object on, and returns the message that they are; nil: none yet.
