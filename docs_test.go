@@ -48,7 +48,7 @@ func TestTheExamplesAreListed(t *testing.T) {
 		}
 		for _, path := range found {
 			name := filepath.Base(path)
-			if strings.HasSuffix(name, "_test.go") || name == "README.md" || name == "testdata" || name == "go.mod" || name == "go.sum" {
+			if strings.HasSuffix(name, "_test.go") || name == "README.md" || name == "testdata" || name == "patchbay.lock" || name == "go.mod" || name == "go.sum" {
 				continue
 			}
 			if !strings.Contains(index, "examples/"+strings.TrimPrefix(filepath.ToSlash(path), "examples/")) {

@@ -40,12 +40,14 @@ func buildPatchbay(t *testing.T) (path string) {
 // job runs `patchbay job` with the configuration of the examples, and returns what it printed.
 func (h *agentHome) job(env []string, args ...string) (output string, err error) {
 	h.t.Helper()
-	plugins, err := filepath.Abs("agents/plugins")
-	if err != nil {
-		h.t.Fatal(err)
+	agents := filepath.Join(h.dir, "agents") // a copy: Patchbay writes a lock beside its configuration
+	if _, err := os.Stat(agents); err != nil {
+		if err := os.CopyFS(agents, os.DirFS("agents")); err != nil {
+			h.t.Fatal(err)
+		}
 	}
-	cmd := exec.Command(h.patchbay, append([]string{"--config", "agents/patchbay.toml", "job"}, args...)...)
-	cmd.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "DOTAGENT_PLUGIN_PATH=" + plugins}, env...)
+	cmd := exec.Command(h.patchbay, append([]string{"--config", filepath.Join(agents, "patchbay.toml"), "job"}, args...)...)
+	cmd.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "DOTAGENT_PLUGIN_PATH=" + filepath.Join(agents, "plugins")}, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
