@@ -53,8 +53,9 @@ func gitEnv(environ []string, home string) []string {
 		"GIT_SSH_COMMAND=ssh -F "+os.DevNull+" -o BatchMode=yes -o StrictHostKeyChecking=yes -o ForwardAgent=no -o PermitLocalCommand=no -o ConnectTimeout=30")
 }
 
-// settings hold for every command, whatever a repository's own configuration says.
-var settings = []string{"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.sshCommand=", "core.pager=cat", "core.alternateRefsCommand=",
+// settings hold for every command, whatever a repository's own configuration says. For ssh the variable of [gitEnv]
+// counts before any configuration.
+var settings = []string{"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.pager=cat", "core.alternateRefsCommand=",
 	"credential.helper=", "fetch.recurseSubmodules=false", "submodule.recurse=false", "fetch.fsckObjects=true", "gc.auto=0", "maintenance.auto=false",
 	"protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always",
 	"filter.lfs.smudge=", "filter.lfs.process=", "http.followRedirects=initial"}
@@ -85,9 +86,6 @@ func (g *git) spec(args ...string) proc.Spec {
 func (g *git) args(args []string) []string {
 	var all []string
 	for _, s := range settings {
-		if s == "core.sshCommand=" {
-			continue // the environment's counts
-		}
 		all = append(all, "-c", s)
 	}
 	if args[0] != "init" {
