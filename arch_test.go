@@ -498,7 +498,7 @@ func TestTheCommandIsLight(t *testing.T) {
 	}
 }
 
-// TestTheSDKNeedsNothing: whoever writes a plugin gets no module beside the SDK.
+// TestTheSDKNeedsNothing: the SDK requires no other module, so a plugin that uses it does not either.
 func TestTheSDKNeedsNothing(t *testing.T) {
 	text, err := os.ReadFile("sdk/go/go.mod")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
 )
 
 // An sdkPlugin is an example that was written with an SDK: one program for every dialect.
@@ -38,9 +39,7 @@ func buildVeil(t *testing.T) sdkPlugin {
 // careful is the example in Python: a file, and the SDK beside it.
 func careful(t *testing.T) sdkPlugin {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3 here")
-	}
+	plugtest.NeedTool(t, "python3")
 	return sdkPlugin{"careful", map[string]string{"careful": "sdk-python/careful", "patchbay_plugin.py": "../sdk/python/patchbay_plugin.py"}}
 }
 
@@ -271,9 +270,7 @@ if __name__ == "__main__":
 
 // TestTheSDKInThePythonDialect: what README.md of the SDK in Python says about that dialect.
 func TestTheSDKInThePythonDialect(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3 here")
-	}
+	plugtest.NeedTool(t, "python3")
 	home := t.TempDir()
 	sdk, err := os.ReadFile("../sdk/python/patchbay_plugin.py")
 	if err != nil {
@@ -309,9 +306,10 @@ func TestTheSDKInThePythonDialect(t *testing.T) {
 
 // TestPythonSDK runs the tests of the SDK in Python, the examples of its README, and the tests of the plugin that is written with it.
 func TestPythonSDK(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("there is no python3 here")
+		t.Fatal(err)
 	}
 	sdk, err := filepath.Abs("../sdk/python")
 	if err != nil {

@@ -13,9 +13,9 @@ func (m *Manifest) ByHand() Schedule { return Schedule{ID: "manual", Retry: m.De
 // RunOptions say how a run that a person asked for is made.
 type RunOptions struct {
 	Attempts int       // at most so many; 0: as the schedule says
-	Began    func(Run) // told when an attempt begins; nil: nobody
+	Began    func(Run) // called when an attempt begins; may be nil
 
-	// Wait is told when the run waits for its next attempt; nil: nobody. The attempt is made early when the channel
+	// Wait is called when the run waits for its next attempt; may be nil. The attempt is made early when the channel
 	// that it returns is closed. It must return at once. The context ends when the wait does.
 	Wait func(context.Context, Run) (skip <-chan struct{})
 

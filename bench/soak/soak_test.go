@@ -87,7 +87,7 @@ func TestTheSessionOfAnEvent(t *testing.T) {
 	}
 }
 
-// TestAReplaySaysWhatItMisses: the kind of an event, without which nobody knows where to look.
+// TestAReplaySaysWhatItMisses: a replay that lacks an event names the kind of that event.
 func TestAReplaySaysWhatItMisses(t *testing.T) {
 	w := newWatcher()
 	w.take(event(1, "a"))

@@ -240,7 +240,7 @@ type listedPlugin struct {
 	PID                      *int
 }
 
-// list is what is there, by its directory.
+// list returns what `plugin list` reports, by the name of each plugin's directory.
 func (h *hostileHome) list() map[string]listedPlugin {
 	h.t.Helper()
 	var got []listedPlugin
