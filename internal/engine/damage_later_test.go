@@ -21,7 +21,7 @@ func TestUnchangedBlocksAreNotRead(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			dir := t.TempDir()
 			fill(t, dir, k)
-			harmed := quietly(t, blockPath(dir, k.stream, 1), func(data []byte) { data[9*len(data)/wrote+200] ^= 0xff })
+			harmed := quietly(t, dir, blockPath(dir, k.stream, 1), func(data []byte) { data[9*len(data)/wrote+200] ^= 0xff })
 
 			e := open(t, Options{Dir: dir})
 			reports := awaitDamage(t, e)

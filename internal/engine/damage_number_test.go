@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -47,8 +48,16 @@ const largeSize = 4000
 
 func largeData(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%04d", i), largeSize/4) }
 
-// quietly changes bytes of a file, as a disk may: size and time stay as they were.
-func quietly(t *testing.T, path string, change func(data []byte)) []byte {
+// quietly changes bytes of a block, as a disk may: size and times are those of the clean stop.
+func quietly(t *testing.T, dir, path string, change func(data []byte)) []byte {
+	t.Helper()
+	data := setBack(t, path, change)
+	sealAgain(t, dir)
+	return data
+}
+
+// setBack changes bytes of a file, and sets its time back.
+func setBack(t *testing.T, path string, change func(data []byte)) []byte {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -159,9 +168,8 @@ func testQuietDamage(t *testing.T, filled string, p place, harm func(data []byte
 	if err := os.CopyFS(dir, os.DirFS(filled)); err != nil {
 		t.Fatal(err)
 	}
-	sealAgain(t, dir)
 	path, lost := blockPath(dir, "patchbay_stream_large", block), 0
-	harmed := quietly(t, path, func(data []byte) {
+	harmed := quietly(t, dir, path, func(data []byte) {
 		from, to := p.find(data)
 		lost = int(binary.LittleEndian.Uint64(data[from+4:]))
 		harm(data, from, to)
@@ -255,6 +263,20 @@ func sealAgain(t *testing.T, dir string) {
 	t.Helper()
 	if err := blocks.Seal(dir); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTimeSetBack: whoever changes a file and sets its time back has changed it, and the start reads it.
+func TestTimeSetBack(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not tell when a file was changed")
+	}
+	dir := t.TempDir()
+	manyBlocks(t, dir)
+	setBack(t, blockPath(dir, "patchbay_stream_large", 2), func(data []byte) { data[len(data)/2] ^= 0xff })
+	report, _, err := blocks.Open(dir, blocks.Options{Now: time.Now(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil || report == nil || len(report.Findings) != 1 || report.Findings[0].Lost != 1 {
+		t.Fatalf("%+v, %v", report, err)
 	}
 }
 

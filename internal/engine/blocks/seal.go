@@ -15,6 +15,9 @@ import (
 // sealFile says how the files were at the last clean stop. It is there only while no server runs.
 const sealFile = "clean.json"
 
+// sealVersion changes with what a seal holds. A store whose seal is of another version is read once.
+const sealVersion = 2
+
 // A seal is the sizes and times of all files that hold messages.
 type seal struct {
 	Version int                      `json:"version"`
@@ -26,9 +29,15 @@ type sealedStream struct {
 	Files map[string]sealedFile `json:"files"`
 }
 
+// A sealedFile is how one file was. Programs can set its time back, but not the time of its change, which the system keeps.
 type sealedFile struct {
-	Size int64 `json:"size"`
-	Time int64 `json:"mtime"` // in nanoseconds since 1970
+	Size    int64 `json:"size"`
+	Time    int64 `json:"mtime"` // in nanoseconds since 1970
+	Changed int64 `json:"ctime"` // likewise; 0 where the system does not tell
+}
+
+func sealedAs(info fs.FileInfo) sealedFile {
+	return sealedFile{info.Size(), info.ModTime().UnixNano(), changeTime(info)}
 }
 
 // blocks are the sizes of the blocks that had bytes.
@@ -69,7 +78,7 @@ func (p place) look() (*sealedStream, error) {
 	}
 	for _, name := range settingsFiles() {
 		if info, err := os.Stat(filepath.Join(p.dir, name)); err == nil {
-			s.Files[name] = sealedFile{info.Size(), info.ModTime().UnixNano()}
+			s.Files[name] = sealedAs(info)
 		}
 	}
 	for _, e := range entries {
@@ -80,7 +89,7 @@ func (p place) look() (*sealedStream, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Files[e.Name()] = sealedFile{info.Size(), info.ModTime().UnixNano()}
+		s.Files[e.Name()] = sealedAs(info)
 	}
 	return s, nil
 }
@@ -91,7 +100,7 @@ func Seal(dir string) error {
 	if err != nil {
 		return err
 	}
-	s := seal{Version: 1, Streams: make(map[string]*sealedStream)}
+	s := seal{Version: sealVersion, Streams: make(map[string]*sealedStream)}
 	for _, p := range all {
 		rel, err := filepath.Rel(dir, p.dir)
 		if err != nil {
@@ -115,7 +124,7 @@ func readSeal(dir string) *seal {
 		return nil
 	}
 	var s seal
-	if json.Unmarshal(text, &s) != nil || s.Version != 1 {
+	if json.Unmarshal(text, &s) != nil || s.Version != sealVersion {
 		return nil
 	}
 	return &s
