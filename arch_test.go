@@ -30,6 +30,7 @@ var leaves = map[string]struct {
 	why string
 }{
 	"rawjson":                 {nil, "JSON knows nobody"},
+	"web":                     {nil, "the page's files know not who serves them"},
 	"internal/pattern":        {nil, "an expression knows not what it is matched with"},
 	"internal/excerpt":        {nil, "a text is shortened without knowing whose it is"},
 	"internal/nearest":        {nil, "spelling knows nobody"},

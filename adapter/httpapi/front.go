@@ -63,6 +63,15 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 }
 
+// setPageHeaders sets what is right for the web pages. Where they lead to, they tell nobody; a window of another site
+// that opened one cannot reach into it.
+func setPageHeaders(h http.Header) {
+	h.Del("Cache-Control") // theirs to say
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Content-Security-Policy", webPolicy)
+}
+
 // takeBody reads the body here, where its size and time are bounded, and returns a
 // request that has it in memory. The read deadline must be gone by the time a route runs: net/http ends the
 // request's context when it passes, and a turn takes longer than a body.
@@ -104,8 +113,7 @@ func (f *front) dispatch(w *response, r *http.Request) {
 		w.Header().Set("Allow", allow)
 		(&problem{http.StatusMethodNotAllowed, "Method not allowed: " + excerpt.Of(r.Method, maxName) + ". Allowed here: " + allow}).write(w)
 	case f.web != nil && isRead(r.Method) && !isAPI(r.URL.Path):
-		w.Header().Del("Cache-Control")
-		w.Header().Set("Content-Security-Policy", webPolicy)
+		setPageHeaders(w.Header())
 		f.web.ServeHTTP(w, r)
 	default:
 		(&problem{http.StatusNotFound, "Not found: " + excerpt.Of(r.URL.Path, maxName)}).write(w)
@@ -116,7 +124,7 @@ func (f *front) dispatch(w *response, r *http.Request) {
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {
-	case "v1", "plugin", "feature", "features", "session", "metrics", "mcp", "openapi.json":
+	case "v1", "plugin", "feature", "features", "session", "metrics", "mcp", "openapi.json", "docs":
 		return true
 	}
 	return false

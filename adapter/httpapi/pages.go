@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// webPolicy is for the web pages: they are whole in themselves, and no other page may frame them.
-	webPolicy = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+	// webPolicy is for the web pages: scripts, styles and requests of this server alone, nothing inline, and no other page
+	// may frame them. Images may be in the text of a style.
+	webPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	// indexPolicy is for the page below, which has a style and nothing else.
 	indexPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )

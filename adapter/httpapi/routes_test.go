@@ -278,7 +278,8 @@ func TestPages(t *testing.T) {
 		web := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
 		s := serve(t, Options{Web: web})
 		for _, path := range []string{"/", "/plugins/logger", "/assets/app.js"} {
-			if got := s.do("GET", path, ""); got.status != 200 || got.body != "page "+path || got.header.Get("Content-Security-Policy") != webPolicy {
+			if got := s.do("GET", path, ""); got.status != 200 || got.body != "page "+path || got.header.Get("Content-Security-Policy") != webPolicy ||
+				got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Referrer-Policy") != "same-origin" {
 				t.Errorf("%s: %d %s", path, got.status, got.body)
 			}
 		}

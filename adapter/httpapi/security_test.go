@@ -29,7 +29,7 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 	if err := json.Unmarshal([]byte(s.do("GET", "/openapi.json", "", changes...).body), &doc); err != nil {
 		t.Fatal(err)
 	}
-	calls := []call{{"GET", "/"}, {"GET", "/docs"}, {"GET", "/nowhere"}, {"PUT", "/plugin/list"},
+	calls := []call{{"GET", "/"}, {"GET", "/plugins/logger"}, {"GET", "/assets/index.js"}, {"GET", "/docs"}, {"GET", "/nowhere"}, {"PUT", "/plugin/list"},
 		{"POST", "/mcp"}, {"GET", "/mcp"}, {"DELETE", "/mcp"}}
 	fill := strings.NewReplacer("{name}", "logger", "{id}", "ses_a")
 	for path, methods := range doc.Paths {
@@ -45,7 +45,7 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 
 // TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor do anything else.
 func TestEveryRouteRefusesStrangers(t *testing.T) {
-	s := serve(t, Options{Metrics: http.NotFoundHandler(), MCP: unreached(t)})
+	s := serve(t, Options{Metrics: http.NotFoundHandler(), MCP: unreached(t), Web: unreached(t)})
 	calls := everyCall(t, s)
 	strangers := []struct {
 		rule   string
@@ -106,7 +106,7 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	})
 }
 
-// unreached is what /mcp answers to: no stranger gets there.
+// unreached is what answers at /mcp and for the web pages: no stranger gets there.
 func unreached(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodOptions {

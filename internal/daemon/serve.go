@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/localsock"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/web"
 )
 
 const (
@@ -90,7 +91,7 @@ func (c *Core) Serve(ctx context.Context, o ServeOptions) error {
 	clients := c.MCP(MCPOptions{})
 	defer clients.Close()
 	routes, err := httpapi.New(httpapi.Options{Backend: c.backend(), Token: token, Hosts: c.Config().Server.Hosts, Version: pluginhost.Version,
-		Metrics: &c.count.all, MCP: clients.Handler(o.Limits.Body), Logger: c.log, Limits: o.Limits.Limits})
+		Metrics: &c.count.all, MCP: clients.Handler(o.Limits.Body), Web: web.Handler(), Logger: c.log, Limits: o.Limits.Limits})
 	if err != nil {
 		local.leave()
 		return errors.Join(err, tcp.Close(), local.Close())

@@ -1,0 +1,150 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// addresses are those of the page: one for each view. The rest of the path is read by the page's own script.
+var addresses = []string{
+	"/{$}",
+	"/plugins", "/plugins/{name}",
+	"/trace", "/trace/{session}/{turn}", "/trace/event/{id}",
+	"/pipeline",
+	"/try", "/try/tool/{name}", "/try/point/{point}",
+	"/python", "/python/{name}",
+	"/chat", "/chat/{session}",
+	"/jobs", "/jobs/{agent}", "/runs/{agent}/{schedule}/{time}",
+	"/doctor",
+}
+
+// Handler serves the page. It expects GET and HEAD alone.
+func Handler() http.Handler {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		panic(err) // "dist" is a valid path
+	}
+	return newPages(files)
+}
+
+// pages are the files of dist.
+type pages struct{ files fs.FS }
+
+func newPages(files fs.FS) http.Handler {
+	p := pages{files}
+	mux := http.NewServeMux()
+	for _, address := range addresses {
+		mux.HandleFunc(address, p.page)
+	}
+	mux.HandleFunc("/assets/{file}", p.asset)
+	mux.HandleFunc("/", p.other)
+	return mux
+}
+
+// page answers with index.html. Browsers ask again each time whether it is still the same: it names the other files.
+func (p pages) page(w http.ResponseWriter, r *http.Request) { p.send(w, r, "index.html", "no-cache") }
+
+// asset answers with a file that has a new name whenever it has a new content.
+func (p pages) asset(w http.ResponseWriter, r *http.Request) {
+	name := "assets/" + r.PathValue("file")
+	if !p.has(name) {
+		p.missing(w, r)
+		return
+	}
+	p.send(w, r, name, "private, max-age=31536000, immutable")
+}
+
+// other answers with any other file that there is.
+func (p pages) other(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if !p.has(name) {
+		p.missing(w, r)
+		return
+	}
+	p.send(w, r, name, "no-cache")
+}
+
+// has tells whether there is such a file; directories are not listed.
+func (p pages) has(name string) bool {
+	info, err := fs.Stat(p.files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// send answers with a file, or with 304 where the client has it.
+func (p pages) send(w http.ResponseWriter, r *http.Request, name, cache string) {
+	file, err := p.files.Open(name)
+	if err != nil {
+		p.missing(w, r)
+		return
+	}
+	defer file.Close()
+	content, ok := file.(io.ReadSeeker)
+	if !ok {
+		panic("a file that cannot seek: " + name)
+	}
+	tag, err := etag(content)
+	if err != nil {
+		panic(err) // it is in memory
+	}
+	w.Header().Set("Content-Type", contentType(name))
+	w.Header().Set("Cache-Control", cache)
+	w.Header().Set("ETag", tag)
+	http.ServeContent(w, r, name, time.Time{}, content)
+}
+
+// etag is made anew for each request: a hash of so small a file costs less than it would to keep it.
+func etag(content io.ReadSeeker) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, content); err != nil {
+		return "", err
+	}
+	_, err := content.Seek(0, io.SeekStart)
+	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`, err
+}
+
+// missing answers a person with the page, which says that there is no such view, and a program with the API's own words.
+func (p pages) missing(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	index, err := fs.ReadFile(p.files, "index.html")
+	if err != nil || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		index = []byte(`{"detail":"Not found"}` + "\n")
+		w.Header().Set("Content-Type", "application/json")
+	} else {
+		w.Header().Set("Content-Type", contentType("index.html"))
+	}
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(index) // a client that is gone misses nothing
+}
+
+// contentType does not ask the machine's own table of types, which can be anything.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".ico":
+		return "image/x-icon"
+	case ".json", ".map":
+		return "application/json"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	}
+	return "application/octet-stream"
+}
