@@ -37,7 +37,7 @@ func TestREADME(t *testing.T) {
 	out := typeAll(t, home, before)
 	address := strings.TrimPrefix(serve(t, home, "--listen", "127.0.0.1:0").url, "http://")
 	out += typeAll(t, home, strings.ReplaceAll(after, "localhost:8000", address))
-	for _, want := range []string{"+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "(signed)", "Filesystem", "disk-report"} {
+	for _, want := range []string{"shout: 24 passed, in ", "ready shout 1.0.0 (scaffold), 1 hook, 1 tool", "+ HELLO", "You said: HELLO", "\n6\n", "git version", "nothing is damaged", "(signed)", "Filesystem", "disk-report"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output has no %q:\n%s", want, out)
 		}
