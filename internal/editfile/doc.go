@@ -6,11 +6,13 @@
 //
 //	Edit               the file: one writer at a time, a backup, replaced as a whole
 //	├─ open            a regular file in its directory, or none yet
-//	├─ change          what is to become of the text: one of the four below
+//	├─ change          what is to become of the text: some of those below
 //	└─ replace         refused where the file has changed meanwhile
 //
-//	SetTOML, RemoveTOML, SetJSON, RemoveJSON
+//	SetTOML, RemoveTOML, AddTOMLTable, DropTOMLTables, SetJSON, RemoveJSON, PutItem, DropItems
 //	├─ scan            where each key and value stands
 //	├─ candidates      one splice of the text each
 //	└─ verify          the new text is parsed: it must differ from the old at the path, and nowhere else
+//
+//	MaskTOML           a text to be shown, without the values that are not for showing
 package editfile

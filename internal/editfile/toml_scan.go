@@ -8,7 +8,9 @@ import (
 // A tomlItem is one header, or one key with its value.
 type tomlItem struct {
 	path    []string // from the top; nil below a list, where no path of keys leads
+	at      []string // the same, for what is below a list too
 	header  bool
+	list    bool // a header [[of a list]]
 	table   bool // a value in braces
 	section int  // the header it stands below, as an index of items; -1: before the first
 	within  int  // the value in braces that it stands in, by its offset; -1: none
@@ -33,7 +35,7 @@ func scanTOML(data []byte) *tomlDoc {
 	if strings.HasPrefix(string(data), "\ufeff") {
 		d.pos = len("\ufeff")
 	}
-	section, prefix := -1, []string{}
+	section, prefix := -1, scope{path: []string{}, at: []string{}}
 	for d.skip(" \t\r\n"); d.pos < len(data); d.skip(" \t\r\n") {
 		if data[d.pos] == '[' {
 			prefix = d.header()
@@ -61,8 +63,23 @@ func (d *tomlDoc) skip(blanks string) {
 	}
 }
 
-// header reads [a.b] or [[a.b]], and returns the path of what follows; nil for what is below a list.
-func (d *tomlDoc) header() []string {
+// A scope is what is before the keys of a table.
+type scope struct {
+	path []string // nil for what is in a list, or below one
+	at   []string // the same, where that does not matter
+}
+
+// below is the scope of a key in it.
+func (s scope) below(key []string) scope {
+	out := scope{at: append(slices.Clone(s.at), key...)}
+	if s.path != nil {
+		out.path = append(slices.Clone(s.path), key...)
+	}
+	return out
+}
+
+// header reads [a.b] or [[a.b]], and returns the scope of what follows.
+func (d *tomlDoc) header() scope {
 	start := d.pos
 	list := strings.HasPrefix(string(d.data[d.pos:]), "[[")
 	d.pos++
@@ -70,6 +87,7 @@ func (d *tomlDoc) header() []string {
 		d.pos++
 	}
 	path := d.key()
+	in := scope{path, path}
 	d.pos++ // the bracket
 	if list {
 		d.pos++
@@ -79,10 +97,10 @@ func (d *tomlDoc) header() []string {
 		d.lists = append(d.lists, path)
 	}
 	if below {
-		path = nil
+		in.path = nil
 	}
-	d.items = append(d.items, tomlItem{path: path, header: true, section: len(d.items), within: -1, start: start, value: start, end: d.pos})
-	return path
+	d.items = append(d.items, tomlItem{path: in.path, at: in.at, header: true, list: list, section: len(d.items), within: -1, start: start, value: start, end: d.pos})
+	return in
 }
 
 // key reads a dotted key and the blanks behind it.
@@ -124,7 +142,7 @@ func keyText(raw string) string {
 	return raw
 }
 
-func (d *tomlDoc) keyValue(prefix []string, section, within int) {
+func (d *tomlDoc) keyValue(prefix scope, section, within int) {
 	start := d.pos
 	key := d.key()
 	if d.at() != '=' { // not TOML after all: nothing will fit
@@ -133,13 +151,11 @@ func (d *tomlDoc) keyValue(prefix []string, section, within int) {
 	}
 	d.pos++
 	d.skip(" \t")
-	item := tomlItem{section: section, within: within, start: start, value: d.pos, table: d.at() == '{'}
-	if prefix != nil {
-		item.path = append(slices.Clone(prefix), key...)
-	}
+	in := prefix.below(key)
+	item := tomlItem{path: in.path, at: in.at, section: section, within: within, start: start, value: d.pos, table: d.at() == '{'}
 	n := len(d.items)
 	d.items = append(d.items, item)
-	d.skipValue(item.path, section)
+	d.skipValue(in, section)
 	d.items[n].end = d.pos
 }
 
@@ -151,21 +167,21 @@ func (d *tomlDoc) at() byte {
 }
 
 // skipValue passes over a value, and notes the keys of those in braces.
-func (d *tomlDoc) skipValue(path []string, section int) {
+func (d *tomlDoc) skipValue(in scope, section int) {
 	switch c := d.at(); c {
 	case '"', '\'':
 		d.text(c)
 	case '[':
 		d.pos++
 		for d.skip(" \t\r\n,"); d.pos < len(d.data) && d.at() != ']'; d.skip(" \t\r\n,") {
-			d.skipValue(nil, section)
+			d.skipValue(scope{at: in.at}, section)
 		}
 		d.pos = min(d.pos+1, len(d.data))
 	case '{':
 		table := d.pos
 		d.pos++
 		for d.skip(" \t\r\n,"); d.pos < len(d.data) && d.at() != '}'; d.skip(" \t\r\n,") {
-			d.keyValue(path, section, table)
+			d.keyValue(in, section, table)
 		}
 		d.pos = min(d.pos+1, len(d.data))
 	default:
