@@ -1,0 +1,86 @@
+// The editor, in a chunk of its own: components/Editor.svelte loads it when one is shown.
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { json } from '@codemirror/lang-json';
+import { python } from '@codemirror/lang-python';
+import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language';
+import { lintGutter, setDiagnostics } from '@codemirror/lint';
+import { Compartment, EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+
+const look = EditorView.theme({
+  '&': { height: '100%', color: 'var(--text)', backgroundColor: 'transparent', fontSize: '12.5px' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', overflow: 'auto' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--muted)', border: 'none', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine': { backgroundColor: 'color-mix(in oklab, var(--hover) 60%, transparent)' },
+  '.cm-activeLineGutter': { backgroundColor: 'var(--hover)' },
+  '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
+  '.cm-matchingBracket': { backgroundColor: 'var(--accent-soft)' },
+  '.cm-tooltip': { backgroundColor: 'var(--raised)', border: '1px solid var(--line-strong)', color: 'var(--text)' },
+});
+
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.controlKeyword, tags.operatorKeyword, tags.definitionKeyword, tags.moduleKeyword], color: 'var(--accent)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--ok)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.self], color: 'var(--warn)' },
+  { tag: [tags.comment, tags.meta], color: 'var(--muted)', fontStyle: 'italic' },
+  { tag: [tags.propertyName], color: 'var(--accent)' },
+  { tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className), tags.className], fontWeight: '600' },
+  { tag: tags.invalid, color: 'var(--bad)' },
+]);
+
+const languages = { json: () => json(), python: () => [python(), indentUnit.of('    ')], text: () => [] };
+
+// create puts an editor into a shadow root and answers {setText, setProblems, setReadonly, focus, destroy}.
+export function create({ root, text, language, label, readonly, onChange, onSave }) {
+  const readonlyPart = new Compartment();
+  const readonlyAs = (yes) => [EditorState.readOnly.of(yes)];
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        highlightSpecialChars(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        highlightActiveLine(),
+        syntaxHighlighting(colours),
+        lintGutter(),
+        keymap.of([{ key: 'Mod-s', run: () => (onSave(), true), preventDefault: true }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+        languages[language](),
+        look,
+        readonlyPart.of(readonlyAs(readonly)),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
+      ],
+    }),
+  });
+  return {
+    setText(next) {
+      const now = view.state.doc.toString();
+      if (next !== now) view.dispatch({ changes: { from: 0, to: now.length, insert: next ?? '' } });
+    },
+    setProblems(problems) {
+      view.dispatch(setDiagnostics(view.state, problems.map((problem) => diagnostic(view.state.doc, problem))));
+    },
+    setReadonly(yes) {
+      view.dispatch({ effects: readonlyPart.reconfigure(readonlyAs(yes)) });
+    },
+    focus: () => view.focus(),
+    destroy: () => view.destroy(),
+  };
+}
+
+function diagnostic(doc, { line = 1, column = 1, message }) {
+  const at = doc.line(Math.max(1, Math.min(line, doc.lines)));
+  const from = Math.min(at.from + Math.max(0, column - 1), at.to);
+  return { from, to: at.to > from ? at.to : from, severity: 'error', message };
+}

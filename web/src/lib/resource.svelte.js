@@ -1,0 +1,74 @@
+// Something that is read from the API: what is there, what went wrong, and how to read it again.
+import { live, onEvents } from './live.svelte.js';
+
+// resource calls read({signal}) now, whenever what read uses of the page's state changes, when the connection comes
+// back, and shortly after an event of the given types. Call it while a component is set up.
+//   const plugins = resource(({ signal }) => get('/v1/plugins', { signal }), { on: ['plugin.'] });
+//   plugins.data, plugins.error, plugins.loading, plugins.reload()
+// While it is read again the old data stays, so that nothing jumps.
+export function resource(read, { on, every } = {}) {
+  const state = $state({ data: undefined, error: undefined, loading: true });
+  let again = $state(0);
+  let timer;
+
+  $effect(() => {
+    again;
+    live.returns;
+    const stop = new AbortController();
+    state.loading = true;
+    Promise.resolve(read({ signal: stop.signal })).then(
+      (data) => {
+        if (stop.signal.aborted) return;
+        state.data = data;
+        state.error = undefined;
+        state.loading = false;
+      },
+      (error) => {
+        if (stop.signal.aborted) return;
+        state.error = error;
+        state.loading = false;
+      },
+    );
+    return () => stop.abort();
+  });
+
+  $effect(() => {
+    if (!on) return;
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        again++;
+      }, 100);
+    };
+    const off = onEvents(on, soon);
+    return () => {
+      off();
+      clearTimeout(timer);
+      timer = undefined;
+    };
+  });
+
+  $effect(() => {
+    if (!every) return;
+    const tick = setInterval(() => document.hidden || again++, every);
+    return () => clearInterval(tick);
+  });
+
+  return {
+    get data() {
+      return state.data;
+    },
+    set data(value) {
+      state.data = value;
+    },
+    get error() {
+      return state.error;
+    },
+    get loading() {
+      return state.loading;
+    },
+    reload() {
+      again++;
+    },
+  };
+}

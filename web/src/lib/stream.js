@@ -1,0 +1,101 @@
+// Server-sent events over fetch. The browser's own EventSource cannot send a body and does not tell why it failed.
+import { send } from './api.js';
+
+// readEvents reads one stream to its end and calls onEvent({id, type, data}) for each event, data parsed from JSON.
+// It throws as send does where the stream cannot be opened, and an Error where it breaks off.
+export async function readEvents(path, { onEvent, onOpen, headers = {}, ...options }) {
+  const response = await send(path, { ...options, headers: { Accept: 'text/event-stream', ...headers } });
+  onOpen?.();
+  const parse = parser(onEvent);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    parse(value);
+  }
+}
+
+// parser takes a stream's text in pieces, as they come.
+export function parser(onEvent) {
+  let rest = '';
+  let event = { id: undefined, type: 'message', lines: [] };
+  const flush = () => {
+    if (event.lines.length) onEvent({ id: event.id, type: event.type, data: decode(event.lines.join('\n')) });
+    event = { id: undefined, type: 'message', lines: [] };
+  };
+  const take = (line) => {
+    if (line === '') return flush();
+    if (line[0] === ':') return;
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1));
+    if (field === 'data') event.lines.push(value);
+    else if (field === 'event') event.type = value;
+    else if (field === 'id') event.id = value;
+  };
+  return (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop();
+    for (const line of lines) take(line.endsWith('\r') ? line.slice(0, -1) : line);
+  };
+}
+
+function decode(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+// follow keeps a stream open: it comes back after a break, with the id of the last event it saw, so that nothing is missed.
+// onState is told 'connecting', 'open' or 'lost'. It answers a function that ends it.
+export function follow(path, { onEvent, onState = () => {}, after }) {
+  const stop = new AbortController();
+  let last = after;
+  const run = async () => {
+    let wait = 500;
+    while (!stop.signal.aborted) {
+      try {
+        await readEvents(path, {
+          signal: stop.signal,
+          headers: last === undefined ? {} : { 'Last-Event-ID': last },
+          onOpen: () => {
+            wait = 500;
+            onState('open');
+          },
+          onEvent: (event) => {
+            if (event.id !== undefined) last = event.id;
+            onEvent(event);
+          },
+        });
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        onState('lost', error);
+      }
+      if (stop.signal.aborted) return;
+      onState('lost');
+      await pause(wait, stop.signal);
+      wait = Math.min(wait * 2, 5000);
+    }
+  };
+  onState('connecting');
+  run();
+  return () => stop.abort();
+}
+
+// pause waits, but not longer than until the page is shown again or the network is back.
+function pause(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener('online', done);
+      document.removeEventListener('visibilitychange', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    addEventListener('online', done);
+    document.addEventListener('visibilitychange', done);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,45 @@
+// Small things that belong to the page as a whole: the theme, toasts, and questions before something is done.
+
+export const toasts = $state([]);
+let number = 0;
+
+// toast says something at the edge of the page. Errors stay until they are closed.
+export function toast(text, { kind = 'ok' } = {}) {
+  const one = { id: ++number, text, kind };
+  toasts.push(one);
+  if (kind !== 'bad') setTimeout(() => dismiss(one.id), 4000);
+}
+
+export function dismiss(id) {
+  const index = toasts.findIndex((one) => one.id === id);
+  if (index >= 0) toasts.splice(index, 1);
+}
+
+export const question = $state({ now: null });
+
+// confirm asks before something is done and answers true or false: await confirm({title, text, action: 'Delete', danger: true}).
+export function confirm({ title, text = '', action = 'Go on', danger = false }) {
+  return new Promise((resolve) => {
+    question.now = { title, text, action, danger, resolve };
+  });
+}
+
+export function answer(yes) {
+  question.now?.resolve(yes);
+  question.now = null;
+}
+
+export const theme = $state({ choice: document.documentElement.dataset.theme ?? 'system' });
+
+// setTheme keeps 'light', 'dark' or 'system' for the next visit.
+export function setTheme(choice) {
+  theme.choice = choice;
+  if (choice === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = choice;
+  try {
+    if (choice === 'system') localStorage.removeItem('patchbay.theme');
+    else localStorage.setItem('patchbay.theme', choice);
+  } catch {
+    // Storage can be forbidden: the choice then lasts as long as the page.
+  }
+}

@@ -1,0 +1,2 @@
+// Runes everywhere: the compiler need not guess.
+export default { compilerOptions: { runes: true } };
