@@ -40,7 +40,7 @@ func commands() []command {
 		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
 		{name: "/model", about: "who answers", run: (*screen).showModel},
 		{name: "/clear", about: "clear the screen; the conversation stays",
-			run: func(*screen, string) tea.Cmd { return tea.ClearScreen }},
+			run: (*screen).clearScreen},
 		{name: "/quit", aliases: []string{"/exit", "/q"}, about: "leave",
 			run: func(s *screen, _ string) tea.Cmd { s.leave(); return nil }},
 	}

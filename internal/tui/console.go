@@ -85,7 +85,8 @@ func (c *Console) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	s := newConsoleScreen(inner, c)
-	p := tea.NewProgram(s, programOptions(Options{In: c.In, Out: c.Out, NoColor: c.NoColor})...)
+	p := tea.NewProgram(s, programOptions(Options{In: c.In, Out: c.Out, NoColor: c.NoColor}, s.canvas)...)
+	defer s.canvas.release()
 	stop := context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })
 	defer stop()
 	_, err := p.Run()
@@ -103,7 +104,7 @@ type consoleScreen struct {
 	ready   bool
 	ticking bool
 	printer printer
-	frame   frame
+	canvas  canvas
 	menu    *consoleMenu
 	chosen  map[string]int // what was last chosen, by key
 	leaving bool
@@ -135,7 +136,7 @@ func newConsoleScreen(ctx context.Context, c *Console) *consoleScreen {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return &consoleScreen{ctx: ctx, console: c, news: c.told(), chosen: make(map[string]int),
-		look: look{color: !c.NoColor, width: assumedWidth, height: assumedHeight}}
+		look: look{color: !c.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(c.Out)}
 }
 
 // Init is a [tea.Model]'s.
@@ -155,9 +156,11 @@ func (s *consoleScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.receive(msg)
 	if s.ready {
 		s.fetch()
-		cmd = tea.Batch(cmd, s.printer.next(s.look), s.frame.settle(), s.tick())
+		live, cursor := s.frame()
+		s.canvas.draw(s.printer.take(s.look), live, cursor)
+		cmd = tea.Batch(cmd, s.tick())
 	}
-	if s.leaving && s.printer.empty() {
+	if s.leaving {
 		cmd = tea.Batch(cmd, tea.Quit)
 	}
 	return s, cmd
@@ -169,13 +172,12 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 		if msg.Width > 0 && msg.Height > 0 {
 			s.look.width, s.look.height = msg.Width, msg.Height
 		}
+		s.canvas.resize(s.look.width, s.look.height)
 		s.ready = true
 	case tea.KeyPressMsg:
 		return s.key(msg.String())
-	case printedMsg:
-		s.printer.busy = false
-	case settleMsg:
-		return s.frame.settled(msg)
+	case tea.ColorProfileMsg:
+		s.canvas.profile(msg.Profile)
 	case newsMsg:
 		return s.nextNews
 	case doneMsg:
@@ -200,9 +202,6 @@ func (s *consoleScreen) receive(msg tea.Msg) tea.Cmd {
 // fetch draws what is queued, at the width there is now. Lines that are too long are wrapped: nothing of them is
 // lost.
 func (s *consoleScreen) fetch() {
-	if len(s.printer.queue) > mostQueued {
-		return // the terminal is behind
-	}
 	for _, draw := range s.console.Rest() {
 		for _, line := range draw(s.look.options()) {
 			s.printer.add(blockTool, wrap(line, s.look.cols()))

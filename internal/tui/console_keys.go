@@ -12,7 +12,8 @@ func (s *consoleScreen) key(key string) tea.Cmd {
 	case key == "ctrl+z":
 		return tea.Suspend
 	case key == "ctrl+l":
-		return tea.ClearScreen
+		s.canvas.clear()
+		return nil
 	case key == "ctrl+c" || key == "ctrl+d":
 		s.leaving = true
 		return nil

@@ -10,11 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// View is a [tea.Model]'s: the choice that is open, what is under way, the status, the keys.
-func (s *consoleScreen) View() tea.View {
-	var v tea.View
+// View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
+func (s *consoleScreen) View() tea.View { return tea.View{} }
+
+// frame is the choice that is open, what is under way, the status, the keys.
+func (s *consoleScreen) frame() ([]string, *tea.Cursor) {
 	if !s.ready || s.leaving {
-		return v // nothing stays behind
+		return nil, nil // nothing stays behind
 	}
 	lines := []string{""}
 	if m := s.menu; m != nil {
@@ -27,9 +29,7 @@ func (s *consoleScreen) View() tea.View {
 	for i := range lines {
 		lines[i] = render.Cut(lines[i], s.look.cols())
 	}
-	v.SetContent(strings.Join(s.frame.fit(lines), "\n"))
-	v.Cursor = tea.NewCursor(0, 0) // in the first row: see frame
-	return v
+	return lines, nil
 }
 
 // menuLines are as many of the choices as there is room for, the chosen one among them.

@@ -24,8 +24,8 @@
 //	    turnItems             events change the live part, or finish a block of it
 //	    questionMsg           approve.go: a tool asks whether it may run
 //	    wizardMsg             wizard.go: /plugin, forms around a [PluginWriter]
-//	    printer.next          print.go: finished blocks go to the scrollback, in order
+//	    scrollReply           stream.go: what is whole of a long reply is finished while the rest comes
+//	    screen.frame          view.go: the live part, never taller than its share
+//	    canvas.draw           canvas.go: finished lines and the live part in one write; Bubble Tea draws nothing
 //	  calls.close             calls.go: no call to the Conversation outlives Run
-//	  screen.View             view.go: the live part, never taller than its share
-//	    frame.fit             frame.go: nor shorter all at once
 package tui

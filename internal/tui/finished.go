@@ -29,18 +29,46 @@ func (s *screen) printReply() {
 	if t := s.turn; t != nil && t.reply != nil {
 		text := *t.reply
 		t.reply = nil
+		s.printRest(text)
 		t.stream.reset() // which showed it
+		t.printed = text
+	}
+}
+
+// printRest prints what of a whole reply is not in the scrollback yet.
+func (s *screen) printRest(text string) {
+	t := &s.turn.stream
+	rest, same := t.rest(text)
+	switch {
+	case t.scrolled == "":
+		s.printText(text)
+	case same:
+		s.printer.add(blockMore, t.piece(s.look, rest))
+	case text == "":
+		s.printWarning("the reply was taken back after this was shown")
+	default:
+		s.printWarning("the reply was changed after this was shown; it now reads:")
 		s.printText(text)
 	}
+}
+
+// scrollReply moves what is whole of a long reply into the scrollback while the rest comes.
+func (s *screen) scrollReply() {
+	t := s.turn
+	if t == nil || t.reply != nil {
+		return // one that is whole is printed soon
+	}
+	kind := blockMore
+	if t.stream.scrolled == "" {
+		kind = blockReply
+	}
+	s.printer.add(kind, t.stream.scroll(s.look, s.look.liveRoom()/2))
 }
 
 // printText prints a whole reply.
 func (s *screen) printText(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
-	}
-	if s.turn != nil {
-		s.turn.printed = text
 	}
 	lines := s.look.markdown(text, s.look.cols()-len(gap))
 	s.printer.add(blockReply, hang(s.look.replyMark(), lines))
@@ -75,7 +103,7 @@ func (s *screen) printResult(end *turnEnd) {
 	case r.Text != "" && r.Text != t.printed:
 		t.reply = &r.Text
 	case t.reply == nil && len(t.stream.text) > 0:
-		text := string(t.stream.text) // cut off; what came is shown
+		text := t.stream.scrolled + string(t.stream.text) // cut off; what came is shown
 		t.reply = &text
 	}
 	s.printReply()

@@ -26,7 +26,7 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	case "ctrl+l":
-		return tea.ClearScreen
+		return s.clearScreen("")
 	}
 	switch {
 	case len(s.questions) > 0:

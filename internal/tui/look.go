@@ -24,10 +24,9 @@ type look struct {
 // terminals are undecided about where the next character goes.
 func (l look) cols() int { return max(l.width-1, 10) }
 
-// The screen is shared between the live part and a print on its way, which
-// together must fit (see printer.next): a third is for the print.
-func (l look) printRoom() int { return max(l.height/3-1, 1) }
-func (l look) liveRoom() int  { return max(l.height-l.printRoom()-1, 3) }
+// liveRoom is how tall the live part may be. A third of the screen stays with what is finished: a terminal that
+// becomes lower pushes its upper rows into the scrollback, and rows of the live part would stay there.
+func (l look) liveRoom() int { return max(l.height-l.height/3, 3) }
 
 // paint makes one line of text fit to be shown, in a style.
 func (l look) paint(s render.Style, text string) string { return l.options().Paint(s, text) }

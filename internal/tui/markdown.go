@@ -46,6 +46,15 @@ func (l look) markdown(text string, width int) []string {
 	return wrap(plain, width)
 }
 
+// markdownAfter draws a part of a longer text. carry is the line that opens the fence which the part begins in; "" where
+// it begins in none.
+func (l look) markdownAfter(carry, text string, width int) []string {
+	if carry == "" {
+		return l.markdown(text, width)
+	}
+	return l.drawMarkdown(render.Block(carry+strings.TrimRight(text, "\n")), width)
+}
+
 // source draws foreign source code.
 func (l look) source(language, text string, width int) []string {
 	d := drawing{look: l, width: max(width, 1)}

@@ -27,7 +27,7 @@ type screen struct {
 	ready   bool // the terminal has told its size
 	ticking bool // a tick is on its way
 	printer printer
-	frame   frame
+	canvas  canvas
 	input   *inputBox
 
 	turn      *turn // under way; nil: none
@@ -62,7 +62,7 @@ type (
 func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	s := &screen{ctx: ctx, talk: c, approver: o.Approver, history: &history{path: o.HistoryFile},
 		resume: cmp.Or(o.Resume, DefaultResume), log: o.Logger,
-		look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
+		look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(o.Out)}
 	if s.approver == nil {
 		s.approver = NewApprover()
 	}
@@ -85,17 +85,22 @@ func (s *screen) loadHistory() tea.Msg {
 	return historyMsg{entries, err}
 }
 
-// Update is a [tea.Model]'s. Whatever a message did, what it finished is printed.
+// Update is a [tea.Model]'s. Whatever a message did, it is drawn at once.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.receive(msg)
 	if s.ready {
-		cmd = tea.Batch(cmd, s.printer.next(s.look), s.frame.settle())
+		s.scrollReply()
+		live, cursor := s.frame()
+		s.canvas.draw(s.printer.take(s.look), live, cursor)
 	}
-	if s.leaving && s.turn == nil && s.busy == "" && s.printer.empty() {
+	if s.leaving && s.turn == nil && s.busy == "" {
 		cmd = tea.Batch(cmd, tea.Quit)
 	}
 	return s, cmd
 }
+
+// View is a [tea.Model]'s. Bubble Tea draws nothing: see [canvas].
+func (s *screen) View() tea.View { return tea.View{} }
 
 func (s *screen) receive(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
@@ -105,13 +110,11 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		return s.key(msg)
 	case tea.PasteMsg:
 		return s.paste(msg)
-	case printedMsg:
-		s.printer.busy = false
+	case tea.ColorProfileMsg:
+		s.canvas.profile(msg.Profile)
 	case tickMsg:
 		return s.tick()
 	case forgetMsg: // drawn anew, it is gone
-	case settleMsg:
-		return s.frame.settled(msg)
 	case turnMsg:
 		return s.turnItems(msg)
 	case questionMsg:
@@ -146,6 +149,7 @@ func (s *screen) resize(msg tea.WindowSizeMsg) {
 	if msg.Width > 0 && msg.Height > 0 { // else the terminal does not know, and what was assumed will do
 		s.look.width, s.look.height = msg.Width, msg.Height
 	}
+	s.canvas.resize(s.look.width, s.look.height)
 	s.input.resize(s.look)
 	if s.wizard != nil {
 		s.wizard.resize(s.look)

@@ -236,6 +236,7 @@ var scenes = map[string]func(*player) (*chat.Result, error){
 	"ask":      (*player).ask,
 	"hang":     (*player).hang,
 	"long":     (*player).long,
+	"essay":    (*player).essay,
 	"evil":     (*player).evil,
 	"held":     (*player).held,
 	"skip": func(p *player) (*chat.Result, error) {
@@ -338,6 +339,35 @@ func (p *player) long() (*chat.Result, error) {
 		case <-time.After(3 * time.Millisecond):
 		}
 	}
+	p.reply(all.String())
+	return p.done(all.String())
+}
+
+// essay streams paragraphs, code and a list, each longer than a small screen together, and waits in the middle.
+func (p *player) essay() (*chat.Result, error) {
+	var all strings.Builder
+	for i := range 120 {
+		line := fmt.Sprintf("essay line %03d\n", i)
+		switch {
+		case i < 40:
+			line += "\n"
+		case i == 40:
+			line = "```go\n" + line
+		case i == 79:
+			line += "```\n"
+		case i >= 80:
+			line = "- " + line
+		}
+		all.WriteString(line)
+		p.say(line)
+		if i == 60 {
+			if err := p.wait(); err != nil {
+				return p.interrupted(all.String())
+			}
+		}
+	}
+	all.WriteString("\nthe essay ends")
+	p.say("\nthe essay ends")
 	p.reply(all.String())
 	return p.done(all.String())
 }

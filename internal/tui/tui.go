@@ -96,7 +96,8 @@ func Run(ctx context.Context, c Conversation, o Options) error {
 	s := newScreen(inner, c, o)
 	defer s.approver.close()
 
-	p := tea.NewProgram(s, programOptions(o)...)
+	p := tea.NewProgram(s, programOptions(o, s.canvas)...)
+	defer s.canvas.release()
 	// A context that ends makes the program leave as a person would: the turn is
 	// interrupted and kept, and what is finished is printed before the screen goes.
 	stop := context.AfterFunc(ctx, func() { p.Send(leaveMsg{}) })
@@ -107,10 +108,11 @@ func Run(ctx context.Context, c Conversation, o Options) error {
 	return errors.Join(programError(err), s.calls.close())
 }
 
-func programOptions(o Options) []tea.ProgramOption {
+func programOptions(o Options, c canvas) []tea.ProgramOption {
 	options := []tea.ProgramOption{
 		tea.WithInput(o.In),
-		tea.WithOutput(o.Out),
+		tea.WithOutput(silenced(o.Out)),
+		tea.WithFilter(releasing(c)),
 		tea.WithWindowSize(assumedWidth, assumedHeight), // for an output that has no size of its own
 		tea.WithoutSignalHandler(),                      // signals are the caller's, and reach us as the end of ctx
 	}

@@ -151,12 +151,14 @@ func (s *screen) turnEvent(e *chat.Event) {
 		s.printReply()
 		t.held, t.retry = e.Held, ""
 	case chat.Retrying:
+		if t.stream.scrolled != "" {
+			s.printWarning("the reply broke off here; it is asked for again from its beginning")
+		}
 		t.stream.reset()
 		t.held, t.retry = 0, e.Text
 	case chat.ModelReplied:
-		s.printReply() // the one before, if it is still there
-		t.stream.reset()
-		t.stream.add(e.Text) // it stays in sight
+		s.printReply()           // the one before, if it is still there
+		t.stream.replace(e.Text) // it stays in sight
 		t.reply, t.retry, t.held = &e.Text, "", 0
 	case chat.ToolStarted, chat.ToolOutput, chat.ToolFinished:
 		if e.Tool != nil {

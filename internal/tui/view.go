@@ -12,16 +12,14 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// View is a [tea.Model]'s: the live part of the screen. What must be seen (the
+// frame is the live part of the screen, and where the cursor is in it. What must be seen (the
 // question, the input, the status) is laid out first; the rest gets what is left.
-func (s *screen) View() tea.View {
-	var v tea.View
+func (s *screen) frame() ([]string, *tea.Cursor) {
 	switch {
 	case !s.ready, s.leaving && s.turn == nil && s.busy == "":
-		return v // nothing stays behind
+		return nil, nil // nothing stays behind
 	case s.leaving:
-		v.SetContent(strings.Join(s.frame.fit([]string{"", s.look.dim("ending what is under way …")}), "\n"))
-		return v
+		return []string{"", s.look.dim("ending what is under way …")}, nil
 	}
 	bottom, cursor := s.bottom()
 	above := s.live(s.look.liveRoom() - len(bottom))
@@ -30,11 +28,18 @@ func (s *screen) View() tea.View {
 	}
 	lines := append(above, bottom...)
 	for i := range lines {
-		lines[i] = render.Cut(lines[i], s.look.width)
+		lines[i] = render.Cut(lines[i], s.look.cols())
 	}
-	v.SetContent(strings.Join(s.frame.fit(lines), "\n"))
-	v.Cursor = cursor
-	return v
+	return lines, cursor
+}
+
+// clearScreen empties the screen. The conversation goes on, and the scrollback has what was said.
+func (s *screen) clearScreen(string) tea.Cmd {
+	live, cursor := s.frame()
+	s.canvas.draw(s.printer.take(s.look), live, cursor) // what was finished goes into the scrollback, too
+	s.canvas.clear()
+	s.printer.last = blockNone
+	return nil
 }
 
 // bottom is what must be seen, and where the cursor is in it.

@@ -10,49 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestFrame(t *testing.T) {
-	t.Run("gets taller at once", func(t *testing.T) {
-		var f frame
-		f.fit(make([]string, 3))
-		if got := f.fit(make([]string, 5)); len(got) != 5 || f.settle() != nil {
-			t.Errorf("%d lines", len(got))
-		}
-	})
-	t.Run("gets shorter only when what is shorter has been drawn", func(t *testing.T) {
-		var f frame
-		f.fit(make([]string, 9))
-		if got := f.fit(make([]string, 4)); len(got) != 9 {
-			t.Fatalf("%d lines at once", len(got))
-		}
-		if f.settle() == nil || f.settle() != nil {
-			t.Fatal("settling was not begun once")
-		}
-		f.fit(make([]string, 6)) // a little taller again meanwhile
-		f.fit(make([]string, 4))
-		f.settled(settleMsg{})
-		if got := f.fit(make([]string, 4)); len(got) != 9 {
-			t.Fatalf("%d lines after half the time", len(got))
-		}
-		f.settled(settleMsg{last: true})
-		if got := f.fit(make([]string, 4)); len(got) != 6 {
-			t.Errorf("%d lines, want as many as the tallest that may be drawn", len(got))
-		}
-	})
-	t.Run("settles by itself", func(t *testing.T) {
-		drive(t, func(d *driver) {
-			d.enter("/plugin")
-			d.keys("esc")
-			tall := d.s.frame.height
-			d.advance(10 * settleAfter)
-			if d.s.frame.height >= tall || d.s.frame.height != d.s.frame.needed {
-				t.Errorf("%+v, was %d", d.s.frame, tall)
-			}
-		})
-	})
-}
-
 func TestPrinter(t *testing.T) {
-	t.Run("prints in order, a share of the screen at a time", func(t *testing.T) {
+	t.Run("prints in order", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			var want []string
 			for i := range 100 {
@@ -73,7 +32,7 @@ func TestPrinter(t *testing.T) {
 		p.add(blockTool, []string{"t1"})
 		p.add(blockTool, []string{"t2"})
 		p.add(blockReply, []string{"r"})
-		if got := strings.Join(p.queue, "|"); got != "u| |t1|t2| |r" {
+		if got := strings.Join(p.queue, "|"); got != "u||t1|t2||r" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -121,7 +80,7 @@ func TestIdle(t *testing.T) {
 			before := d.s.ticking
 			d.post(nil)
 			d.advance(time.Minute)
-			if before || d.s.ticking || d.s.frame.settling || len(d.take()) != 0 {
+			if before || d.s.ticking || len(d.take()) != 0 {
 				t.Error("something ticks")
 			}
 		})

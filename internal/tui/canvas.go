@@ -1,0 +1,203 @@
+package tui
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+)
+
+// A canvas is the terminal as a program of this package draws on it. Finished lines go above the live part, into the
+// terminal's own scrollback; the live part is drawn over itself.
+type canvas interface {
+	// draw puts finished lines above the live part and draws the live part anew, both in one step. A nil cursor is hidden.
+	draw(finished, live []string, cursor *tea.Cursor)
+	// clear empties the screen. What stood above the live part moves into the scrollback; nothing is lost.
+	clear()
+	resize(width, height int)
+	// release gives the terminal back to whoever uses it next. The next draw takes it again.
+	release()
+	profile(colorprofile.Profile)
+}
+
+// A termCanvas is a canvas on a terminal. Bubble Tea's own renderer prints and redraws in separate steps, so the prompt
+// jumps and a tall frame is drawn twice; a termCanvas writes both at once. It belongs to Bubble Tea's loop.
+type termCanvas struct {
+	out    io.Writer
+	colors colorprofile.Profile
+
+	width, height int
+	live          []string    // as drawn last
+	cursor        *tea.Cursor // as drawn last
+	row, col      int         // where the terminal's cursor is, from the top left of the live part
+	taken         bool        // the modes below are set
+	stale         bool        // live no longer says what the terminal shows
+}
+
+func newTermCanvas(out io.Writer) *termCanvas {
+	return &termCanvas{out: out, colors: colorprofile.TrueColor, width: assumedWidth, height: assumedHeight}
+}
+
+// The modes of the terminal while it is ours: pastes are told from typing, and modified keys from plain ones.
+const (
+	takeModes = ansi.SetModeBracketedPaste + ansi.SetModifyOtherKeys2 + "\x1b[>1u"
+	giveModes = ansi.ResetModeBracketedPaste + ansi.ResetModifyOtherKeys + "\x1b[<1u"
+)
+
+func (c *termCanvas) profile(p colorprofile.Profile) {
+	c.stale = c.stale || c.colors != p
+	c.colors = p
+}
+
+func (c *termCanvas) draw(finished, live []string, cursor *tea.Cursor) {
+	live = live[max(len(live)-c.height, 0):]
+	if c.taken && !c.stale && len(finished) == 0 && slices.Equal(live, c.live) && sameCursor(cursor, c.cursor) {
+		return
+	}
+	var b bytes.Buffer
+	b.WriteString(ansi.SetModeSynchronizedOutput + ansi.HideCursor)
+	if !c.taken {
+		b.WriteString(takeModes)
+	}
+	c.top(&b)
+	c.lines(&b, finished, live)
+	c.place(&b, len(live)-1, cursor)
+	b.WriteString(ansi.ResetModeSynchronizedOutput)
+	c.live, c.cursor, c.taken, c.stale = slices.Clone(live), cursor, true, false
+	c.write(&b)
+}
+
+func sameCursor(a, b *tea.Cursor) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Position == b.Position
+}
+
+// top moves the cursor to the beginning of the live part.
+func (c *termCanvas) top(b *bytes.Buffer) {
+	b.WriteString("\r")
+	if c.row > 0 {
+		b.WriteString(ansi.CursorUp(c.row))
+	}
+	c.row, c.col = 0, 0
+}
+
+// lines writes finished lines and then the live ones, from the first that is not on the screen already. The cursor
+// ends in the last line.
+func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
+	same := 0
+	if len(finished) == 0 && !c.stale {
+		for same < min(len(live), len(c.live))-1 && live[same] == c.live[same] {
+			same++
+		}
+	}
+	if same > 0 {
+		b.WriteString(ansi.CursorDown(same))
+	}
+	for _, line := range finished {
+		c.line(b, line)
+		b.WriteString("\r\n")
+	}
+	for i, line := range live[same:] {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		c.line(b, line)
+	}
+	b.WriteString(ansi.EraseScreenBelow)
+}
+
+// line writes a line in the colours that the terminal has. Lines are shorter than the screen is wide, so that the
+// cursor is behind the last character when the rest is erased.
+func (c *termCanvas) line(b *bytes.Buffer, line string) {
+	w := colorprofile.Writer{Forward: b, Profile: c.colors}
+	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer takes all
+	b.WriteString(ansi.EraseLineRight)
+}
+
+// place moves the cursor from the last live line to where it is to be seen.
+func (c *termCanvas) place(b *bytes.Buffer, last int, cursor *tea.Cursor) {
+	b.WriteString("\r")
+	c.row, c.col = max(last, 0), 0
+	if cursor == nil {
+		return
+	}
+	if up := c.row - cursor.Y; up > 0 {
+		b.WriteString(ansi.CursorUp(up))
+		c.row = cursor.Y
+	}
+	if cursor.X > 0 {
+		b.WriteString(ansi.CursorForward(cursor.X))
+		c.col = cursor.X
+	}
+	b.WriteString(ansi.ShowCursor)
+}
+
+func (c *termCanvas) clear() {
+	var b bytes.Buffer
+	c.top(&b)
+	b.WriteString(ansi.EraseScreenBelow)
+	// From the first row of the live part, so many line feeds scroll exactly what is above it.
+	b.WriteString(strings.Repeat("\n", max(c.height-1, 0)) + ansi.CursorHomePosition)
+	c.live, c.stale = nil, true
+	c.write(&b)
+}
+
+// resize takes the terminal's new size. One that has become narrower has broken the lines that no longer fit, and the
+// cursor has moved down with them.
+func (c *termCanvas) resize(width, height int) {
+	if width < c.width {
+		row := c.col / max(width, 1)
+		for _, line := range c.live[:min(c.row, len(c.live))] {
+			row += max((ansi.StringWidth(strings.TrimRight(line, " "))+width-1)/max(width, 1), 1)
+		}
+		c.row = min(row, max(height-1, 0))
+	}
+	c.width, c.height, c.stale = width, height, true
+}
+
+func (c *termCanvas) release() {
+	if !c.taken {
+		return
+	}
+	var b bytes.Buffer
+	c.top(&b)
+	b.WriteString(ansi.EraseScreenBelow + giveModes + ansi.ShowCursor)
+	c.live, c.taken, c.stale = nil, false, true
+	c.write(&b)
+}
+
+// write hands everything to the terminal at once. A terminal that is gone ends the program by its input.
+func (c *termCanvas) write(b *bytes.Buffer) { _, _ = c.out.Write(b.Bytes()) }
+
+// A silent is the terminal as Bubble Tea gets it: it may ask for its size and set it to raw mode, but what its renderer
+// writes goes nowhere. A canvas draws instead.
+type silent struct{ term.File }
+
+func (silent) Write(p []byte) (int, error) { return len(p), nil }
+
+// silenced is out for Bubble Tea.
+func silenced(out io.Writer) io.Writer {
+	if file, ok := out.(term.File); ok {
+		return silent{file}
+	}
+	return io.Discard
+}
+
+// releasing lets go of the terminal before Bubble Tea gives it to another program, or to the shell. The type of the
+// message before a program is run is Bubble Tea's own.
+func releasing(c canvas) func(tea.Model, tea.Msg) tea.Msg {
+	return func(_ tea.Model, msg tea.Msg) tea.Msg {
+		if _, suspended := msg.(tea.SuspendMsg); suspended || reflect.TypeOf(msg) == execMessage {
+			c.release()
+		}
+		return msg
+	}
+}
+
+// execMessage is the type of the message that has a program run.
+var execMessage = reflect.TypeOf(tea.Exec(nil, nil)())

@@ -1,0 +1,86 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// essays are replies whose parts must look the same as the whole.
+var essays = map[string]string{
+	"paragraphs":       "# One\n\nA paragraph.\n\n## Two\nright below\n\nAnother **one**.\n\nAnd a third.",
+	"code":             "Look:\n\n```go\nfunc a() {\n\n\treturn\n}\n\n\nfunc b() {}\n```\n\nThat is it.",
+	"code to the end":  "Look:\n\n~~~\none\ntwo\n\nthree",
+	"a fence in code":  "````md\n```\nnot the end\n```\nstill\n````\ndone",
+	"a tight list":     "Things:\n- one\n- two\n  more of two\n  - deeper\n- three\n- four\n\nThe end.",
+	"a loose list":     "1. one\n\n   more of one\n\n2. two\n\n3. three\n\nThe end.",
+	"code in a list":   "- one\n  ```sh\n  ls\n\n  ls -l\n  ```\n- two\n- three",
+	"a table":          "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nAfter.",
+	"a quote":          "> one\n> two\n\nAfter.\n\n---\n\nThe end.",
+	"nothing but code": "```\n```",
+}
+
+func TestScrolledParts(t *testing.T) {
+	for name, text := range essays {
+		t.Run(name, func(t *testing.T) {
+			l := look{width: 60, height: 24}
+			want := hang(l.replyMark(), l.markdown(text, l.cols()-len(gap)))
+			for _, room := range []int{0, 3} {
+				got := scrollAll(l, text, room)
+				if strings.Join(got, "\n") != strings.Join(want, "\n") {
+					t.Errorf("in %d lines at a time:\n%s\n--- want\n%s", room, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// scrollAll has a text come byte by byte, and returns what is in the scrollback in the end.
+func scrollAll(l look, text string, room int) []string {
+	var s stream
+	var out []string
+	for i := range len(text) {
+		s.add(text[i : i+1])
+		s.drawn = time.Time{}
+		out = append(out, s.scroll(l, room)...)
+	}
+	rest, _ := s.rest(text)
+	return append(out, s.piece(l, rest)...)
+}
+
+func TestAReplyThatScrolled(t *testing.T) {
+	long := strings.Repeat("A paragraph.\n\n", 40)
+	play := func(d *driver, final string) {
+		d.s.turn = &turn{cancel: func() {}}
+		d.s.turn.stream.add(long)
+		d.send(tickMsg{})
+		if n := strings.Count(d.scrollback(), "A paragraph."); n < 20 {
+			d.t.Fatalf("%d paragraphs are in the scrollback", n)
+		}
+		d.s.turn.stream.replace(final)
+		d.s.turn.reply = &final
+		d.s.printReply()
+		d.s.turn = nil
+		d.send(tickMsg{})
+	}
+	t.Run("is whole, and nothing of it is there twice", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			play(d, long+"The end.")
+			if n := strings.Count(d.scrollback(), "A paragraph."); n != 40 || !strings.Contains(d.scrollback(), "The end.") {
+				t.Errorf("%d paragraphs:\n%s", n, d.scrollback())
+			}
+		})
+	})
+	t.Run("is shown again where it was changed after all, and that is said", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			play(d, "Something else.")
+			d.wantPrinted("the reply was changed after this was shown", "● Something else.")
+		})
+	})
+	t.Run("says so where it was taken back", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			play(d, "")
+			d.wantPrinted("the reply was taken back")
+		})
+	})
+}
