@@ -19,6 +19,9 @@ type Options struct {
 	Masked bool                 // the umask takes off of Mode what the user wants off
 	Dress  func(*os.File) error // is given the draft before it is closed, for its owner for instance
 	Ready  func() error         // is asked right before the draft takes its place; an error keeps the file as it was
+
+	// Fleeting is for a file that may be lost or cut off with the power: it is not written through to the disk.
+	Fleeting bool
 }
 
 // Write replaces the file at path. Its directory has to be there.
@@ -47,6 +50,9 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	if err != nil {
 		return errors.Join(err, root.Remove(draft))
 	}
+	if o.Fleeting {
+		return nil
+	}
 	return syncDir(root.Open(filepath.Dir(name)))
 }
 
@@ -70,7 +76,7 @@ func fill(f *os.File, text []byte, o Options) error {
 	if err == nil && !o.Masked {
 		err = f.Chmod(o.mode())
 	}
-	if err == nil {
+	if err == nil && !o.Fleeting {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/plugininstall"
 	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 type installOptions struct {
@@ -60,6 +61,10 @@ func (a *app) installing() (plugininstall.Options, error) {
 		return plugininstall.Options{}, err
 	}
 	o := plugininstall.Options{Environ: a.Environ, Dirs: dirs, Log: a.logger(), Progress: a.progress}
+	o.Secrets = func() []string { return a.secretTexts(dirs) }
+	if _, err := config.LoadSecrets(dirs.SecretsFile); err != nil {
+		o.Dirs.LockTexts = "" // which texts are secret is not known: none are kept
+	}
 	if len(a.flags.dialects) > 0 {
 		o.Dialects = a.flags.dialects
 	}
@@ -209,6 +214,7 @@ func (a *app) finish(ctx context.Context, placed []*plugininstall.Placed) error 
 	changed := false
 	for _, p := range placed {
 		changed = changed || !p.Unchanged && !p.DryRun
+		unify(p.Changes)
 		if !a.flags.json {
 			a.printPlaced(p)
 		}
@@ -247,6 +253,11 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 	a.printf("%s %s %s%s in %s\n", name, o.Paint(render.StyleDim, p.Dialect), verb, render.Line(version), render.Line(p.Path))
 	if p.Files != "" {
 		a.printf("  its files are in %s\n", render.Line(p.Files))
+	}
+	if p.DryRun {
+		a.printFileChanges(p.Changes)
+	} else if n := len(p.Changes); n > 0 {
+		a.printf("  %s\n", render.Line(trust.SummaryOf(p.Changes)))
 	}
 	if len(p.Capabilities) > 0 {
 		a.printf("  it may %s\n", render.Line(strings.Join(p.Capabilities, ", ")))

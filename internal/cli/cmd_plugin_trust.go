@@ -28,6 +28,10 @@ files and the capabilities it declares, and record it as it is now. From then on
 the capabilities that it declares. The plugin is not started for that. A daemon that runs is
 told.
 
+Texts are shown as a diff. Of a file that is binary, larger than 256 KiB or has a secret of
+yours in it, sizes and SHA-256 are shown. A plugin that changes while it is looked at is not
+recorded.
+
 With trust = "locked" in the configuration, only plugins that are recorded are started.`,
 		Example: `  patchbay plugin trust weather --dry-run
   patchbay plugin trust weather
@@ -65,6 +69,7 @@ func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOpti
 				return trustProblem(name, err)
 			}
 			changes = append(changes, change)
+			unify(change.Files)
 			if !a.flags.json {
 				a.printTrust(change, opts.dryRun)
 			}
@@ -85,6 +90,8 @@ func trustProblem(name string, err error) error {
 	switch {
 	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
 		return err
+	case errors.Is(err, trust.ErrMoved):
+		return &problem{kind: kindFailed, err: err, fix: "find out what writes them (a build, or the plugin itself), then look at it again"}
 	case errors.Is(err, trust.ErrNotKept):
 		return &problem{kind: kindFailed, err: err, fix: name + " has no files of its own: the configuration names its program or address"}
 	}
@@ -119,26 +126,13 @@ func (a *app) printTrust(c *pluginhost.TrustChange, dry bool) {
 	} else {
 		a.printf("%s %s with these changes\n", name, verb)
 	}
-	for _, f := range c.Files {
-		a.printf("  %s\n", changeLine(o, f))
-	}
+	a.printFileChanges(c.Files)
 	for _, g := range c.Granted {
 		a.printf("  %s\n", o.Paint(render.StyleGreen, "+ may "+g))
 	}
 	for _, d := range c.Dropped {
 		a.printf("  %s\n", o.Paint(render.StyleRed, "- may "+d))
 	}
-}
-
-// changeLine is one file of a diff.
-func changeLine(o render.Options, c trust.Change) string {
-	switch c.Kind {
-	case "added":
-		return o.Paint(render.StyleGreen, "+ "+c.Path)
-	case "removed":
-		return o.Paint(render.StyleRed, "- "+c.Path)
-	}
-	return o.Paint(render.StyleYellow, "~ "+c.Path)
 }
 
 // withFound finds plugins without starting them.

@@ -20,7 +20,7 @@ func newPluginUpdateCommand(a *app) *cobra.Command {
 		Long: `Fetch plugins again from the sources that patchbay.lock has for them, and replace those
 that have changed. Without names, all that were installed. A plugin gets no capability that it
 was not granted before: plugin trust grants what is new. One that you have changed is left
-as it is, unless you write --force.`,
+as it is, unless you write --force. With --dry-run what would change is shown as a diff.`,
 		Example: `  patchbay plugin update
   patchbay plugin update shout
   patchbay plugin update --dry-run`,

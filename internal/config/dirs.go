@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +19,7 @@ type Dirs struct {
 	ConfigFile  string // config.toml
 	SecretsFile string // secrets.toml, mode 0600
 	LockFile    string // patchbay.lock, beside the config
+	LockTexts   string // a directory with the texts of files that the lock names
 }
 
 // ErrNoHome says that neither $HOME nor $PATCHBAY_HOME tells where to look.
@@ -34,7 +37,14 @@ func Locate(getenv func(string) string, goos string) (Dirs, error) {
 func (d Dirs) withFiles() Dirs {
 	d.ConfigFile = filepath.Join(d.Config, "config.toml")
 	d.SecretsFile = filepath.Join(d.Config, "secrets.toml")
-	d.LockFile = filepath.Join(d.Config, "patchbay.lock")
+	return d.withLock(filepath.Join(d.Config, "patchbay.lock"))
+}
+
+// withLock are the directories with another lock. Each lock has a directory of texts of its own, since it removes
+// those that it does not name.
+func (d Dirs) withLock(file string) Dirs {
+	sum := sha256.Sum256([]byte(file))
+	d.LockFile, d.LockTexts = file, filepath.Join(d.Data, "trust", hex.EncodeToString(sum[:8]))
 	return d
 }
 
@@ -44,8 +54,8 @@ func (d Dirs) WithConfig(file string) (Dirs, error) {
 		return d, nil
 	}
 	abs, err := filepath.Abs(file)
-	d.ConfigFile, d.LockFile = file, filepath.Join(filepath.Dir(abs), filepath.Base(d.LockFile))
-	return d, err
+	d.ConfigFile = file
+	return d.withLock(filepath.Join(filepath.Dir(abs), filepath.Base(d.LockFile))), err
 }
 
 // Resolve makes a path from the config absolute: `~` is the home directory, and a relative path is meant from

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,8 +27,8 @@ func (s *setup) openTrust() (err error) {
 	if s.Dirs != nil && s.config.Trust == "" {
 		policy = trust.Off
 	}
-	s.trust, err = trust.Open(trust.Options{Policy: policy, Path: s.dirs.LockFile, Cache: filepath.Join(s.dirs.State, trustCache),
-		Exempt: s.Exempt, Log: s.Logger})
+	s.trust, err = trust.Open(trust.Options{Policy: policy, Path: s.dirs.LockFile, Texts: s.dirs.LockTexts, Secrets: s.secretTexts,
+		Cache: filepath.Join(s.dirs.State, trustCache), Exempt: s.Exempt, Log: s.Logger})
 	return err
 }
 
@@ -177,16 +178,17 @@ func (h *Host) trustDetail(e *entry) TrustDetail {
 
 // A TrustChange is what `patchbay plugin trust` would record.
 type TrustChange struct {
-	Plugin  string         `json:"plugin"`
-	Dialect string         `json:"dialect"`
-	State   trust.State    `json:"state"` // before
-	Files   []trust.Change `json:"files"`
-	Granted []string       `json:"granted"` // capabilities that are new
-	Dropped []string       `json:"dropped"` // capabilities that it no longer declares
-	Lock    string         `json:"lock"`
+	Plugin  string             `json:"plugin"`
+	Dialect string             `json:"dialect"`
+	State   trust.State        `json:"state"`   // before
+	Files   []trust.FileChange `json:"files"`   // without texts where the plugin is new
+	Granted []string           `json:"granted"` // capabilities that are new
+	Dropped []string           `json:"dropped"` // capabilities that it no longer declares
+	Lock    string             `json:"lock"`
 }
 
-// Trust records a plugin as it is now, or with dry only says what that would change.
+// Trust records a plugin as it is now, or with dry only says what that would change. What it says is what is recorded:
+// a plugin that changes meanwhile is not.
 func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	e, err := h.find(name)
 	if err != nil {
@@ -204,29 +206,39 @@ func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", name, err)
 	}
-	before := lock.Find(plugin.Dialect, plugin.Name)
-	change := changeOf(before, now)
+	change, err := changeOf(keeper.Book(), plugin, lock.Find(plugin.Dialect, plugin.Name), now)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", name, err)
+	}
 	change.Plugin, change.Dialect, change.Lock = e.info.Name, e.found.Dialect, keeper.Path()
 	if !dry && change.State != trust.Trusted {
-		_, err = keeper.Trust(plugin)
+		_, err = keeper.Trust(plugin, now.Files)
+	}
+	if errors.Is(err, trust.ErrMoved) {
+		return nil, fmt.Errorf("plugin %s is not recorded: %w", name, err)
 	}
 	return change, err
 }
 
 // changeOf compares two entries of a plugin; the first may be missing.
-func changeOf(before, now *trust.Entry) *TrustChange {
-	c := &TrustChange{State: trust.New}
+func changeOf(book trust.Book, p trust.Plugin, before, now *trust.Entry) (*TrustChange, error) {
+	c := &TrustChange{State: trust.Changed}
 	if before == nil {
-		before = &trust.Entry{}
+		c.State, before = trust.New, &trust.Entry{}
+		for _, f := range trust.Compare(nil, now.Files) { // there is nothing to compare its texts with
+			c.Files = append(c.Files, trust.FileChange{Change: f})
+		}
 	} else {
-		c.State = trust.Changed
+		var err error
+		if c.Files, err = book.Explain(before, p.Roots, now.Files); err != nil {
+			return nil, err
+		}
 	}
-	c.Files = trust.Compare(before.Files, now.Files)
 	c.Granted, c.Dropped = beyond(now.Capabilities, before.Capabilities), beyond(before.Capabilities, now.Capabilities)
 	if c.State == trust.Changed && len(c.Files)+len(c.Granted)+len(c.Dropped) == 0 {
 		c.State = trust.Trusted
 	}
-	return c
+	return c, nil
 }
 
 // beyond are those of list that are not in other.
@@ -248,7 +260,7 @@ func (h *Host) Written(dialectName, name, path string) error {
 	if h.setup().trust.Policy() == trust.Off {
 		return nil
 	}
-	_, err := h.setup().trust.Trust(trust.Plugin{Dialect: dialectName, Name: name, Roots: []trust.Root{{Path: path}}})
+	_, err := h.setup().trust.Trust(trust.Plugin{Dialect: dialectName, Name: name, Roots: []trust.Root{{Path: path}}}, nil)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/scratch"
+	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
 // Options say for whom plugins are installed.
@@ -21,6 +22,7 @@ type Options struct {
 	Dialects []string    // only plugins of these; nil: of all
 	Log      *slog.Logger
 	Progress func(text string) // is told what is being done; may be nil
+	Secrets  func() []string   // files in which one of them stands are not kept as texts; may be nil
 
 	tls *tls.Config // for tests; nil: the system's
 }
@@ -29,6 +31,11 @@ func (o *Options) tell(format string, args ...any) {
 	if o.Progress != nil {
 		o.Progress(fmt.Sprintf(format, args...))
 	}
+}
+
+// book is the lock that plugins are recorded in.
+func (o *Options) book() trust.Book {
+	return trust.Book{Lock: o.Dirs.LockFile, Texts: o.Dirs.LockTexts, Secrets: o.Secrets}
 }
 
 // Fetched is a source on this machine, in a directory of its own.

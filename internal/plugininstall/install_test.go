@@ -106,7 +106,25 @@ func (h *house) files() []string {
 		h.t.Fatal(err)
 	}
 	sort.Strings(all)
-	return slices.DeleteFunc(all, func(f string) bool { return f == ".config/patchbay/patchbay.lock" })
+	texts := h.texts()
+	return slices.DeleteFunc(all, func(f string) bool { return f == ".config/patchbay/patchbay.lock" || texts[filepath.Base(f)] })
+}
+
+// texts are the names of the texts that the lock may have beside it: its sums, and one more for each plugin.
+func (h *house) texts() map[string]bool {
+	h.t.Helper()
+	lock, err := trust.Load(h.o.Dirs.LockFile)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, e := range lock.Entries {
+		for _, f := range e.Files {
+			names[f.Sum] = true
+		}
+		names[trust.NotesName(e.Files)] = true
+	}
+	return names
 }
 
 func (h *house) wants(files ...string) {

@@ -34,6 +34,8 @@ type Placed struct {
 	Hints        []string `json:"hints"` // what there may be to run
 	Notes        []string `json:"notes"`
 
+	Changes []trust.FileChange `json:"changes"` // against the one that was there, as it was recorded
+
 	stages []string
 }
 
@@ -93,7 +95,7 @@ func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *
 		return nil, err
 	}
 	i.placed = &Placed{Name: p.Name, Dialect: p.Dialect, Path: i.target, Files: i.files, Source: f.Source.Text, Ref: f.Source.Ref, Commit: f.Commit,
-		DryRun: o.DryRun, Replaced: exists(i.target), Notes: append([]string{}, f.Notes...), Hints: []string{}}
+		DryRun: o.DryRun, Replaced: exists(i.target), Notes: append([]string{}, f.Notes...), Hints: []string{}, Changes: []trust.FileChange{}}
 	if p.Warning != "" {
 		i.placed.Notes = append(i.placed.Notes, "it will not start as it is: "+p.Warning)
 	}
@@ -108,6 +110,13 @@ func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *
 		return nil, err
 	}
 	i.placed.Hints = append(i.placed.Hints, i.hints()...)
+	if i.before != nil && i.placed.Replaced {
+		changes, err := f.o.book().Explain(i.before, i.roots(i.staged, i.stagedF), i.sums)
+		if err != nil {
+			return nil, err
+		}
+		i.placed.Changes = changes
+	}
 	if i.placed.Unchanged = i.same(); i.placed.Unchanged || o.DryRun {
 		return i.placed, nil
 	}
@@ -364,7 +373,7 @@ func (i *installation) origin() trust.Origin {
 // put swaps the files and records them. Processes that find the new files before the lock has them wait for it.
 func (i *installation) put() error {
 	var undo []func() error
-	err := trust.Update(i.Fetched.o.Dirs.LockFile, func(l *trust.Lock) (bool, error) {
+	err := i.Fetched.o.book().Update(func(l *trust.Lock) (bool, error) {
 		if i.files != "" {
 			if err := i.markUnfinished(); err != nil {
 				return false, err
@@ -381,6 +390,9 @@ func (i *installation) put() error {
 			return false, err
 		}
 		undo = append(undo, back)
+		if err := i.Fetched.o.book().Keep(i.roots(i.target, i.files), i.sums); err != nil {
+			i.placed.Notes = append(i.placed.Notes, "a later change cannot be shown line by line: "+err.Error())
+		}
 		l.Put(&trust.Entry{Dialect: i.plugin.Dialect, Name: i.plugin.Name, Path: i.target, Origin: i.origin(),
 			Recorded: time.Now().UTC().Truncate(time.Second), Capabilities: i.placed.Capabilities, Files: i.sums})
 		return true, nil

@@ -46,7 +46,7 @@ func Remove(o Options, dialectName, name, path string, dry bool) (r *Removed, er
 		return r, nil
 	}
 	var back []func() error
-	err = trust.Update(o.Dirs.LockFile, func(l *trust.Lock) (bool, error) {
+	err = o.book().Update(func(l *trust.Lock) (bool, error) {
 		for _, p := range []string{path, r.Files} {
 			if p == "" {
 				continue

@@ -147,6 +147,7 @@ func signStyle(sign byte) Style {
 // TextDiff writes what became of a text, line by line, with a few lines around each change.
 func TextDiff(w io.Writer, old, new string, o Options) error {
 	for _, l := range lineDiff(splitLines(old), splitLines(new)) {
+		l.text = Line(strings.ReplaceAll(l.text, "\t", strings.Repeat(" ", tabWidth)))
 		if _, err := fmt.Fprintf(w, "  %s\n", o.diffLine(l, maxDiffWidth)); err != nil {
 			return err
 		}

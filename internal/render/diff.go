@@ -19,13 +19,17 @@ const contextLines = 2
 
 // lineDiff compares two texts line by line and keeps the lines around what differs.
 func lineDiff(old, new []string) []diffLine {
+	return nearChanges(allLines(old, new))
+}
+
+// allLines compares two texts line by line, and keeps every line.
+func allLines(old, new []string) []diffLine {
 	head := commonPrefix(old, new)
 	tail := commonSuffix(old[head:], new[head:])
 	out := make([]diffLine, 0, len(old)+len(new))
 	out = appendLines(out, ' ', old[:head])
 	out = append(out, diffMiddle(old[head:len(old)-tail], new[head:len(new)-tail])...)
-	out = appendLines(out, ' ', old[len(old)-tail:])
-	return nearChanges(out)
+	return appendLines(out, ' ', old[len(old)-tail:])
 }
 
 func commonPrefix(a, b []string) int {

@@ -7,8 +7,10 @@
 //	Keeper.Judge        before plugins are started
 //	├─ stampOf          sizes, times and inodes; where they are those of the cache, nothing is read (record)
 //	├─ Take             reads and hashes the files (locked, or where something has changed)
-//	└─ Update           one process at a time: records what is new (record)
+//	└─ Book.Update      one process at a time: records what is new (record)
 //	Keeper.Check        before each process is started (locked)
-//	Load, Update        the lock file, read and replaced as a whole
+//	Load, Book.Update   the lock file, read and replaced as a whole
 //	Compare             what has changed between two states of a plugin's files
+//	Book.Keep           the texts of small files, kept when a plugin is recorded
+//	Book.Explain        what has changed, with the texts of before and now
 package trust

@@ -56,9 +56,12 @@ type Verdict struct {
 type Options struct {
 	Policy Policy
 	Path   string   // of the lock
+	Texts  string   // see [Book]
 	Cache  string   // a file that remembers what was hashed; "": nothing is remembered
 	Exempt []string // plugins that are not judged, by their paths
-	Log    *slog.Logger
+
+	Secrets func() []string // see [Book]
+	Log     *slog.Logger
 }
 
 // A Keeper judges plugins by a lock. It is safe for concurrent use.
@@ -89,6 +92,9 @@ func (k *Keeper) Policy() Policy { return k.o.Policy }
 
 // Path is that of the lock.
 func (k *Keeper) Path() string { return k.o.Path }
+
+// Book is the lock with its texts.
+func (k *Keeper) Book() Book { return Book{Lock: k.o.Path, Texts: k.o.Texts, Secrets: k.o.Secrets} }
 
 // current is the lock as it is on disk. It is read again only where the file is another one.
 func (k *Keeper) current() (*Lock, error) {
@@ -130,7 +136,7 @@ func (k *Keeper) Judge(plugins []Plugin) []Verdict {
 
 // judgeAlone judges again while no other process changes the lock or installs a plugin, and records what is new.
 func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
-	err := Update(k.o.Path, func(l *Lock) (changed bool, err error) {
+	err := k.Book().Update(func(l *Lock) (changed bool, err error) {
 		for i, p := range plugins {
 			verdicts[i] = k.verdict(l, nil, p)
 			if verdicts[i].State == New && k.o.Policy == Record {
@@ -140,6 +146,7 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 					continue
 				}
 				l.Put(e)
+				k.keep(p, e)
 				verdicts[i].Entry, verdicts[i].Err, changed = e, nil, true
 				k.o.Log.Info("plugin recorded", "plugin", p.Name, "dialect", p.Dialect, "files", len(e.Files), "lock", k.o.Path)
 			}
@@ -153,6 +160,13 @@ func (k *Keeper) judgeAlone(plugins []Plugin, verdicts []Verdict) {
 		if verdicts[i].State == New || verdicts[i].State == Changed {
 			verdicts[i].State, verdicts[i].Err = Unreadable, k.unreadable(plugins[i], err) // what is withheld stays so
 		}
+	}
+}
+
+// keep stores the texts of a plugin that is being recorded.
+func (k *Keeper) keep(p Plugin, e *Entry) {
+	if err := k.Book().Keep(p.Roots, e.Files); err != nil {
+		k.o.Log.Warn("the plugin is recorded without the texts of its files: a later change cannot be shown line by line", "plugin", p.Name, "err", err)
 	}
 }
 
@@ -308,21 +322,29 @@ func Summary(changes []Change) string {
 // ErrNotKept is returned where there is no lock to change.
 var ErrNotKept = errors.New("no lock is kept here")
 
-// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays.
-func (k *Keeper) Trust(p Plugin) (*Entry, error) {
+// ErrMoved is returned for a plugin whose files are others than those that were shown.
+var ErrMoved = errors.New("its files have changed while they were looked at")
+
+// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays. shown are the files
+// that the operator was shown, and the only ones that are recorded then; nil: the operator wrote them.
+func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
 		return nil, ErrNotKept
 	}
 	var entry *Entry
-	err := Update(k.o.Path, func(l *Lock) (bool, error) {
+	err := k.Book().Update(func(l *Lock) (bool, error) {
 		e, err := NewEntry(p)
 		if err != nil {
 			return false, err
+		}
+		if shown != nil && !slices.Equal(shown, e.Files) {
+			return false, ErrMoved
 		}
 		if old := l.Find(p.Dialect, p.Name); old != nil {
 			e.Origin = old.Origin
 		}
 		l.Put(e)
+		k.keep(p, e)
 		entry = e
 		return true, nil
 	})
@@ -334,7 +356,7 @@ func (k *Keeper) Forget(dialect, name string) error {
 	if k.o.Policy == Off {
 		return nil
 	}
-	return Update(k.o.Path, func(l *Lock) (bool, error) {
+	return k.Book().Update(func(l *Lock) (bool, error) {
 		there := l.Find(dialect, name) != nil
 		l.Remove(dialect, name)
 		return there, nil

@@ -81,7 +81,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Trust(s.plugin("net:a:1", "net:b:1")); err != nil {
+	if _, err := k.Trust(s.plugin("net:a:1", "net:b:1"), nil); err != nil {
 		t.Fatal(err)
 	}
 	v := s.judge(Record, s.plugin("net:a:1", "net:b:1"))
@@ -212,7 +212,7 @@ func TestLockSurvives(t *testing.T) {
 func TestLockCanBeReadAgain(t *testing.T) {
 	s := newStage(t)
 	s.judge(Record, s.plugin())
-	err := Update(s.lock, func(l *Lock) (bool, error) {
+	err := Book{Lock: s.lock}.Update(func(l *Lock) (bool, error) {
 		for i := range document.MaxKeys / 3 {
 			l.Entries = append(l.Entries, &Entry{Dialect: "kaged", Name: fmt.Sprint("n", i), Recorded: time.Now()})
 		}
@@ -311,7 +311,7 @@ func TestInstallerIsWaitedFor(t *testing.T) {
 		<-placed
 		judged <- s.judge(Locked, s.plugin())
 	}()
-	err := Update(s.lock, func(l *Lock) (bool, error) {
+	err := Book{Lock: s.lock}.Update(func(l *Lock) (bool, error) {
 		s.write("run.sh", "#!/bin/sh\n# version two\n")
 		close(placed)
 		select {

@@ -3,10 +3,12 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 )
 
@@ -14,10 +16,14 @@ import (
 // place, which takes milliseconds, and never while it fetches or copies them. Tests wait less.
 var patience = 30 * time.Second
 
-// Update changes the lock, one process at a time. change is given the lock as it is now, and says whether it has
-// changed it. Whoever puts the files of a plugin in place does so within change: a process that finds other files
-// than those recorded waits here before it complains.
-func Update(path string, change func(*Lock) (changed bool, err error)) error {
+// Update changes the lock, one process at a time, and removes the texts that it no longer names. change is given the
+// lock as it is now, and says whether it has changed it. Whoever puts the files of a plugin in place does so within
+// change: a process that finds other files than those recorded waits here before it complains.
+func (b Book) Update(change func(*Lock) (changed bool, err error)) error {
+	path, err := follow(b.Lock)
+	if err != nil {
+		return err
+	}
 	unlock, err := guard(path)
 	if err != nil {
 		return err
@@ -31,7 +37,30 @@ func Update(path string, change func(*Lock) (changed bool, err error)) error {
 	if err != nil || !changed {
 		return err
 	}
-	return l.save(path)
+	err = l.save(path)
+	if err != nil {
+		if l, loadErr := Load(path); loadErr == nil {
+			_ = b.sweep(l) // nothing stays of a change that failed
+		}
+		return err
+	}
+	_ = b.sweep(l) // a text too many does no harm, and the next change removes it
+	return nil
+}
+
+// follow is the file that is the lock: where the path is a link, as with configuration that is kept in a repository,
+// the link stays, and what it leads to is replaced.
+func follow(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path, nil // what else is wrong with it is told when it is read
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", &document.Error{Problems: []document.Problem{{File: path, Message: "it is a link that leads nowhere: " + err.Error(),
+			Fix: "make the file that it leads to (an empty lock is: version = 1), or remove the link"}}}
+	}
+	return real, nil
 }
 
 // guard keeps other processes from changing the lock. The kernel lets go of it when a process dies.

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// unify writes into each change what became of its text.
+func unify(changes []trust.FileChange) {
+	for i := range changes {
+		changes[i].Diff = render.Unified(changes[i].Old, changes[i].New)
+	}
+}
+
+// printFileChanges shows the files of a plugin that are not as they were, and what became of their texts.
+func (a *app) printFileChanges(changes []trust.FileChange) {
+	o := a.screen()
+	for _, c := range changes {
+		a.printf("  %s\n", changeLine(o, c.Change))
+		if note := stateNote(c); note != "" {
+			a.printf("    %s\n", o.Paint(render.StyleDim, render.Line(note)))
+		}
+		_ = render.PrintUnified(a.out, c.Diff, "    ", o) // as printf, which leaves it to the end to tell of a broken stdout
+	}
+}
+
+// changeLine is one file of a diff.
+func changeLine(o render.Options, c trust.Change) string {
+	path := render.Line(c.Path)
+	switch c.Kind {
+	case "added":
+		return o.Paint(render.StyleGreen, "+ "+path)
+	case "removed":
+		return o.Paint(render.StyleRed, "- "+path)
+	}
+	return o.Paint(render.StyleYellow, "~ "+path)
+}
+
+// stateNote says of a file what its text does not show: what kind of file it is now, or sizes and sums in the place of a
+// text.
+func stateNote(c trust.FileChange) string {
+	var notes []string
+	if c.Before != nil && c.Now != nil && c.Before.Mode != c.Now.Mode {
+		notes = append(notes, fmt.Sprintf("was %s, is %s", kindOf(c.Before.Mode), kindOf(c.Now.Mode)))
+	}
+	if c.Now != nil && c.Before == nil && c.Now.Mode != trust.Plain {
+		notes = append(notes, kindOf(c.Now.Mode))
+	}
+	if c.Why != "" {
+		notes = append(notes, "not shown: "+c.Why, stateText(c.Before)+" → "+stateText(c.Now))
+	}
+	return strings.Join(notes, "; ")
+}
+
+func kindOf(m trust.Mode) string {
+	switch m {
+	case trust.Executable:
+		return "a program"
+	case trust.Link:
+		return "a link"
+	}
+	return "a plain file"
+}
+
+// stateText is a file without its text.
+func stateText(s *trust.FileState) string {
+	switch {
+	case s == nil:
+		return "nothing"
+	case s.Size == nil:
+		return "sha256 " + s.SHA256
+	}
+	return fmt.Sprintf("%d bytes, sha256 %s", *s.Size, s.SHA256)
+}
