@@ -27,6 +27,8 @@ type Backend struct {
 	Hooks    Hooks
 	Yielder  Yielder
 	Daemon   Daemon
+
+	Configuration Configuration
 }
 
 // Sources are the plugins that are kept as source text: those of the python

@@ -123,6 +123,9 @@ func (a *api) addRoutes() {
 	if a.Daemon != nil {
 		a.addDaemon()
 	}
+	if a.Configuration != nil {
+		a.addConfiguration()
+	}
 }
 
 // description is the OpenAPI document, encoded once: huma would encode it in

@@ -87,6 +87,9 @@ func classify(err error) (status int, detail string) {
 	if e, ok := errors.AsType[*InvalidRequestError](err); ok {
 		return http.StatusBadRequest, e.Reason
 	}
+	if e, ok := errors.AsType[*UnprocessableError](err); ok {
+		return http.StatusUnprocessableEntity, e.Reason
+	}
 	switch {
 	case errors.Is(err, ErrNoJob):
 		return http.StatusNotFound, "Job not found"

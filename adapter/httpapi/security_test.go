@@ -45,7 +45,7 @@ func everyCall(t *testing.T, s *server, changes ...change) []call {
 
 // TestEveryRouteRefusesStrangers: a page of another origin cannot save a plugin or run a turn, nor do anything else.
 func TestEveryRouteRefusesStrangers(t *testing.T) {
-	s := serve(t, Options{Metrics: http.NotFoundHandler(), MCP: unreached(t), Web: unreached(t)})
+	s := serve(t, Options{Backend: everyPart(), Metrics: http.NotFoundHandler(), MCP: unreached(t), Web: unreached(t)})
 	calls := everyCall(t, s)
 	strangers := []struct {
 		rule   string
@@ -106,6 +106,13 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	})
 }
 
+// everyPart is a backend with every route there is. Parts that have no fake would panic if anybody got there.
+func everyPart() Backend {
+	b := newFake().backend()
+	b.Plugins, b.Jobs, b.Daemon, b.Configuration = struct{ Plugins }{}, struct{ Jobs }{}, struct{ Daemon }{}, struct{ Configuration }{}
+	return b
+}
+
 // unreached is what answers at /mcp and for the web pages: no stranger gets there.
 func unreached(t *testing.T) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -149,7 +156,7 @@ func TestFriendsComeIn(t *testing.T) {
 
 // TestToken: where a token is set, nothing is to be had without it, health and metrics included.
 func TestToken(t *testing.T) {
-	s := serve(t, Options{Token: config.NewSecret("open sesame"), Metrics: http.NotFoundHandler()})
+	s := serve(t, Options{Backend: everyPart(), Token: config.NewSecret("open sesame"), Metrics: http.NotFoundHandler()})
 	bearer := header("Authorization", "Bearer open sesame")
 	for _, c := range everyCall(t, s, bearer) {
 		got := s.do(c.method, c.path, "")

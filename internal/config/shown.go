@@ -1,11 +1,14 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/patchbay-dev/patchbay/internal/document"
 	"github.com/patchbay-dev/patchbay/internal/pattern"
 )
 
@@ -18,6 +21,39 @@ func shown(key string, value any) (v any, secret bool) {
 		return shownServer(key, value)
 	}
 	return scrubbed(value), false
+}
+
+// Hidden stands in what is shown of a config for a value that is not.
+const Hidden = hidden
+
+// Private reports whether a value of config.toml is not for showing, by the keys that lead to it (indexes of lists left
+// out) and by itself.
+func Private(path []string, value any) bool {
+	if len(path) == 0 {
+		return false
+	}
+	steps := make([]any, 0, len(path)+1)
+	for _, key := range path {
+		steps = append(steps, key)
+	}
+	if path[0] == "mcp" {
+		steps = slices.Insert(steps, 1, any(0))
+	}
+	was, err := json.Marshal(value)
+	if err != nil {
+		return true
+	}
+	text, secret := shown(document.KeyPath(steps...), value)
+	now, err := json.Marshal(text)
+	return secret || err != nil || !bytes.Equal(was, now)
+}
+
+// Shown is the config of a plugin without what sounds like a secret in it.
+func Shown(config map[string]any) map[string]any {
+	if config == nil {
+		return map[string]any{}
+	}
+	return scrubbed(config).(map[string]any)
 }
 
 // scrubbed is a value without what sounds like a secret in it.

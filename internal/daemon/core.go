@@ -64,7 +64,8 @@ type Core struct {
 	began time.Time
 	count *counts
 
-	projects *projects // nil until the host is open
+	changing sync.Mutex // held while the configuration is changed over HTTP
+	projects *projects  // nil until the host is open
 	running  running
 	closed   closedFile
 

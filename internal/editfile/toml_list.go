@@ -109,12 +109,12 @@ func (d *tomlDoc) wholeSection(section int) splice {
 }
 
 // MaskTOML is data to be shown: each value that hide knows stands as what hide makes of it. hide gets the keys that lead to
-// a value, indexes of lists left out, and the value as it is written; it returns "" for a value that may be shown.
+// a value that is no table, indexes of lists left out, and the value as it is written; it returns "" for a value that may be shown.
 func MaskTOML(data []byte, hide func(path []string, value string) string) []byte {
 	var out []byte
 	done := 0
 	for _, item := range scanTOML(data).items {
-		if item.header || item.value < done {
+		if item.header || item.table || item.value < done { // what is in a table has keys of its own
 			continue
 		}
 		text := string(data[item.value:item.end])

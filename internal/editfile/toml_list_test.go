@@ -61,7 +61,7 @@ func TestMaskTOML(t *testing.T) {
 		"[[mcp]]\nheaders.token = \"\"\"\nx\ny\"\"\"\n":    "[[mcp]]\nheaders.token = \"…\"\n",
 		"a = [{token = 1}, {b = [{token = [\n2,\n3]}]}]\n": "a = [{token = \"…\"}, {b = [{token = \"…\"}]}]\n",
 		"token.a = 1\n":                 "token.a = \"…\"\n",
-		"[token]\na = 1\nb = {c = 2}\n": "[token]\na = \"…\"\nb = \"…\"\n",
+		"[token]\na = 1\nb = {c = 2}\n": "[token]\na = \"…\"\nb = {c = \"…\"}\n",
 	} {
 		if got := string(MaskTOML([]byte(old), hide)); got != want {
 			t.Errorf("%q became %q, want %q", old, got, want)

@@ -66,3 +66,23 @@ func passwordIn(address string) string {
 	password, _ := u.User.Password()
 	return password
 }
+
+// shortest is how long a secret must be to be looked for in texts: a shorter one is in many words.
+const shortest = 6
+
+// Clean is a text without the secrets in it.
+func (h *Hidden) Clean(text string) string {
+	var pairs []string
+	for _, secret := range h.Texts {
+		if secret = strings.TrimSpace(secret); len(secret) >= shortest {
+			pairs = append(pairs, secret, "[secret]")
+			if quoted, err := encode(secret); err == nil {
+				pairs = append(pairs, string(quoted[1:len(quoted)-1]), "[secret]")
+			}
+		}
+	}
+	if pairs == nil {
+		return text
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}

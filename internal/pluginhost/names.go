@@ -103,10 +103,12 @@ type section struct {
 // sections are all that the configuration says about one plugin. What counts first is first.
 type sections []section
 
-func (s *setup) sections(b bearer, all census) sections {
+func (s *setup) sections(b bearer, all census) sections { return sectionsIn(s.config, b, all) }
+
+func sectionsIn(read *config.Config, b bearer, all census) sections {
 	var own sections
 	for _, key := range b.keys() {
-		if table, ok := s.config.Plugins[key]; ok {
+		if table, ok := read.Plugins[key]; ok {
 			own = append(own, section{key, table, all.gives(key, b)})
 		}
 	}

@@ -1,12 +1,6 @@
 package pluginhost
 
-import (
-	"encoding/json"
-	"path/filepath"
-
-	"github.com/patchbay-dev/patchbay/internal/config"
-	"github.com/patchbay-dev/patchbay/internal/editfile"
-)
+import "encoding/json"
 
 // Switched is what became of a plugin that was enabled or disabled.
 type Switched struct {
@@ -24,36 +18,12 @@ func (h *Host) Switch(name string, on bool) (*Switched, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := h.setup().dirs.ConfigFile
-	done := &Switched{Plugin: e.info.Name, Dialect: e.found.Dialect, Enabled: on, File: file}
-	_, off := e.own.disabled()
-	if off != on {
-		return done, nil
+	value := json.RawMessage("false")
+	if on {
+		value = json.RawMessage("true")
 	}
-	keys := []string{h.sectionKey(e, layer{})}
-	if on { // one key that disables is enough, so all of them are changed
-		keys = nil
-		for _, s := range e.own {
-			if !s.table.On() {
-				keys = append(keys, s.key)
-			}
-		}
-	}
-	result, err := editfile.Edit(editfile.Place{Dir: filepath.Dir(file), Name: filepath.Base(file), Mode: 0o600}, func(text []byte) ([]byte, error) {
-		value := json.RawMessage("false")
-		if on {
-			value = json.RawMessage("true")
-		}
-		for _, key := range keys {
-			if text, err = editfile.SetTOML(text, []string{"plugins", key, "enabled"}, value); err != nil {
-				return nil, err
-			}
-		}
-		_, err := config.ParseConfig(file, text)
-		return text, err
-	})
-	done.Changed, done.Backup = result.Changed, result.Backup
-	return done, err
+	edit, err := h.ChangeConfig([]ConfigChange{{Set: SetEnabled, Plugin: name, Value: value}}, "")
+	return &Switched{Plugin: e.info.Name, Dialect: e.found.Dialect, Enabled: on, File: edit.File, Backup: edit.Backup, Changed: edit.Written}, err
 }
 
 // Sighted is where a plugin is, and by which name it goes there.

@@ -1,0 +1,144 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/document"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// configuration is config.toml, as far as it may be changed over HTTP.
+type configuration struct{ *Core }
+
+func (c configuration) Change(ctx context.Context, r httpapi.ConfigRequest) (httpapi.ConfigResult, error) {
+	changes := make([]pluginhost.ConfigChange, 0, len(r.Changes))
+	for _, one := range r.Changes {
+		changes = append(changes, pluginhost.ConfigChange(one))
+	}
+	if r.Preview {
+		edit, err := c.Host.PreviewConfig(changes)
+		if err != nil {
+			return httpapi.ConfigResult{}, changeError(err)
+		}
+		return c.result(edit), nil
+	}
+	edit, err := c.apply(context.WithoutCancel(ctx), changes, r.Base) // a client that goes away leaves no half of it
+	if err != nil {
+		return httpapi.ConfigResult{}, changeError(err)
+	}
+	result := c.result(edit)
+	if result.Applied = edit.Written; result.Applied {
+		c.post("config.changed", "", map[string]any{"file": edit.File, "plugins": pluginsOf(changes)})
+	}
+	return result, nil
+}
+
+// apply writes the file and reloads. Where that fails the file is put back, and everything is as it was.
+func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigChange, base string) (*pluginhost.ConfigEdit, error) {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	edit, err := c.Host.ChangeConfig(changes, base)
+	if err != nil || !edit.Written {
+		return edit, err
+	}
+	err = c.Reload(ctx)
+	if err == nil {
+		return edit, nil
+	}
+	if undo := edit.Undo(); undo != nil {
+		return nil, &httpapi.UnavailableError{Reason: fmt.Sprintf("The daemon cannot work with the change: %v. The file from before could not be put back: %v", err, undo)}
+	}
+	if again := c.Reload(ctx); again != nil { // where it succeeds, the failure does not stay in the health
+		c.log.Warn("the configuration from before cannot be read either", "err", again)
+	}
+	return nil, &httpapi.UnavailableError{Reason: "The daemon cannot work with the change, which was taken back: " + err.Error()}
+}
+
+func (c configuration) result(e *pluginhost.ConfigEdit) httpapi.ConfigResult {
+	return httpapi.ConfigResult{File: e.File, Base: e.Base(), Diff: c.Host.Hidden().Clean(shownDiff(e))}
+}
+
+func pluginsOf(changes []pluginhost.ConfigChange) []string {
+	var names []string
+	for _, one := range changes {
+		if !slices.Contains(names, one.Plugin) {
+			names = append(names, one.Plugin)
+		}
+	}
+	return names
+}
+
+// changeError puts an error into the words of the routes.
+func changeError(err error) error {
+	switch {
+	case errors.Is(err, pluginhost.ErrBase), errors.Is(err, editfile.ErrChanged):
+		return fmt.Errorf("%w: %w", httpapi.ErrFileChanged, err)
+	case errors.Is(err, pluginhost.ErrBadChange), errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous):
+		return &httpapi.UnprocessableError{Reason: err.Error()}
+	}
+	return reloadError(err)
+}
+
+// shownDiff is the change of a file without the secrets in it. A secret that changes is shown to have changed.
+func shownDiff(e *pluginhost.ConfigEdit) string {
+	before := make(map[string]bool) // secrets as they are written, with their places
+	note := func(path []string, value string) string {
+		before[strings.Join(path, "\x00")+"\x00"+value] = true
+		return `"` + config.Hidden + `"`
+	}
+	compare := func(path []string, value string) string {
+		if before[strings.Join(path, "\x00")+"\x00"+value] {
+			return `"` + config.Hidden + `"`
+		}
+		return `"` + config.Hidden + ` (new)"`
+	}
+	diff := render.Unified(masked(e.Old, note), masked(e.New, compare))
+	if diff == "" {
+		return ""
+	}
+	name := filepath.Base(e.File)
+	return fmt.Sprintf("--- %s\n+++ %s\n%s", name, name, diff)
+}
+
+// masked is a text of config.toml without what is not for showing.
+func masked(text []byte, hide func(path []string, value string) string) string {
+	shown := editfile.MaskTOML(text, func(path []string, value string) string {
+		if config.Private(path, plainValue(value)) {
+			return hide(path, value)
+		}
+		return ""
+	})
+	lines := strings.Split(string(shown), "\n")
+	for i, line := range lines {
+		lines[i] = maskedComment(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maskedComment hides a secret that somebody has left behind a #, if its name tells.
+func maskedComment(line string) string {
+	before, comment, ok := strings.Cut(line, "#")
+	key, _, assigns := strings.Cut(comment, "=")
+	if ok && assigns && config.Private([]string{"plugins", "", "config", key}, "x") {
+		return before + "#" + key + "= " + config.Hidden
+	}
+	return line
+}
+
+// plainValue is a value of TOML as it would be decoded; a text that cannot be is a secret, to be safe.
+func plainValue(text string) any {
+	top, err := document.TOML("value", []byte("x = "+text))
+	if err != nil {
+		return make(chan int) // cannot be encoded, and so is private
+	}
+	return top.Self.Get("x").Plain()
+}

@@ -1,0 +1,112 @@
+package pluginhost
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/editfile"
+)
+
+// configure writes the user's config for a plugin: what is not in the value goes, what stays keeps its place and its
+// comments. A secret that was not shown comes back as it was shown, and stays.
+func (c *configEdit) configure(value json.RawMessage) error {
+	var want map[string]any
+	if err := json.Unmarshal(value, &want); err != nil || want == nil {
+		return errors.New("config: want an object")
+	}
+	given := &given{user: c.read, project: &config.Project{}}
+	user, _ := given.layers(c.entry.names)
+	key := c.host.sectionKey(c.entry, user)
+	if err := keepHidden(want, user.table, nil); err != nil {
+		return err
+	}
+	if err := c.checkConfig(want); err != nil {
+		return err
+	}
+	return c.replace(key, []string{"config"}, user.table, want)
+}
+
+// keepHidden puts the values back in place of what was shown for them.
+func keepHidden(want, old map[string]any, path []string) error {
+	for name, v := range want {
+		at := append(slices.Clone(path), name)
+		was, there := old[name]
+		switch v := v.(type) {
+		case map[string]any:
+			inner, _ := was.(map[string]any)
+			if err := keepHidden(v, inner, at); err != nil {
+				return err
+			}
+		default:
+			if !strings.Contains(fmt.Sprint(v), config.Hidden) {
+				continue
+			}
+			if !there || !reflect.DeepEqual(config.Shown(map[string]any{name: was})[name], v) {
+				return fmt.Errorf("config.%s: %q stands for a value that is not shown: write the value, or leave it as it was shown", strings.Join(at, "."), config.Hidden)
+			}
+			want[name] = was
+		}
+	}
+	return nil
+}
+
+// replace changes a table of the file, value by value.
+func (c *configEdit) replace(section string, path []string, old, want map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if _, stays := want[name]; !stays {
+			if err := c.set(section, json.RawMessage("null"), append(slices.Clone(path), name)...); err != nil {
+				return pathError(err, path, name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		at := append(slices.Clone(path), name)
+		was, there := old[name]
+		inner, isTable := want[name].(map[string]any)
+		before, wasTable := was.(map[string]any)
+		if isTable && (wasTable || !there) && len(inner) > 0 {
+			if err := c.replace(section, at, before, inner); err != nil {
+				return err
+			}
+			continue
+		}
+		if there && reflect.DeepEqual(numbers(was), numbers(want[name])) {
+			continue
+		}
+		text, err := json.Marshal(want[name])
+		if err == nil {
+			err = c.set(section, text, at...)
+		}
+		if err != nil {
+			return pathError(err, path, name)
+		}
+	}
+	return nil
+}
+
+func pathError(err error, path []string, name string) error {
+	if errors.Is(err, editfile.ErrPath) {
+		return dialect.WithFix(fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err), "change the file by hand")
+	}
+	return fmt.Errorf("%s.%s: %w", strings.Join(path, "."), name, err)
+}
+
+// numbers is a value with all numbers of one type, to be compared: the file's are whole or not, those of JSON are not.
+func numbers(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var out any
+	if json.Unmarshal(text, &out) != nil {
+		return v
+	}
+	return out
+}

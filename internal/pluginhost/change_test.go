@@ -1,0 +1,128 @@
+package pluginhost_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+func set(what, value string) pluginhost.ConfigChange {
+	return pluginhost.ConfigChange{Set: what, Plugin: "notes", Value: json.RawMessage(value)}
+}
+
+func wire(what, hook, point string) pluginhost.ConfigChange {
+	return pluginhost.ConfigChange{Set: what, Plugin: "notes", Hook: hook, Point: point}
+}
+
+func TestChangeConfig(t *testing.T) {
+	const before = "# mine\nsandbox = \"off\"\n\n[plugins.notes]   # notes\npriority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n\n[chat]\napprove = \"ask\"\n"
+	n := newNotebook(t, before)
+	host := n.open()
+	for _, tc := range []struct {
+		rule    string
+		changes []pluginhost.ConfigChange
+		want    string // what stands in place of the table of the plugin
+	}{
+		{"enabled", []pluginhost.ConfigChange{set("enabled", "false")}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\nenabled = false\n"},
+		{"nothing new", []pluginhost.ConfigChange{set("enabled", "true"), set("priority", "7"), set("config", `{"mode":"slow","header":"h"}`)}, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
+		{"a priority, and none", []pluginhost.ConfigChange{set("priority", "9")}, "priority = 9 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n"},
+		{"no priority", []pluginhost.ConfigChange{set("priority", "null")}, "config = { mode = 'slow', header = \"h\" } # slowly\n"},
+		{"a config", []pluginhost.ConfigChange{set("config", `{"mode":"fast","level":3}`)}, "priority = 7 # seven\nconfig = { mode = \"fast\", level = 3 } # slowly\n"},
+		{"all at once", []pluginhost.ConfigChange{set("priority", "1"), set("config", `{"mode":"fast"}`), set("enabled", "false")},
+			"priority = 1 # seven\nconfig = { mode = \"fast\" } # slowly\nenabled = false\n"},
+	} {
+		edit, err := host.PreviewConfig(tc.changes)
+		want := strings.Replace(before, "priority = 7 # seven\nconfig = { mode = 'slow', header = \"h\" } # slowly\n", tc.want, 1)
+		if err != nil || string(edit.New) != want || edit.File != n.config || string(edit.Old) != before {
+			t.Errorf("%s: %v\n%s\nwant\n%s", tc.rule, err, edit.New, want)
+		}
+	}
+	if n.read(n.config) != before {
+		t.Fatal("a preview has written the file")
+	}
+}
+
+func TestChangeConfigRefuses(t *testing.T) {
+	const before = "sandbox = \"off\"\n"
+	n := newNotebook(t, before)
+	host := n.open()
+	for _, tc := range []struct {
+		change pluginhost.ConfigChange
+		says   string
+	}{
+		{set("capabilities", "[]"), "cannot be set"},
+		{set("allow_unenforced", "true"), "cannot be set"},
+		{set("limits", "{}"), "cannot be set"},
+		{set("env", "[]"), "cannot be set"},
+		{set("", "1"), "cannot be set"},
+		{set("enabled", `"yes"`), "true or false"},
+		{set("enabled", "null"), "true or false"},
+		{set("priority", "1.5"), "whole number"},
+		{set("priority", "10000000"), "whole number"},
+		{set("config", "[]"), "want an object"},
+		{set("config", "null"), "want an object"},
+		{set("config", `{"level":10}`), "config.level: must be at most 9"},
+		{set("config", `{"header":null}`), "config.header"},
+		{set("config", `{"header":"…"}`), "not shown"},
+		{wire("connect", "nope", "tool.before"), "nope"},
+		{wire("connect", "nope", "no.point"), "no point"},
+		{wire("disconnect", "nope", "tool.before"), "no [[connect]]"},
+	} {
+		_, err := host.ChangeConfig([]pluginhost.ConfigChange{set("priority", "3"), tc.change}, "")
+		if !errors.Is(err, pluginhost.ErrBadChange) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%+v: %v, want %q", tc.change, err, tc.says)
+		}
+	}
+	if _, err := host.ChangeConfig([]pluginhost.ConfigChange{{Set: "enabled", Plugin: "nobody", Value: json.RawMessage("true")}}, ""); !errors.Is(err, pluginhost.ErrNotFound) {
+		t.Errorf("an unknown plugin: %v", err)
+	}
+	if n.read(n.config) != before {
+		t.Errorf("the file is\n%s", n.read(n.config))
+	}
+}
+
+func TestAChangeIsMadeForOneText(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	preview, err := host.PreviewConfig([]pluginhost.ConfigChange{set("priority", "3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.put(n.config, "sandbox = \"off\" # changed\n")
+	if _, err := host.ChangeConfig([]pluginhost.ConfigChange{set("priority", "3")}, preview.Base()); !errors.Is(err, pluginhost.ErrBase) {
+		t.Errorf("with another text: %v", err)
+	}
+	preview, err = host.PreviewConfig([]pluginhost.ConfigChange{set("priority", "3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit, err := host.ChangeConfig([]pluginhost.ConfigChange{set("priority", "3")}, preview.Base())
+	if err != nil || !edit.Written || n.read(n.config) != string(preview.New) || n.read(edit.Backup) != "sandbox = \"off\" # changed\n" {
+		t.Fatalf("%+v, %v", edit, err)
+	}
+	if err := edit.Undo(); err != nil || n.read(n.config) != "sandbox = \"off\" # changed\n" {
+		t.Errorf("undone: %v\n%s", err, n.read(n.config))
+	}
+	if err := os.WriteFile(n.config, []byte("# mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := edit.Undo(); !errors.Is(err, pluginhost.ErrBase) || n.read(n.config) != "# mine\n" {
+		t.Errorf("undone over what somebody else wrote: %v\n%s", err, n.read(n.config))
+	}
+}
+
+func TestASecretOfAConfigStays(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes.config]\nheader = \"h\" # it\napi_token = \"hush-hush\"\nurl = \"https://me:pw@example.org/x\"\n")
+	host := n.open()
+	edit, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"new","api_token":"…","url":"https://…@example.org/x"}`)})
+	if err != nil || !strings.Contains(string(edit.New), "header = \"new\" # it\napi_token = \"hush-hush\"\nurl = \"https://me:pw@example.org/x\"\n") {
+		t.Errorf("%v\n%s", err, edit.New)
+	}
+	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"…"}`)}); err == nil || !strings.Contains(err.Error(), "config.header") {
+		t.Errorf("a value that is no secret: %v", err)
+	}
+}
