@@ -12,7 +12,7 @@
 //	    bench.run         process.go     one process that is asked one thing (dotagent, mine, python)
 //	    bench.talk        lines.go       one process that speaks JSON-RPC, a line a message (kaged, scaffold, mcp)
 //	      rpcSuite        rpc.go         the checks that these three share
-//	    generate          generate.go    values that fit a JSON Schema: minimal, full, at the limits
+//	    samples           samples.go     values that fit a JSON Schema: minimal, full, at the limits
 //	    sightings         sightings.go   what was seen on the way, for the checks that speak of the whole run
 //	    bench.box         jail.go        the sandbox with what the plugin declares, and what it refused
 //	  Report              check.go

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/schema"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -42,11 +43,11 @@ func (t *trial) refuses(raw json.RawMessage, asked func(json.RawMessage) bool) {
 }
 
 // samples are configs that fit the plugin's schema.
-func (s *dotagentSuite) configs() []sample {
+func (s *dotagentSuite) configs() []sample.Value {
 	if s.schema == nil {
-		return []sample{{minimal, json.RawMessage(`{}`)}}
+		return []sample.Value{{Size: sample.Minimal, JSON: json.RawMessage(`{}`)}}
 	}
-	return generate(s.schema)
+	return samples(s.schema)
 }
 
 func (s *dotagentSuite) validateReply(t *trial) {
@@ -57,8 +58,8 @@ func (s *dotagentSuite) validateReply(t *trial) {
 	}
 	accepted := 0
 	for _, c := range configs {
-		what := "validate with " + c.size + " config"
-		o, r := s.answer(t, what, s.verb("validate", append(slices.Clone(c.value), '\n'), dotagentValidate))
+		what := "validate with " + c.Size + " config"
+		o, r := s.answer(t, what, s.verb("validate", append(slices.Clone(c.JSON), '\n'), dotagentValidate))
 		if t.failed() {
 			return
 		}
@@ -112,15 +113,15 @@ func (s *dotagentSuite) invokeReply(t *trial) {
 		return
 	}
 	for _, kind := range s.kinds {
-		messages := []string{"hello, world\n", odd + "\n", ""}
+		messages := []string{"hello, world\n", sample.Odd + "\n", ""}
 		for i, c := range configs {
 			events := dotagentEvents[kind]
 			if i > 0 {
 				events = events[:1]
 			}
 			for j, event := range events {
-				what := fmt.Sprintf("invoke of a %s (%s, %s config)", kind, event, c.size)
-				o, r := s.answer(t, what, s.verb("invoke", payload(kind, event, messages[(i+j)%len(messages)], c.value), dotagentTimes[kind]))
+				what := fmt.Sprintf("invoke of a %s (%s, %s config)", kind, event, c.Size)
+				o, r := s.answer(t, what, s.verb("invoke", payload(kind, event, messages[(i+j)%len(messages)], c.JSON), dotagentTimes[kind]))
 				if t.failed() {
 					return
 				}
@@ -139,7 +140,7 @@ func (s *dotagentSuite) replyFields(t *trial) { summary(sawUnsaid, "refusals hav
 // one is a call that is known to be answered.
 func (s *dotagentSuite) one(message string) call {
 	kind := s.kinds[0]
-	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+	return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].JSON), dotagentTimes[kind])
 }
 
 func (s *dotagentSuite) huge(t *trial) {
@@ -149,7 +150,7 @@ func (s *dotagentSuite) huge(t *trial) {
 	}
 	kind := s.kinds[len(s.kinds)-1]
 	invoke := func(message string) call {
-		return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].value), dotagentTimes[kind])
+		return s.verb("invoke", payload(kind, dotagentEvents[kind][0], message, s.configs()[0].JSON), dotagentTimes[kind])
 	}
 	short, err := s.run(invoke("hello"))
 	o, r := s.answer(t, "invoke with 1 MiB", invoke(strings.Repeat("a line of output, as long as lines of output are\n", 1<<20/49)))

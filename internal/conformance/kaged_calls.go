@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -115,7 +116,7 @@ func (s *kagedSuite) notified(method string) {
 func kagedEvents(hook string) []json.RawMessage {
 	messages := []string{`[]`, `[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]`,
 		fmt.Sprintf(`[{"role":"user","content":%[1]s},{"role":"assistant","content":"","tool_calls":[{"id":"c1","name":"shell","arguments":{"cmd":"ls"}}]},{"role":"tool","content":%[1]s,"tool_call_id":"c1","name":"shell"},{"role":"system","content":"Be brief."}]`,
-			rawjson.String(odd))}
+			rawjson.String(sample.Odd))}
 	var out []json.RawMessage
 	for i, m := range messages {
 		strategy := []string{"summarize", "drop", "delegate"}[i]
@@ -202,10 +203,10 @@ func areMessages(raw json.RawMessage) bool {
 func (s *kagedSuite) askTools(t *trial) {
 	calls := 0
 	for _, tool := range s.manifest.Tools {
-		samples, failed, last := generate(tool.JSON), 0, ""
-		for _, sample := range samples {
-			what := fmt.Sprintf("the tool %s (%s arguments)", tool.Name, sample.size)
-			a := s.ask(t, what, request{s.manifest.Name + "." + tool.Name, s.withContext(sample.value), kagedCall})
+		values, failed, last := samples(tool.JSON), 0, ""
+		for _, v := range values {
+			what := fmt.Sprintf("the tool %s (%s arguments)", tool.Name, v.Size)
+			a := s.ask(t, what, request{s.manifest.Name + "." + tool.Name, s.withContext(v.JSON), kagedCall})
 			if t.failed() {
 				return
 			}
@@ -218,7 +219,7 @@ func (s *kagedSuite) askTools(t *trial) {
 				return
 			}
 		}
-		if failed == len(samples) && failed > 0 {
+		if failed == len(values) && failed > 0 {
 			t.warnf("every call of the tool %s failed; the last: %s", tool.Name, last)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/internal/version"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -41,12 +42,12 @@ func (s *kagedSuite) greetWith(d *dialogue, config, system json.RawMessage) erro
 
 // configs are pairs of configurations that fit the schemas.
 func (s *kagedSuite) configs() (pairs [][2]json.RawMessage) {
-	config, system := generate(s.manifest.ConfigSchema.JSON()), generate(s.manifest.SystemConfigSchema.JSON())
+	config, system := samples(s.manifest.ConfigSchema.JSON()), samples(s.manifest.SystemConfigSchema.JSON())
 	for i := range max(len(config), len(system)) {
 		pair := [2]json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{}`)}
-		for j, list := range [][]sample{config, system} {
+		for j, list := range [][]sample.Value{config, system} {
 			if len(list) > 0 {
-				pair[j] = list[min(i, len(list)-1)].value
+				pair[j] = list[min(i, len(list)-1)].JSON
 			}
 		}
 		whole, err := s.manifest.Complete(pair[0], pair[1])
@@ -207,8 +208,8 @@ func (s *kagedSuite) huge(t *trial) {
 func (s *kagedSuite) many() []request {
 	var list []request
 	for _, tool := range s.manifest.Tools {
-		for _, sample := range generate(tool.JSON) {
-			list = append(list, request{s.manifest.Name + "." + tool.Name, s.withContext(sample.value), kagedCall})
+		for _, v := range samples(tool.JSON) {
+			list = append(list, request{s.manifest.Name + "." + tool.Name, s.withContext(v.JSON), kagedCall})
 		}
 	}
 	for len(list) < 8 {

@@ -111,9 +111,9 @@ func (s *mcpSuite) callTools(t *trial) {
 			left++
 			continue
 		}
-		for _, sample := range generate(tool.input) {
-			what := fmt.Sprintf("the tool %s (%s arguments)", tool.name, sample.size)
-			a := s.ask(t, what, s.execute(tool.name, sample.value))
+		for _, v := range samples(tool.input) {
+			what := fmt.Sprintf("the tool %s (%s arguments)", tool.name, v.Size)
+			a := s.ask(t, what, s.execute(tool.name, v.JSON))
 			if t.failed() {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/mine"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -35,7 +36,7 @@ func contexts(h mine.Registration) []json.RawMessage {
 			{Name: "flags", Value: json.RawMessage(flags)}, {Name: "result", Value: result},
 			{Name: "timestamp", Value: rawjson.String("2026-01-15T10:30:00Z")}}.JSON()
 	}
-	text := string(rawjson.String(odd))
+	text := string(rawjson.String(sample.Odd))
 	out := []json.RawMessage{
 		make(`["buy milk"]`, `{"due":"tomorrow","priority":"high"}`, result),
 		make(`[]`, `{}`, result),

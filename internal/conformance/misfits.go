@@ -25,8 +25,8 @@ func misfits(raw json.RawMessage) []misfit {
 		return nil
 	}
 	base, _ := rawjson.Parse(json.RawMessage(`{}`))
-	if fit := generate(raw); len(fit) > 0 {
-		base, _ = rawjson.Parse(fit[len(fit)-1].value)
+	if fit := samples(raw); len(fit) > 0 {
+		base, _ = rawjson.Parse(fit[len(fit)-1].JSON)
 	}
 	wrong := json.RawMessage(`[[{"no":"setting"}]]`)
 	var out []misfit

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
@@ -39,7 +40,7 @@ func scaffoldHookNames() []string { return slices.Sorted(maps.Keys(scaffoldHooks
 
 func (s *scaffoldSuite) askHooks(t *trial) {
 	for _, name := range s.hooks {
-		for _, text := range []string{`"hello"`, `""`, string(rawjson.String(odd))} {
+		for _, text := range []string{`"hello"`, `""`, string(rawjson.String(sample.Odd))} {
 			a := s.ask(t, "the hook "+name, request{"hook/" + name, scaffoldHooks[name].params(text), scaffoldReply})
 			if t.failed() {
 				return
@@ -84,9 +85,9 @@ func (s *scaffoldSuite) judge(name string, o rawjson.Object) {
 func (s *scaffoldSuite) askTools(t *trial) {
 	calls, failures := 0, ""
 	for _, tool := range s.tools {
-		for _, sample := range generate(tool.schema) {
-			what := fmt.Sprintf("the tool %s (%s arguments)", tool.name, sample.size)
-			a := s.ask(t, what, s.execute(tool.name, sample.value))
+		for _, v := range samples(tool.schema) {
+			what := fmt.Sprintf("the tool %s (%s arguments)", tool.name, v.Size)
+			a := s.ask(t, what, s.execute(tool.name, v.JSON))
 			if t.failed() {
 				return
 			}

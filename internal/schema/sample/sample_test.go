@@ -1,23 +1,27 @@
-package conformance
+package sample
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// TestGenerate: what is made of a schema fits it, is what it was the last time, and is there in all sizes that differ.
-func TestGenerate(t *testing.T) {
+// paths give fields that are called file a path.
+func paths(field string) (string, bool) { return "notes/file", strings.Contains(field, "file") }
+
+// TestAll: what is made of a schema fits it, is what it was the last time, and is there in all sizes that differ.
+func TestAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
 		want   []string // how many samples, and some of them
 	}{
 		"no schema":      {``, []string{`{}`}},
 		"required":       {`{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}`, []string{`{"a":"a"}`, `{"a":"text","b":true}`}},
-		"a path":         {`{"type":"object","properties":{"log_file":{"type":"string"}}}`, []string{`{}`, `{"log_file":"~/conformance/file"}`}},
+		"a path":         {`{"type":"object","properties":{"log_file":{"type":"string"}}}`, []string{`{}`, `{"log_file":"notes/file"}`}},
 		"limits":         {`{"type":"integer","minimum":3,"maximum":9}`, []string{`3`, `6`, `9`}},
 		"exclusive":      {`{"type":"integer","exclusiveMinimum":3,"exclusiveMaximum":5}`, []string{`4`}},
 		"steps":          {`{"type":"number","minimum":1,"multipleOf":0.5,"maximum":2}`, []string{`1`, `1.5`, `2`}},
@@ -36,12 +40,12 @@ func TestGenerate(t *testing.T) {
 		"nothing fits":   {`{"allOf":[{"type":"string"},{"type":"integer"}],"not":{}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := generate(json.RawMessage(c.schema))
+			got := All(json.RawMessage(c.schema), paths)
 			var texts []string
 			for _, s := range got {
-				texts = append(texts, string(s.value))
-				if compiled, _ := schema.Compile(json.RawMessage(c.schema)); c.schema != "" && len(compiled.Check(s.value)) > 0 {
-					t.Errorf("%s does not fit", s.value)
+				texts = append(texts, string(s.JSON))
+				if compiled, _ := schema.Compile(json.RawMessage(c.schema)); c.schema != "" && len(compiled.Check(s.JSON)) > 0 {
+					t.Errorf("%s does not fit", s.JSON)
 				}
 			}
 			for _, want := range c.want {
@@ -52,24 +56,40 @@ func TestGenerate(t *testing.T) {
 			if c.want == nil && len(got) > 0 {
 				t.Errorf("made %s", texts)
 			}
-			if again := generate(json.RawMessage(c.schema)); fmt.Sprint(again) != fmt.Sprint(got) {
+			if again := All(json.RawMessage(c.schema), paths); fmt.Sprint(again) != fmt.Sprint(got) {
 				t.Errorf("another time: %s, %s", got, again)
 			}
 		})
 	}
 }
 
-// FuzzGenerate: whatever a schema says, what is made of it fits, and it is made in no time.
-func FuzzGenerate(f *testing.F) {
+// FuzzAll: whatever a schema says, what is made of it fits, and it is made in no time.
+func FuzzAll(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"type":["string","null"]}`, `{"$ref":"#/a","a":{"$ref":"#"}}`, `{"minItems":1e9,"type":"array"}`, `{"pattern":"(a|b)*c{3}"}`,
 		`{"properties":{"a":false},"required":["a"]}`, `{"type":"integer","minimum":-1e30,"multipleOf":1e-9}`, `{"minProperties":1000000000}`, `{"minLength":999999999}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, s := range generate(json.RawMessage(text)) {
-			if compiled, faults := schema.Compile(json.RawMessage(text)); text != "" && (len(faults) > 0 || len(compiled.Check(s.value)) > 0) {
-				t.Errorf("%s does not fit %s", s.value, text)
+		for _, s := range All(json.RawMessage(text), paths) {
+			if compiled, faults := schema.Compile(json.RawMessage(text)); text != "" && (len(faults) > 0 || len(compiled.Check(s.JSON)) > 0) {
+				t.Errorf("%s does not fit %s", s.JSON, text)
 			}
 		}
 	})
+}
+
+// TestObject: a person is given a whole object; where that does not fit, a small one; and where nothing does, one to mend.
+func TestObject(t *testing.T) {
+	for _, c := range [][2]string{
+		{``, `{}`},
+		{`{"type":"object","required":["a"],"properties":{"a":{"const":1},"file":{"type":"string"}}}`, `{"a":1,"file":"notes/file"}`},
+		{`{"type":"object","required":["a"],"properties":{"a":{"const":1},"b":{"not":{}}}}`, `{"a":1}`},
+		{`{"type":"object","required":["b"],"properties":{"b":{"not":{}}}}`, `{"b":"a"}`},
+		{`{"type":"string"}`, `{}`},
+		{`{"type":7}`, `{}`},
+	} {
+		if got := string(Object(json.RawMessage(c[0]), paths)); got != c[1] {
+			t.Errorf("%s is given %s, want %s", c[0], got, c[1])
+		}
+	}
 }

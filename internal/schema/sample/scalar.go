@@ -1,4 +1,4 @@
-package conformance
+package sample
 
 import (
 	"encoding/json"
@@ -15,19 +15,19 @@ func (g *generator) number(o object, whole bool) any {
 	high, hasHigh := bound(o, "maximum", "exclusiveMaximum", whole, -1)
 	v := 1.0
 	switch {
-	case g.size == boundary && hasHigh:
+	case g.size == Boundary && hasHigh:
 		v = high
-	case g.size == boundary && hasLow:
+	case g.size == Boundary && hasLow:
 		v = low + 1<<20
-	case g.size == boundary:
+	case g.size == Boundary:
 		v = 1 << 40
-	case g.size == minimal && hasLow:
+	case g.size == Minimal && hasLow:
 		v = low
-	case g.size == minimal && !hasHigh:
+	case g.size == Minimal && !hasHigh:
 		v = 0
-	case g.size == full && hasLow && hasHigh && whole:
+	case g.size == Full && hasLow && hasHigh && whole:
 		v = math.Floor((low + high) / 2)
-	case g.size == full && hasLow && hasHigh:
+	case g.size == Full && hasLow && hasHigh:
 		v = (low + high) / 2
 	}
 	if hasLow {
@@ -91,8 +91,8 @@ var formats = map[string]string{
 	"json-pointer": "/a", "relative-json-pointer": "0", "regex": "^a$",
 }
 
-// odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends, other alphabets.
-const odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
+// Odd is what texts are made of that test how a plugin treats them: quotes, backslashes, line ends, other alphabets.
+const Odd = "naïve \"quotes\" \\ back\nline\ttab ¡日本語! 😀 $HOME `ls` %s '; --"
 
 // mostText bounds a text at its limit. Larger ones are for the check of huge input.
 const mostText = 2000
@@ -110,14 +110,14 @@ func (g *generator) text(o object) any {
 			return stretch(text, count(o, "minLength", 0))
 		}
 	}
-	least := count(o, "minLength", 0)
+	least := min(count(o, "minLength", 0), mostLength)
 	limit := count(o, "maxLength", mostText)
 	text := "text"
 	switch g.size {
-	case minimal:
+	case Minimal:
 		text = strings.Repeat("a", max(least, min(1, limit)))
-	case boundary:
-		text = stretch(odd, min(max(least, limit), mostText))
+	case Boundary:
+		text = stretch(Odd, min(max(least, limit), mostText))
 	}
 	return shorten(stretch(text, least), limit)
 }
@@ -151,7 +151,7 @@ func matching(pattern, size string) (string, bool) {
 // spell writes what an expression matches: as little of it as will do, and at the limit a few repetitions.
 func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 	times := 1
-	if size == boundary {
+	if size == Boundary {
 		times = 3
 	}
 	switch re.Op {
@@ -172,7 +172,7 @@ func spell(b *strings.Builder, re *syntax.Regexp, size string) {
 			spell(b, re.Sub[0], size)
 		}
 	case syntax.OpStar, syntax.OpQuest:
-		if size != minimal {
+		if size != Minimal {
 			spell(b, re.Sub[0], size)
 		}
 	case syntax.OpRepeat:

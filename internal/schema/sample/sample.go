@@ -1,4 +1,4 @@
-package conformance
+package sample
 
 import (
 	"bytes"
@@ -8,56 +8,97 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/patchbay-dev/patchbay/internal/schema"
 )
 
-// A sample is a value that fits a schema.
-type sample struct {
-	size  string // minimal, full or boundary
-	value json.RawMessage
+// A Value is one that fits a schema.
+type Value struct {
+	Size string // Minimal, Full or Boundary
+	JSON json.RawMessage
 }
 
-// The sizes of samples, which are the same at each run.
+// The sizes of values, which are the same at each run.
 const (
-	minimal  = "minimal"  // what is required, as small as it may be
-	full     = "full"     // every field, with a usual value
-	boundary = "boundary" // every field, as large or odd as it may be
+	Minimal  = "minimal"  // what is required, as small as it may be
+	Full     = "full"     // every field, with a usual value
+	Boundary = "boundary" // every field, as large or odd as it may be
 )
 
-// generate makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is left out; a schema
-// whose values cannot be found so has none.
-func generate(raw json.RawMessage) []sample {
+// Names give a text for a field by its name: a schema cannot say that a text is a path, but the name of the field may.
+// They are asked for fields that may be any text, and not at the limits.
+type Names func(field string) (text string, ok bool)
+
+// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is left
+// out; a schema whose values cannot be found so has none. names may be nil.
+func All(raw json.RawMessage, names Names) []Value {
+	doc, compiled, ok := read(raw)
+	if !ok {
+		return nil
+	}
+	var out []Value
+	for _, size := range []string{Minimal, Full, Boundary} {
+		value := generate(doc, size, names)
+		if value == nil || len(compiled.Check(value)) > 0 {
+			continue
+		}
+		same := func(v Value) bool { return bytes.Equal(v.JSON, value) }
+		if !slices.ContainsFunc(out, same) {
+			out = append(out, Value{size, value})
+		}
+	}
+	return out
+}
+
+// Object makes one object for a person to begin with: a whole one where that fits the schema, or a small one. It fits
+// where it can be made to.
+func Object(raw json.RawMessage, names Names) json.RawMessage {
+	last := json.RawMessage(`{}`)
+	doc, compiled, ok := read(raw)
+	if !ok {
+		return last
+	}
+	for _, size := range []string{Full, Minimal} {
+		value := generate(doc, size, names)
+		if len(value) == 0 || value[0] != '{' {
+			continue
+		}
+		if last = value; len(compiled.Check(value)) == 0 {
+			break
+		}
+	}
+	return last
+}
+
+// read reads a schema. No schema allows any object.
+func read(raw json.RawMessage) (doc any, compiled *schema.Schema, ok bool) {
 	if len(raw) == 0 {
 		raw = json.RawMessage(`{"type":"object"}`)
 	}
 	compiled, faults := schema.Compile(raw)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var doc any
-	if len(faults) > 0 || d.Decode(&doc) != nil {
+	ok = len(faults) == 0 && d.Decode(&doc) == nil
+	return doc, compiled, ok
+}
+
+// generate makes one value; nil: none can be written as JSON.
+func generate(doc any, size string, names Names) json.RawMessage {
+	g := &generator{root: doc, size: size, names: names, left: mostValues}
+	value, err := json.Marshal(g.value(doc, 0))
+	if err != nil {
 		return nil
 	}
-	var out []sample
-	for _, size := range []string{minimal, full, boundary} {
-		g := &generator{root: doc, size: size, left: mostValues}
-		value, err := json.Marshal(g.value(doc, 0))
-		if err != nil || len(compiled.Check(value)) > 0 {
-			continue
-		}
-		same := func(s sample) bool { return bytes.Equal(s.value, value) }
-		if !slices.ContainsFunc(out, same) {
-			out = append(out, sample{size, value})
-		}
-	}
-	return out
+	return value
 }
 
 // A generator makes one value.
 type generator struct {
-	root any
-	size string
-	left int // how many more values it makes
+	root  any
+	size  string
+	names Names
+	left  int // how many more values it makes
 }
 
 // mostValues bounds what is made for one schema: one that refers to itself from many places would have no end.
@@ -81,12 +122,12 @@ func (g *generator) value(s any, depth int) any {
 		return c
 	}
 	if list, ok := o["enum"].([]any); ok && len(list) > 0 {
-		if g.size == boundary {
+		if g.size == Boundary {
 			return list[len(list)-1]
 		}
 		return list[0]
 	}
-	if given, ok := example(o); ok && g.size == full {
+	if given, ok := example(o); ok && g.size == Full {
 		return given
 	}
 	switch g.kind(o) {
@@ -99,7 +140,7 @@ func (g *generator) value(s any, depth int) any {
 	case "number":
 		return g.number(o, false)
 	case "boolean":
-		return g.size != minimal
+		return g.size != Minimal
 	case "null":
 		return nil
 	}
@@ -190,7 +231,7 @@ func (g *generator) kind(o object) string {
 	case []any:
 		if len(t) > 0 {
 			word, _ := t[0].(string)
-			if g.size == boundary {
+			if g.size == Boundary {
 				word, _ = t[len(t)-1].(string)
 			}
 			return word
@@ -209,7 +250,7 @@ func (g *generator) object(o object, depth int) any {
 	properties, _ := o["properties"].(object)
 	required, _ := o["required"].([]any)
 	for name, s := range properties {
-		if s == false || g.size == minimal && !slices.Contains(required, any(name)) {
+		if s == false || g.size == Minimal && !slices.Contains(required, any(name)) {
 			continue
 		}
 		if depth < deepest-2 || slices.Contains(required, any(name)) {
@@ -227,20 +268,17 @@ func (g *generator) object(o object, depth int) any {
 	return out
 }
 
-// pathNames are parts of the names of fields whose values are paths.
-var pathNames = []string{"path", "file", "dir", "folder"}
-
-// named is a value for a field. A schema cannot say that a text is a path, but the name of the field may: then it is one that a plugin can work with,
-// unless it is to be odd.
+// named is a value for a field: where it may be any text, and is not to be odd, the one that its name asks for.
 func (g *generator) named(name string, s any, depth int) any {
 	v := g.value(s, depth)
 	_, isText := v.(string)
 	o, _ := s.(object)
 	free := isText && o["enum"] == nil && o["const"] == nil && o["pattern"] == nil && o["format"] == nil && o["maxLength"] == nil
-	for _, part := range pathNames {
-		if _, given := example(o); free && !given && g.size != boundary && strings.Contains(strings.ToLower(name), part) {
-			return "~/conformance/" + part
-		}
+	if _, given := example(o); !free || given || g.size == Boundary || g.names == nil {
+		return v
+	}
+	if text, ok := g.names(name); ok && utf8.RuneCountInString(text) >= count(o, "minLength", 0) {
+		return text
 	}
 	return v
 }
@@ -251,9 +289,9 @@ const most = 20
 func (g *generator) list(o object, depth int) any {
 	n := count(o, "minItems", 0)
 	switch limit := count(o, "maxItems", max(n, 3)); {
-	case g.size == full:
+	case g.size == Full:
 		n = max(n, min(1, limit))
-	case g.size == boundary:
+	case g.size == Boundary:
 		n = min(limit, max(n, most))
 	}
 	out := make([]any, 0, min(n, 10*most))
