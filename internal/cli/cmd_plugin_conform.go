@@ -14,6 +14,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/conformance"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/plugindir"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -234,11 +235,11 @@ func (a *app) onlyDialect() (string, error) {
 func (a *app) targetAt(path, only string) (conformance.Target, error) {
 	target, err := conformance.At(a.path(path), only, dialect.Env{Vars: a.Environ})
 	switch {
-	case errors.Is(err, conformance.ErrAmbiguous):
+	case errors.Is(err, plugindir.ErrSeveral):
 		return target, usage("name the file of the one that is meant", "%w", err)
-	case errors.Is(err, conformance.ErrNoPlugin) && only != "":
+	case errors.Is(err, plugindir.ErrNone) && only != "":
 		return target, notFound(fmt.Errorf("%w of the dialect %s", err, only), "leave --dialect out, or build the plugin first")
-	case errors.Is(err, conformance.ErrNoPlugin):
+	case errors.Is(err, plugindir.ErrNone):
 		return target, notFound(err, "name a plugin's file or directory; build it first where it is compiled, and chmod +x a script")
 	}
 	return target, err

@@ -1,0 +1,163 @@
+package plugindir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+)
+
+// The dialects that tell their plugins by more than their form.
+const (
+	dotagent = "dotagent"
+	mine     = "mine"
+	kaged    = "kaged"
+	scaffold = "scaffold"
+	python   = "python"
+)
+
+// Options say what is looked for.
+type Options struct {
+	Environ  []string
+	Dialects []string // only plugins of these; nil: of all
+	Called   string   // what the directory is called, where it is a copy under another name; "": as it is
+	Sole     bool     // of All: the directory was made for one file, which is a plugin whatever it looks like
+}
+
+// The errors of One.
+var (
+	ErrNone    = errors.New("there is no plugin")
+	ErrSeveral = errors.New("there is more than one plugin")
+)
+
+// mostDeep is how deep plugins are looked for in a tree: an archive has a directory around all, and a collection
+// one for each.
+const mostDeep = 3
+
+// passedOver are directories that hold no plugins of the tree's own.
+var passedOver = []string{"node_modules", "vendor", "venv", "testdata"}
+
+// All lists the plugins in a tree. Programs that could be plugins of scaffold count where nothing else is found: any
+// program could be one.
+func All(tree string, o Options) []dialect.Found {
+	var all, programs []dialect.Found
+	var look func(dir string, depth int)
+	look = func(dir string, depth int) {
+		if found := folders(dir, o); len(found) > 0 {
+			all = append(all, found...)
+			return
+		}
+		for _, e := range entries(dir) {
+			path := filepath.Join(dir, e.Name())
+			if e.IsDir() && depth < mostDeep && !slices.Contains(passedOver, e.Name()) {
+				look(path, depth+1)
+			}
+			if f, ok := file(path, e, o.at(tree, dir)); ok && f.Dialect == scaffold {
+				programs = append(programs, f)
+			} else if ok {
+				all = append(all, f)
+			}
+		}
+	}
+	look(tree, 0)
+	if len(all) == 0 {
+		all = programs
+	}
+	return all
+}
+
+// at are the options for a directory of the tree: only the tree itself is called otherwise.
+func (o Options) at(tree, dir string) Options {
+	if dir != tree || o.Called == "" {
+		o.Called = filepath.Base(dir)
+	}
+	return o
+}
+
+// entries are those of a directory that are not hidden. One that cannot be read has none.
+func entries(dir string) []fs.DirEntry {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+}
+
+// folders are the plugins that a directory itself is.
+func folders(dir string, o Options) []dialect.Found {
+	return slices.DeleteFunc(pluginhost.AllAt(dir, o.Environ, o.Dialects), func(f dialect.Found) bool { return f.Dialect != kaged && f.Dialect != mine })
+}
+
+// One finds the plugin that a path means: a plugin's file or directory, or a directory with one plugin in it, beside
+// its README and its tests.
+func One(path string, o Options) (dialect.Found, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return dialect.Found{}, err
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dialect.Found{}, fmt.Errorf("%w at %s: no such file or directory", ErrNone, path)
+	}
+	if err != nil {
+		return dialect.Found{}, err
+	}
+	if found := pluginhost.AllAt(path, o.Environ, o.Dialects); len(found) > 0 {
+		return found[0], nil
+	}
+	if !info.IsDir() {
+		return dialect.Found{}, fmt.Errorf("%w at %s: it is neither executable nor a Python file", ErrNone, path)
+	}
+	return pick(path, level(path, o.at("", path)))
+}
+
+// level are the plugins of a directory. Where nothing is a plugin by all signs, everything counts that a dialect would
+// take for one: its author has only begun.
+func level(dir string, o Options) []dialect.Found {
+	var sure, maybe []dialect.Found
+	for _, e := range entries(dir) {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			sure = append(sure, folders(path, o)...)
+			continue
+		}
+		if f, ok := file(path, e, o); ok {
+			sure = append(sure, f)
+		}
+		if found := pluginhost.AllAt(path, o.Environ, o.Dialects); len(found) > 0 && !beside(e.Name()) && !strings.HasPrefix(e.Name(), "_") {
+			maybe = append(maybe, found[0])
+		}
+	}
+	if len(sure) == 0 {
+		return maybe
+	}
+	return sure
+}
+
+// pick is the one of several that is meant: the file that is called like the directory counts first.
+func pick(dir string, all []dialect.Found) (dialect.Found, error) {
+	for _, likely := range []func(dialect.Found) bool{
+		func(f dialect.Found) bool { return f.Dialect == dotagent },
+		func(f dialect.Found) bool { return f.Name == filepath.Base(dir) },
+		func(dialect.Found) bool { return true },
+	} {
+		some := slices.DeleteFunc(slices.Clone(all), func(f dialect.Found) bool { return !likely(f) })
+		if len(some) == 1 {
+			return some[0], nil
+		}
+	}
+	if len(all) == 0 {
+		return dialect.Found{}, fmt.Errorf("%w in %s: no manifest, and no file that is executable or Python", ErrNone, dir)
+	}
+	var names []string
+	for _, f := range all {
+		names = append(names, filepath.Base(f.Path))
+	}
+	return dialect.Found{}, fmt.Errorf("%w in %s: %s", ErrSeveral, dir, strings.Join(names, ", "))
+}
