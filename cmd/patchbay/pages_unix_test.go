@@ -118,6 +118,12 @@ func TestPageOfExamples(t *testing.T) {
 	page.Type(home, patchbayIn(home).Env, strings.NewReplacer(root, "~/patchbay", home, "~"))
 }
 
+// TestPageOfSessions types docs/sessions.md.
+func TestPageOfSessions(t *testing.T) {
+	plugtest.NeedTool(t, "jq")
+	typePage(t, "docs/sessions.md")
+}
+
 // TestPageOfTracing types docs/tracing.md.
 func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 

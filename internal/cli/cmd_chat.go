@@ -182,16 +182,16 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	var err error
 	switch f.resume {
 	case "":
-		c.session, err = core.Sessions.Create(ctx, session.Session{Plugins: f.plugins, WorkingDir: core.Dir()})
+		c.session, err = core.Sessions.Create(ctx, session.Session{Plugins: f.plugins, WorkingDir: core.Dir(), Host: session.FromChat})
 	case resumeLast:
 		c.session, err = core.Sessions.Last(ctx, core.Dir())
 	default:
 		c.session, err = core.Sessions.Find(ctx, f.resume)
 	}
-	if errors.Is(err, session.ErrNotFound) {
-		return nil, &problem{kind: kindNotFound, err: err, fix: "leave --resume out to begin a new session"}
+	if err == nil {
+		err = goesOnHere(c.session)
 	}
-	return c, err
+	return c, sessionProblem(err, "leave --resume out to begin a new session")
 }
 
 // approver is who decides about tools that change things. asks is where the one at a terminal is put.

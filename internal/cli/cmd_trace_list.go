@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -72,20 +73,29 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 
 // withJournal opens the journal, which may be that of a running daemon. No plugin is started.
 func (a *app) withJournal(ctx context.Context, use func(*journal.Journal) error) error {
+	return a.withRecords(ctx, func(r *daemon.Records) error { return use(r.Journal) })
+}
+
+// withRecords opens what is kept, which a running daemon may have open. No plugin is started.
+func (a *app) withRecords(ctx context.Context, use func(*daemon.Records) error) error {
+	return a.openRecords(ctx, a.logger(), use)
+}
+
+func (a *app) openRecords(ctx context.Context, logger *slog.Logger, use func(*daemon.Records) error) error {
 	if err := a.checkPlaces(); err != nil {
 		return err
 	}
-	j, done, err := daemon.OpenJournal(ctx, daemon.Options{Host: pluginhost.Options{Logger: a.logger(), ConfigFile: a.path(a.flags.config),
+	r, done, err := daemon.OpenRecords(ctx, daemon.Options{Host: pluginhost.Options{Logger: logger, ConfigFile: a.path(a.flags.config),
 		Environ: a.Environ, Dir: a.dir()}})
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err := done(); err != nil { // the command's own result stands
-			a.logger().Warn("the engine did not end well", "err", err)
+			logger.Warn("the engine did not end well", "err", err)
 		}
 	}()
-	return use(j)
+	return use(r)
 }
 
 func newTraceListCommand(a *app) *cobra.Command {

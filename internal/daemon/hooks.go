@@ -26,7 +26,7 @@ import (
 //	├─ Moment.Fire         the points that the event stands for; the answer in the agent's words
 //	└─ hostRecords.add     session and traces, which are written when the agent has its answer
 //
-// It takes no lease: agents call side by side, and nothing is written to a transcript.
+// It takes no lease: agents call side by side, and of what they say nothing is written to a transcript; turns are only counted.
 type hooks struct {
 	*Core
 	only bool // the daemon was started by a hook: it serves clients of its own version alone

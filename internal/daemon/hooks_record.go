@@ -75,7 +75,11 @@ func (r *hostRecords) close() {
 // record keeps the event's traces, and its session where that is new.
 func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 	if e.session != "" {
-		if err := e.keepSession(ctx, r); err != nil {
+		err := e.keepSession(ctx, r)
+		if err == nil && e.Moment.Begins {
+			err = e.Sessions.NoteTurn(ctx, e.session, e.turn)
+		}
+		if err != nil {
 			e.log.Warn("the session of another agent is not kept", "session", e.session, "err", err)
 		}
 	}
@@ -93,7 +97,7 @@ func (e *hostEvent) record(ctx context.Context, r *codehook.Result) {
 // keepSession keeps the agent's session, once, and gives it a title as soon as the user has said something.
 func (e *hostEvent) keepSession(ctx context.Context, r *codehook.Result) error {
 	title := titleOf(r)
-	if e.hosts.isKept(e.session, title != "") {
+	if !e.Moment.Begins && e.hosts.isKept(e.session, title != "") { // it may have been deleted between two turns
 		return nil
 	}
 	s, err := e.Sessions.CreateHost(ctx, session.Session{WorkingDir: e.Moment.Dir, Title: title, Host: string(e.Agent), HostSession: e.Moment.Session})

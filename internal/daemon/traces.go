@@ -14,10 +14,18 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 )
 
-// OpenJournal opens the journal alone: no plugin and no model. The engine may be the one that a running daemon has.
-func OpenJournal(ctx context.Context, o Options) (*journal.Journal, func() error, error) {
+// Records are what is kept of the past.
+type Records struct {
+	Sessions *sessionstore.Store
+	Journal  *journal.Journal
+	core     *Core
+}
+
+// OpenRecords opens what is kept alone: no plugin and no model. The engine may be the one that a running daemon has.
+func OpenRecords(ctx context.Context, o Options) (*Records, func() error, error) {
 	c := &Core{log: o.Host.Logger}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -28,7 +36,16 @@ func OpenJournal(ctx context.Context, o Options) (*journal.Journal, func() error
 	if err := c.openEngine(ctx); err != nil {
 		return nil, nil, errors.Join(err, c.closeEngine())
 	}
-	return c.Journal, c.closeEngine, nil
+	return &Records{c.Sessions, c.Journal, c}, c.closeEngine, nil
+}
+
+// Remove forgets a session that is not in use, as [sessionstore.Store.Remove] does, and its events.
+func (r *Records) Remove(ctx context.Context, id string) error {
+	if err := r.Sessions.Remove(ctx, id); err != nil {
+		return err
+	}
+	r.core.post("session.deleted", "", map[string]string{"id": id})
+	return r.Journal.Forget(ctx, id)
 }
 
 // A TraceQuery says which traces are wanted. The zero value wants all.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -24,10 +25,40 @@ type Session struct {
 	CreatedAt  time.Time `json:"created_at"`
 	Title      string    `json:"title"`
 
-	// Of a session that another agent has, such as Claude Code, and whose events Patchbay is told.
-	Host        string `json:"host,omitempty"`         // which agent; "": it is Patchbay's own
-	HostSession string `json:"host_session,omitempty"` // the agent's own id of it
+	// Host says where the session came from: [FromChat], [FromHTTP], or the name of another agent, such as claude, whose hooks
+	// tell Patchbay of it. Sessions of earlier versions have none, unless they are another agent's.
+	Host        string `json:"host,omitempty"`
+	HostSession string `json:"host_session,omitempty"` // another agent's own id of it
 }
+
+// The hosts of Patchbay's own sessions.
+const (
+	FromChat = "chat"
+	FromHTTP = "http"
+)
+
+// A Summary is a session with what its transcript says about it.
+type Summary struct {
+	Session
+	Turns  int       `json:"turns"`
+	UsedAt time.Time `json:"used_at"` // when its last turn began or ended; before the first, when the session was made
+}
+
+// A Query says which sessions are wanted. The zero value wants all.
+type Query struct {
+	WorkingDir string // "": any
+	Host       string // "": any
+	Own        bool   // only sessions that can be gone on with here, not those of other agents
+	Limit      int    // at most so many; 0: DefaultPage
+}
+
+// Wants tells whether a session is one of those that are asked for.
+func (q *Query) Wants(s *Session) bool {
+	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Host == q.Host) && !(q.Own && IsHost(s.ID))
+}
+
+// SameDir compares two paths of directories as they are written.
+func SameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 
 // An Entry is one line of a session's transcript. Exactly one of its parts is set.
 type Entry struct {
@@ -61,13 +92,17 @@ type Compaction struct {
 	Before   int             `json:"before"`   // how many there were
 }
 
-// A BusyError says that a turn of the session is running elsewhere.
+// A BusyError says that a turn of the session is running elsewhere, or that the conversation is open there.
 type BusyError struct {
 	Session string
 	Owner   string // who runs it
+	Open    bool   // no turn is running: the owner has the conversation open
 }
 
 func (e *BusyError) Error() string {
+	if e.Open {
+		return "session " + e.Session + " is in use: " + e.Owner + " has the conversation open"
+	}
 	return "session " + e.Session + ": a turn is running (" + e.Owner + "): wait for it to end"
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -67,7 +66,7 @@ func newestFirst(a, b session.Session) int {
 }
 
 // Last returns the session of a working directory that was used last, or [ErrNotFound]; "" is every directory. One
-// in which nothing was ever said counts as used before all others.
+// in which nothing was ever said counts as used before all others, and those of other agents go on there, not here.
 func (s *Store) Last(ctx context.Context, workingDir string) (session.Session, error) {
 	p, err := s.open(ctx)
 	if err != nil {
@@ -110,7 +109,9 @@ func (p *parts) of(ctx context.Context, workingDir string) ([]session.Session, e
 		if seen += len(places); len(places) > 0 {
 			at = &places[len(places)-1]
 		}
-		found, err := p.at(ctx, slices.DeleteFunc(slices.Clone(places), func(c place) bool { return workingDir != "" && !sameDir(c.WorkingDir, workingDir) }))
+		found, err := p.at(ctx, slices.DeleteFunc(slices.Clone(places), func(c place) bool {
+			return session.IsHost(c.id) || workingDir != "" && !session.SameDir(c.WorkingDir, workingDir)
+		}))
 		if err != nil {
 			return nil, err
 		}
@@ -123,8 +124,6 @@ func (p *parts) of(ctx context.Context, workingDir string) ([]session.Session, e
 	}
 	return list[:min(lookBack, len(list))], nil
 }
-
-func sameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 
 // Find returns the session with an id, or the only one whose id begins so, with or without the prefix ses_. Several are
 // an [AmbiguousError], none is [ErrNotFound].

@@ -65,7 +65,7 @@ func (k *kept) plain(data []byte) bool {
 		ok := true
 		value := data[fields.Value.Start:fields.Value.End]
 		switch fields.Name {
-		case "turn", "time", "claim", "base", "earlier", "open":
+		case "turn", "time", "claim", "base", "earlier", "open", "turns":
 		case "message":
 			if ok = k.Message == nil; ok {
 				k.Message, ok = plainMessage(value)

@@ -23,6 +23,7 @@ type state struct {
 	replies  int             // replies in all: compactions do not take them back
 	base     uint64          // the entry that is the last compaction; 0: there was none
 	earlier  int             // replies in all before that
+	turns    int             // that have begun, in all
 	bytes    int             // about what the messages take in memory
 }
 
@@ -36,6 +37,11 @@ type openTurn struct {
 // add plays one more entry.
 func (s *state) add(k *kept) {
 	s.last, s.at, s.turn = k.Sequence, k.at, k.Turn
+	if k.turns > 0 {
+		s.turns = k.turns
+	} else if k.Status == session.Began { // written by an earlier version
+		s.turns++
+	}
 	switch {
 	case k.Message != nil:
 		s.messages = append(s.messages, *k.Message)

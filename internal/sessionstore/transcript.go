@@ -142,6 +142,7 @@ type line struct {
 	Base       uint64              `json:"base,omitempty"`    // the last compaction before it
 	Earlier    int                 `json:"earlier,omitempty"` // replies of the model's before that
 	Open       uint64              `json:"open,omitempty"`    // where the turn began that is under way
+	Turns      int                 `json:"turns,omitempty"`   // how many turns have begun, this one included
 }
 
 // A kept entry is one with what its line says beside it.
@@ -152,6 +153,7 @@ type kept struct {
 	base    uint64
 	earlier int
 	open    uint64
+	turns   int // 0: its version did not say
 }
 
 // from is behind which sequence number to read when k is the newest entry.
@@ -169,7 +171,10 @@ func encode(e session.Entry) ([]byte, error) { return (&state{}).encode(e, nil) 
 // encode writes an entry that comes behind those of the state.
 func (s *state) encode(e session.Entry, claim json.RawMessage) ([]byte, error) {
 	l := line{Turn: e.Turn, Time: e.Time, Message: e.Message, Compaction: e.Compaction, Status: e.Status,
-		Claim: claim, Base: s.base, Earlier: s.earlier}
+		Claim: claim, Base: s.base, Earlier: s.earlier, Turns: s.turns}
+	if e.Status == session.Began {
+		l.Turns++
+	}
 	if s.open != nil && e.Status == "" {
 		l.Open = s.open.began
 	}
@@ -195,7 +200,7 @@ func decodeKept(r engine.Record) (*kept, error) {
 	if err := json.Unmarshal(r.Data, &l); err != nil {
 		return nil, fmt.Errorf("entry %d is broken: %w", r.Sequence, err)
 	}
-	k := &kept{at: r.Time}
+	k := &kept{at: r.Time, turns: max(l.Turns, 0)}
 	if l.Base < r.Sequence && l.Open < r.Sequence { // else it is damaged: it is read from the beginning
 		k.base, k.earlier, k.open = l.Base, max(l.Earlier, 0), l.Open
 	}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+func newSessionDeleteCommand(a *app) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:     "delete ID…",
+		Aliases: []string{"rm"},
+		Short:   "Delete conversations for good",
+		Long: `Delete sessions: their messages, and what plugins did in them. On a terminal it asks first; elsewhere --yes has to say it.
+Where one of the ids is not found, none is deleted.
+
+A session in use stays: one with a turn under way, wherever that runs, and one that a ` + "`patchbay chat`" + ` of this machine has
+open. Of another agent's session what Patchbay knows is deleted; the agent's own files stay as they are.`,
+		Example: `  patchbay session delete 01m7ewsr29
+  patchbay session delete --yes 01m7ewsr29 01m7f0a3xq`,
+		Annotations: exits(exit{exitOK, "deleted"}, exit{exitFailed, "one is in use, or could not be deleted; the others were"},
+			exit{exitRefused, "you said no"}, exit{exitNotFound, "there is no such session; nothing was deleted"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("usage: "+cmd.UseLine(), "%s: missing ID", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeIDs(0),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSessionDelete(cmd.Context(), args, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// deletedJSON is `session delete --json`.
+type deletedJSON struct {
+	Deleted []string    `json:"deleted"`
+	Failed  []failedOne `json:"failed"`
+}
+
+type failedOne struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
+
+func (a *app) runSessionDelete(ctx context.Context, ids []string, yes bool) error {
+	return a.withRecords(ctx, func(r *daemon.Records) error {
+		var list []session.Session
+		for _, id := range ids {
+			one, err := findSession(ctx, r.Sessions, id)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == one.ID }) {
+				list = append(list, one)
+			}
+		}
+		if err := a.certain(ctx, deleteQuestion(list), yes); err != nil {
+			return err
+		}
+		return a.deleteSessions(ctx, r, list)
+	})
+}
+
+// deleteQuestion names what would be deleted, five at the most.
+func deleteQuestion(list []session.Session) string {
+	const most = 5
+	if len(list) == 1 {
+		return fmt.Sprintf("delete the session %s, %s?", list[0].ID, render.Cut(render.Line(sessionTitle(list[0])), 60))
+	}
+	var b strings.Builder
+	for i, s := range list {
+		if i == most {
+			fmt.Fprintf(&b, "  and %d more\n", len(list)-most)
+			break
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", s.ID, render.Cut(render.Line(sessionTitle(s)), 60))
+	}
+	return fmt.Sprintf("%sdelete these %d sessions?", b.String(), len(list))
+}
+
+// deleteSessions deletes each that can be, and tells of the others.
+func (a *app) deleteSessions(ctx context.Context, r *daemon.Records, list []session.Session) error {
+	done := deletedJSON{Deleted: []string{}, Failed: []failedOne{}}
+	var errs []error
+	for _, s := range list {
+		err := r.Remove(ctx, s.ID)
+		if err != nil {
+			errs = append(errs, err)
+			done.Failed = append(done.Failed, failedOne{s.ID, err.Error()})
+			continue
+		}
+		done.Deleted = append(done.Deleted, s.ID)
+		if !a.flags.json {
+			a.printf("deleted %s  %s\n", s.ID, render.Line(sessionTitle(s)))
+		}
+	}
+	var err error
+	if a.flags.json {
+		err = a.printJSON(done)
+	}
+	if len(errs) == 1 {
+		return firstError(err, sessionProblem(errs[0], sessionListFix))
+	}
+	return firstError(err, sessionProblem(errors.Join(errs...), sessionListFix))
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// The formats of `session export`.
+const (
+	formatMarkdown = "markdown"
+	formatJSON     = "json"
+)
+
+type sessionExportOptions struct{ format, file string }
+
+func newSessionExportCommand(a *app) *cobra.Command {
+	var opts sessionExportOptions
+	cmd := &cobra.Command{
+		Use:   "export ID",
+		Short: "Write a conversation as Markdown or JSON, to a file or stdout",
+		Long: `Write a whole conversation: messages, tool calls with their arguments, and their results. Markdown is for people;
+JSON has every entry of the transcript with its time and turn, as ` + "`patchbay session show --json`" + ` prints it. Without --format it is
+Markdown, unless the file's name ends in .json.
+
+The file must not exist yet. It appears whole or not at all.`,
+		Example: `  patchbay session export 01m7ewsr29 > conversation.md
+  patchbay session export 01m7ewsr29 --file conversation.json
+  patchbay session export 01m7ewsr29 --format json | jq '.transcript | length'`,
+		Annotations:       exits(exit{exitOK, "written"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such session"}),
+		Args:              arguments("ID"),
+		ValidArgsFunction: a.completeIDs(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSessionExport(cmd.Context(), args[0], opts) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&opts.format, "format", "", "write it as `FORMAT`: markdown or json")
+	f.StringVar(&opts.file, "file", "", "write it to this `FILE`, or - for stdout (the default)")
+	mustComplete(cmd, "format", formatMarkdown, formatJSON)
+	return cmd
+}
+
+// exportedJSON is `session export --file FILE --json`.
+type exportedJSON struct {
+	Session string `json:"session_id"`
+	File    string `json:"file"`
+	Format  string `json:"format"`
+	Bytes   int    `json:"bytes"`
+}
+
+func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExportOptions) error {
+	switch opts.format {
+	case formatMarkdown, formatJSON:
+	case "":
+		opts.format = formatMarkdown
+		if a.flags.json && (opts.file == "" || opts.file == "-") || filepath.Ext(opts.file) == ".json" {
+			opts.format = formatJSON
+		}
+	default:
+		return usage(meant(opts.format, []string{formatMarkdown, formatJSON}, "write markdown or json"), "--format %.60q is no format", opts.format)
+	}
+	return a.withConversation(ctx, id, func(c *talk) error {
+		text, err := c.encode(opts.format)
+		if err != nil {
+			return err
+		}
+		if opts.file == "" || opts.file == "-" {
+			_, err := io.WriteString(a.out, string(text))
+			return err
+		}
+		if err := writeNew(a.path(opts.file), text); err != nil {
+			return err
+		}
+		if a.flags.json {
+			return a.printJSON(exportedJSON{c.ID, opts.file, opts.format, len(text)})
+		}
+		a.printf("exported %s to %s\n", c.ID, render.Line(opts.file))
+		return nil
+	})
+}
+
+// encode is the conversation in a format. JSON is indented: people look into files.
+func (c *talk) encode(format string) ([]byte, error) {
+	if format == formatMarkdown {
+		return []byte(c.markdown()), nil
+	}
+	raw, err := encodeJSON(c)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}

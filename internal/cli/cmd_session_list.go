@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/adapter/codehook"
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+type sessionListOptions struct {
+	here  bool
+	host  string
+	limit int
+}
+
+func newSessionListCommand(a *app) *cobra.Command {
+	opts := sessionListOptions{limit: 20}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List conversations, the newest first",
+		Long: `List the conversations that Patchbay knows, the newest first: those of ` + "`patchbay chat`" + `, those over
+HTTP, and those of other agents whose hooks lead to Patchbay. FROM says which: chat, http, or the
+agent's name, such as claude. The title is the first line of the first message, as plugins left it.
+
+ID is the beginning of the session's id, which is enough for every command that takes one; --json has
+the whole. No plugin is started, and a daemon may run meanwhile.`,
+		Example: `  patchbay session list
+  patchbay session list --here
+  patchbay session list --host claude --dir ~/work/shop
+  patchbay session list --limit 500 --json | jq -r '.[].id'`,
+		Annotations: exits(exit{exitOK, "the list was printed"}),
+		Args:        arguments(),
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runSessionList(cmd.Context(), opts) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&opts.here, "here", false, "only those of this directory; --dir DIR: only those of that one")
+	f.StringVar(&opts.host, "host", "", "only those from `WHERE`: chat, http, or another agent such as claude")
+	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "at most `N`")
+	mustComplete(cmd, "host", sessionHosts()...)
+	return cmd
+}
+
+// sessionHosts are the places that sessions come from.
+func sessionHosts() []string {
+	hosts := []string{session.FromChat, session.FromHTTP}
+	for _, agent := range codehook.Agents() {
+		hosts = append(hosts, string(agent))
+	}
+	return hosts
+}
+
+func (a *app) runSessionList(ctx context.Context, opts sessionListOptions) error {
+	if opts.limit < 1 {
+		return usage("", "--limit %d: want at least 1", opts.limit)
+	}
+	q := session.Query{Host: opts.host, Limit: opts.limit}
+	if err := knownHost(opts.host); err != nil {
+		return err
+	}
+	if opts.here || a.flags.dir != "" {
+		dir, err := a.workingDir()
+		if err != nil {
+			return err
+		}
+		q.WorkingDir = dir
+	}
+	return a.withRecords(ctx, func(r *daemon.Records) error {
+		found, more, err := r.Sessions.Search(ctx, q)
+		if err != nil {
+			return err
+		}
+		if a.flags.json {
+			return a.printJSON(append([]session.Summary{}, found...))
+		}
+		return a.showSessions(found, more, q)
+	})
+}
+
+// knownHost refuses a word that no session can have come from.
+func knownHost(host string) error {
+	hosts := sessionHosts()
+	for _, known := range hosts {
+		if host == "" || host == known {
+			return nil
+		}
+	}
+	return usage(meant(host, hosts, "one of "+strings.Join(hosts, ", ")), "--host %.60q: sessions come from nowhere of that name", host)
+}
+
+func (a *app) showSessions(list []session.Summary, more bool, q session.Query) error {
+	if len(list) == 0 {
+		a.printf("%s\n", noSessions(q))
+		return nil
+	}
+	head := render.Head("ID", "BEGAN", "FROM", "TURNS", "TITLE", "DIRECTORY")
+	rows := [][]render.Cell{head}
+	ids, now, home := shortIDs(list), time.Now(), a.getenv("HOME")
+	for i := range list {
+		rows = append(rows, sessionCells(&list[i], ids[i], home, now))
+	}
+	if q.WorkingDir != "" { // all have the same
+		for i := range rows {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
+	}
+	a.fitDirectories(rows)
+	if err := render.Table(a.out, rows, a.screen()); err != nil {
+		return err
+	}
+	if more {
+		a.printf("%s\n", a.screen().Paint(render.StyleDim, fmt.Sprintf("There are more: --limit %d shows them.", 2*q.Limit)))
+	}
+	return nil
+}
+
+// noSessions says what was looked for in vain.
+func noSessions(q session.Query) string {
+	text := "No session"
+	if q.Host != "" {
+		text += " from " + q.Host
+	}
+	if q.WorkingDir != "" {
+		text += " in " + render.Line(q.WorkingDir)
+	}
+	return text + " yet. `patchbay chat` begins one."
+}
+
+func sessionCells(s *session.Summary, id, home string, now time.Time) []render.Cell {
+	title := render.Cell{Text: s.Title}
+	if s.Title == "" {
+		title = render.Cell{Text: sessionTitle(s.Session), Style: render.StyleDim}
+	}
+	host := s.Host
+	if host == "" {
+		host = "-"
+	}
+	return []render.Cell{{Text: id, Style: render.StyleBold}, {Text: shortTime(s.CreatedAt, now)}, {Text: host, Style: render.StyleCyan},
+		{Text: strconv.Itoa(s.Turns), Right: true}, title, {Text: fromHome(s.WorkingDir, home), Style: render.StyleDim}}
+}
+
+// shortTime is a moment to the minute; a day of another year has its year, and no minute.
+func shortTime(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Year() != now.Year() {
+		return t.Format("2006-01-02")
+	}
+	return t.Format("Jan _2 15:04")
+}
+
+// fromHome is a path with ~ for the home directory.
+func fromHome(path, home string) string {
+	if home == "" || home == "/" {
+		return path
+	}
+	if path == home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, filepath.Clean(home)+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}
+
+// maxDirectory is how wide the column of directories is on a terminal with so many columns.
+func maxDirectory(width int) int { return max(width/5, 12) }
+
+// fitDirectories cuts directories at their beginning: the end is what tells them apart.
+func (a *app) fitDirectories(rows [][]render.Cell) {
+	const last = 5
+	if a.screen().Width == 0 {
+		return
+	}
+	most := maxDirectory(a.columns())
+	for i := range rows {
+		if len(rows[i]) <= last {
+			continue
+		}
+		text := render.Line(rows[i][last].Text)
+		if over := ansi.StringWidth(text) - most; over > 0 {
+			rows[i][last].Text = ansi.TruncateLeft(text, over+1, "…")
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+func newSessionShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a conversation: messages, tool calls and their results",
+		Long: `Show a conversation from its beginning: what you said, as plugins left it, what the model answered, the
+tools it called and what they gave. What was compacted since is shown, too. ID is one of ` + "`patchbay session list`" + `;
+its beginning is enough.
+
+The messages of another agent's session are kept by that agent: of those, only what Patchbay knows is shown.
+` + "`patchbay trace list --session ID`" + ` has what plugins did in it.`,
+		Example: `  patchbay session show 01m7ewsr29
+  patchbay session show ses_01m7ewsr29qp62vnxax7qgqs14 | less
+  patchbay session show 01m7ewsr29 --json | jq '.transcript[].message | select(.role == "user") | .content'`,
+		Annotations:       exits(exit{exitOK, "shown"}, exit{exitNotFound, "there is no such session"}),
+		Args:              arguments("ID"),
+		ValidArgsFunction: a.completeIDs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withConversation(cmd.Context(), args[0], func(c *talk) error {
+				if a.flags.json {
+					return a.printJSON(c)
+				}
+				a.showConversation(c)
+				return nil
+			})
+		},
+	}
+}
+
+// A talk is a conversation as it is kept: `session show --json`, and `session export --format json`.
+type talk struct {
+	session.Summary
+	Transcript []session.Entry `json:"transcript"`
+}
+
+// withConversation finds a session and reads all of it.
+func (a *app) withConversation(ctx context.Context, id string, use func(*talk) error) error {
+	return a.withRecords(ctx, func(r *daemon.Records) error {
+		one, err := findSession(ctx, r.Sessions, id)
+		if err != nil {
+			return err
+		}
+		c := &talk{}
+		if c.Summary, err = r.Sessions.Summarize(ctx, one); err != nil {
+			return err
+		}
+		if c.Transcript, err = r.Sessions.Transcript(ctx, one.ID); err != nil { // it may have been deleted since
+			return sessionProblem(err, sessionListFix)
+		}
+		if c.Transcript == nil {
+			c.Transcript = []session.Entry{}
+		}
+		return use(c)
+	})
+}
+
+func (a *app) showConversation(c *talk) {
+	o := a.screen()
+	a.printf("%s\n", o.Paint(render.StyleBold, sessionTitle(c.Session)))
+	for _, f := range c.facts() {
+		a.printf("%s %s\n", o.Paint(render.StyleDim, f[0]+":"), render.Line(f[1]))
+	}
+	for _, p := range c.passages() {
+		a.printf("\n%s", a.passageText(p))
+	}
+	if note := c.elsewhere(); note != "" {
+		a.printf("\n%s\n", o.Paint(render.StyleDim, note))
+	}
+}
+
+// passageText draws one passage: a head, and its text below.
+func (a *app) passageText(p passage) string {
+	o := a.screen()
+	switch p.kind {
+	case passageUser:
+		return o.Paint(render.StyleCyan, "❯ ") + hangingText(p.text) + "\n"
+	case passageCall:
+		return o.Paint(render.StyleCyan, "● "+p.name) + " " + render.Line(p.text) + "\n"
+	case passageResult:
+		mark := o.Paint(render.StyleGreen, "✓ "+p.name)
+		if p.failed {
+			mark = o.Paint(render.StyleRed, "✗ "+p.name)
+		}
+		return mark + "\n" + gutterText(p.text)
+	case passageNote:
+		return o.Paint(render.StyleDim, "· "+p.text) + "\n"
+	case passageSystem:
+		return o.Paint(render.StyleDim, "· for the model:") + "\n" + gutterText(p.text)
+	}
+	return render.Block(trimEnd(p.text)) + "\n"
+}
+
+// hangingText is foreign text whose lines after the first are indented by two.
+func hangingText(text string) string { return indentRest(render.Block(trimEnd(text)), "  ") }
+
+// gutterText is foreign text with a bar before each line.
+func gutterText(text string) string {
+	if text = trimEnd(text); text == "" {
+		return ""
+	}
+	return "  │ " + indentRest(render.Block(text), "  │ ") + "\n"
+}

@@ -1,0 +1,86 @@
+package sessionstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/internal/engine"
+	"github.com/patchbay-dev/patchbay/internal/lease"
+	"github.com/patchbay-dev/patchbay/internal/session"
+)
+
+// openBucket has a key for each conversation that a process has open, with or without a turn: the session's id, a slash, and a word
+// of chance.
+const openBucket = "session_open"
+
+// Open says that this process has the session open, until release is called or the process ends. [Store.Remove] leaves such a
+// session alone. Any number of processes may have it open: turns are kept apart by [Store.Begin].
+func (s *Store) Open(ctx context.Context, id string) (release func(context.Context) error, err error) {
+	bucket, err := s.openings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(s.Holder)
+	if err != nil {
+		return nil, fmt.Errorf("session %.64q: %w", id, err)
+	}
+	key := id + "/" + rand.Text()
+	if _, err := bucket.Put(ctx, key, data); err != nil {
+		return nil, fmt.Errorf("session %.64q: %w", id, err)
+	}
+	return func(ctx context.Context) error { return bucket.Delete(ctx, key) }, nil
+}
+
+func (s *Store) openings(ctx context.Context) (engine.Bucket, error) {
+	bucket, err := s.engine.Bucket(ctx, engine.BucketConfig{Name: openBucket})
+	if err != nil {
+		return nil, fmt.Errorf("sessions: open ones: %w", err)
+	}
+	return bucket, nil
+}
+
+// Remove deletes a session that is not in use. A [session.BusyError] says that it is: a turn is running, or a process of this
+// machine has it open. Unlike [Store.Delete] it holds the session meanwhile, so that no turn begins in between.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	if err := s.notOpen(ctx, id); err != nil {
+		return err
+	}
+	t, err := s.Begin(ctx, id, BeginOptions{})
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, id); err != nil {
+		return errors.Join(err, t.End(ctx, session.Interrupted))
+	}
+	t.close(ErrEnded)
+	return t.lease.release(ctx)
+}
+
+// notOpen returns a [session.BusyError] where a process that lives has the session open. What dead ones have left is swept up. Of
+// processes on other machines nothing is known, so that only their turns count.
+func (s *Store) notOpen(ctx context.Context, id string) error {
+	if !possible(id) {
+		return notFound(id)
+	}
+	bucket, err := s.openings(ctx)
+	if err != nil {
+		return err
+	}
+	values, err := bucket.Values(ctx, id+"/")
+	if err != nil {
+		return fmt.Errorf("sessions: open ones: %w", err)
+	}
+	for _, v := range values {
+		var h lease.Holder
+		if json.Unmarshal(v.Data, &h) == nil && h.State() == lease.Alive {
+			return &session.BusyError{Session: id, Owner: h.Name, Open: true}
+		}
+		if err := bucket.Delete(ctx, v.Key); err != nil {
+			return fmt.Errorf("sessions: open ones: %w", err)
+		}
+	}
+	return nil
+}
