@@ -10,12 +10,27 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
 func TestApproval(t *testing.T) {
+	t.Run("the time that the answer takes is not the tool's", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newToolBed(t, call("1", "rm", `{}`))
+			b.echo("rm").Changes = true
+			b.Approve = func(context.Context, Tool, model.ToolCall) (Approval, error) {
+				time.Sleep(time.Minute) // of the bubble's own clock
+				return Approval{Allowed: true}, nil
+			}
+			if use := b.one(); !use.Success || use.DurationMS > 1000 {
+				t.Errorf("%+v", use)
+			}
+		})
+	})
 	t.Run("only tools that change things are asked about, as they will be executed", func(t *testing.T) {
 		b := newToolBed(t, call("1", "look", `{}`), call("2", "write", `{"n":1}`))
 		b.echo("look")

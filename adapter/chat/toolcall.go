@@ -14,6 +14,7 @@ type toolCall struct {
 	*adapter.ToolCall
 	turn *run
 	use  ToolUse
+	wait time.Duration // for the user's answer, which is no part of what the tool took
 	done chan struct{}
 }
 
@@ -40,7 +41,7 @@ func (c *toolCall) run(ctx context.Context) error {
 	case err != nil:
 		result = adapter.Failed("not finished: " + err.Error())
 	}
-	c.record(result, time.Since(began))
+	c.record(result, time.Since(began)-c.wait)
 	finished := c.use
 	c.turn.emit(Event{Type: ToolFinished, Tool: &finished})
 	return err
@@ -52,6 +53,8 @@ func (c *toolCall) forbidden(ctx context.Context, tool *Tool, call model.ToolCal
 	if c.turn.agent.Approve == nil {
 		return ""
 	}
+	began := time.Now()
+	defer func() { c.wait += time.Since(began) }()
 	select {
 	case c.turn.approval <- struct{}{}:
 		defer func() { <-c.turn.approval }()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -118,7 +117,7 @@ func (s *screen) printResult(end *turnEnd) {
 // printEnding says what is not plain from the text: why there is none, how long
 // it took, who changed it.
 func (s *screen) printEnding(end *turnEnd, r *chat.Result) {
-	took := clock(time.Since(s.turn.started))
+	took := clock(s.turn.clock.elapsed())
 	switch {
 	case r.Status == session.Interrupted || s.turn.interrupted && r.Status != session.Done: // it may have been done by then
 		s.printWarning("interrupted after " + took)

@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -45,7 +44,7 @@ func FuzzExcerpt(f *testing.F) {
 		if len(lines) > finishedLines+1 {
 			t.Errorf("%q is shown in %d lines", text, len(lines))
 		}
-		running := &runningTool{use: chat.ToolUse{Name: "t"}, started: time.Now()}
+		running := &runningTool{use: chat.ToolUse{Name: "t"}, clock: startStopwatch()}
 		running.output(text)
 		for _, line := range append(lines, running.lines(l, runningLines)...) {
 			checkShown(t, l, line)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
@@ -58,6 +59,7 @@ type inline struct {
 	source []byte
 	color  bool // faces tell what is emphasised; without them, the marks stay
 	cell   bool // the block is a cell of a table
+	breaks bool // the lines of the block end where they were ended
 	face   face // of what is added
 	runs   []run
 
@@ -68,10 +70,30 @@ type inline struct {
 // inline is the text of a block, in a face.
 func (d *drawing) inline(block ast.Node, f face) []run {
 	_, cell := block.(*extast.TableCell)
-	w := inline{source: d.source, color: d.look.color, cell: cell, face: f}
+	w := inline{source: d.source, color: d.look.color, cell: cell, face: f, breaks: d.endedOnPurpose(block)}
 	w.children(block)
 	w.end()
 	return w.runs
+}
+
+// proseWidth is narrower than text is wrapped by hand or by an editor.
+const proseWidth = 60
+
+// endedOnPurpose tells whether the lines of a block are lines for their reader: those of a poem, an address, a list
+// without marks. Markdown makes one paragraph of them, and models write them as they are to be seen. They are told
+// from wrapped prose by their length: one of them ends where the next word had room in a line of proseWidth.
+func (d *drawing) endedOnPurpose(block ast.Node) bool {
+	if block.Type() != ast.TypeBlock || block.Lines() == nil {
+		return false
+	}
+	lines := d.raw(block.Lines())
+	for i := range len(lines) - 1 {
+		next, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+		if ansi.StringWidth(strings.TrimSpace(lines[i]))+1+ansi.StringWidth(next) <= proseWidth {
+			return true
+		}
+	}
+	return false
 }
 
 // add adds foreign text. What has the same face becomes one run, for characters
@@ -157,7 +179,7 @@ func (w *inline) marked(n ast.Node, mark string, f face) {
 func (w *inline) prose(n *ast.Text) {
 	w.add(w.value(n))
 	switch {
-	case n.HardLineBreak():
+	case n.HardLineBreak(), n.SoftLineBreak() && w.breaks:
 		w.lineBreak()
 	case n.SoftLineBreak():
 		w.add(" ")

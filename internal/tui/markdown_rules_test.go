@@ -12,7 +12,10 @@ func TestMarkdownRules(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"a paragraph is wrapped at spaces": {
 			"one two three four five six seven eight", "one two three four five six\nseven eight"},
-		"lines of a paragraph are joined":      {"one\ntwo", "one two"},
+		"lines that were ended early are kept": {"Jane Doe\n1 Long Street\nSome Town", "Jane Doe\n1 Long Street\nSome Town"},
+		"so are those of an item":              {"- roses\n  violets\n- sugar", "• roses\n  violets\n• sugar"},
+		"and all of a verse":                   {"short\n" + strings.Repeat("verse ", 11) + "\nend", "short\n" + "verse verse verse verse verse\nverse verse verse verse verse\nverse\nend"},
+		"lines of wrapped prose are joined":    {strings.Repeat("prose ", 11) + "\nend", strings.TrimSpace(strings.Repeat("prose prose prose prose prose\n", 2)) + "\nprose end"},
 		"two spaces at its end break a line":   {"one  \ntwo", "one\ntwo"},
 		"so does a backslash":                  {"one\\\ntwo", "one\ntwo"},
 		"and a tag":                            {"one<br/>two", "one\ntwo"},
@@ -39,7 +42,7 @@ func TestMarkdownRules(t *testing.T) {
 		"numbers are aligned":                  {"9) a\n10) b", " 9) a\n10) b"},
 		"lists nest":                           {"- a\n  1. b\n     - c\n- d", "• a\n  1. b\n     • c\n• d"},
 		"an empty item is one":                 {"- a\n-\n- b", "• a\n•\n• b"},
-		"a task has a box":                     {"- [x] a\n- [ ] b\n  c\n1. [X] d", "[x] a\n[ ] b c\n\n1. [x] d"},
+		"a task has a box":                     {"- [x] a\n- [ ] b\n  c\n1. [X] d", "[x] a\n[ ] b\n    c\n\n1. [x] d"},
 		"an item may begin with code":          {"- ```\n  a\n  ```", "•     a"},
 		"a quote has a bar":                    {"> a\n>\n> b\n> > c", "│ a\n│\n│ b\n│\n│ │ c"},
 		"a list in a quote":                    {"> - a\n> - b", "│ • a\n│ • b"},
@@ -180,7 +183,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	})
 	t.Run("a huge table is a paragraph", func(t *testing.T) {
 		got := drawn(plain, strings.Repeat("|a", 8000)+"\n"+strings.Repeat("|-", 8000)+"\n"+strings.Repeat("b\n", 30_000), 60)
-		if !strings.HasPrefix(got, "|a|a") || !strings.HasSuffix(got, "b b b") {
+		if !strings.HasPrefix(got, "|a|a") || !strings.HasSuffix(got, "b\nb\nb") {
 			t.Errorf("got %q", got[:100])
 		}
 	})

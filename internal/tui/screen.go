@@ -88,6 +88,7 @@ func (s *screen) loadHistory() tea.Msg {
 // Update is a [tea.Model]'s. Whatever a message did, it is drawn at once.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.receive(msg)
+	s.pauseClocks()
 	if s.ready {
 		s.scrollReply()
 		live, cursor := s.frame()

@@ -306,12 +306,12 @@ func (p *player) runTool() (*chat.Result, error) {
 // ask has a tool that asks first.
 func (p *player) ask() (*chat.Result, error) {
 	args := `{"path":"greeting.txt","old":"one\ntwo\nthree","new":"one\n2\nthree"}`
+	u := p.tool("edit_file", args)
 	answer, err := p.c.approve(p.ctx, chat.Tool{Name: "edit_file", Changes: true},
-		model.ToolCall{ID: "1", Name: "edit_file", Arguments: json.RawMessage(args)})
+		model.ToolCall{ID: u.CallID, Name: "edit_file", Arguments: json.RawMessage(args)})
 	if err != nil {
 		return p.interrupted("")
 	}
-	u := p.tool("edit_file", args)
 	if !answer.Allowed {
 		p.finish(u, answer.Reason, false)
 		return p.done("I may not.")

@@ -20,13 +20,13 @@ const (
 
 // A runningTool is a tool call that has not ended.
 type runningTool struct {
-	use     chat.ToolUse
-	started time.Time
-	tail    string // the end of its output
+	use   chat.ToolUse
+	clock stopwatch
+	tail  string // the end of its output
 }
 
 func newRunningTool(e *chat.Event) *runningTool {
-	r := &runningTool{use: *e.Tool, started: time.Now()}
+	r := &runningTool{use: *e.Tool, clock: startStopwatch()}
 	r.output(e.Text)
 	return r
 }
@@ -40,7 +40,7 @@ func (r *runningTool) output(text string) {
 
 // lines draws the call, how long it has taken, and the end of its output.
 func (r *runningTool) lines(l look, output int) []string {
-	elapsed := time.Since(r.started)
+	elapsed := r.clock.elapsed()
 	took := "  " + clock(elapsed)
 	head := l.paint(render.StyleYellow, spinner(elapsed)) + " " +
 		l.callLine(r.use.Name, r.use.Arguments, l.cols()-len(took)-len(gap)) + l.dim(took)

@@ -13,7 +13,7 @@ import (
 // A turn is one turn under way. The screen owns it; only items is shared with
 // the goroutine that runs it.
 type turn struct {
-	started     time.Time
+	clock       stopwatch
 	cancel      context.CancelFunc
 	interrupted bool // by the person; it is still ending
 	items       chan turnItem
@@ -57,7 +57,7 @@ const (
 // startTurn sends a message.
 func (s *screen) startTurn(text string) tea.Cmd {
 	ctx, cancel := context.WithCancel(s.ctx)
-	t := &turn{started: time.Now(), cancel: cancel, items: make(chan turnItem, itemsAhead)}
+	t := &turn{clock: startStopwatch(), cancel: cancel, items: make(chan turnItem, itemsAhead)}
 	s.turn = t
 	s.warned = time.Time{}
 	s.printUser(text)

@@ -127,7 +127,7 @@ func (s *screen) workLines(t *turn) []string {
 	if len(s.questions) > 0 {
 		return append(out, "") // it waits for the person
 	}
-	return append(out, s.working(t.doing(), time.Since(t.started)))
+	return append(out, s.working(t.doing(), t.clock.elapsed()))
 }
 
 // doing says what a turn waits for.
