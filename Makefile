@@ -67,6 +67,9 @@ HOSTS := $(CURDIR)/.hosts
 HOSTS_MATRIX ?=
 HOSTS_FLAGS ?=
 
+# For go test in webtest: WEB_FLAGS='-run TestPlugins -v'.
+WEB_FLAGS ?=
+
 # Systems the code must build for beside the one at hand: each compiles every dependency anew.
 PLATFORMS := darwin/arm64 windows/amd64
 
@@ -76,7 +79,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp release release-version clean
+.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp test-web release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -154,8 +157,9 @@ platforms: ## it compiles, tests included, for every system it is meant for
 	done
 
 # staticcheck is a tool of this module, so its program is asked for here.
-others: ## vet of the benchmarks; vet and staticcheck of the SDK and its example: modules of their own
+others: ## vet of the benchmarks and of the web page's tests; vet and staticcheck of the SDK and its example: modules of their own
 	cd bench && go vet ./...
+	cd webtest && go vet ./...
 	@staticcheck="$$(go tool -n staticcheck)"; \
 	for module in $(SDK); do \
 		echo "go vet and staticcheck in $$module"; (cd "$$module" && go vet ./... && "$$staticcheck" ./...) || exit 1; \
@@ -164,6 +168,7 @@ others: ## vet of the benchmarks; vet and staticcheck of the SDK and its example
 modules: ## go.mod and go.sum say what the code needs, and the modules are what go.sum says
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
+	cd webtest && go mod tidy -diff
 	@for module in $(SDK); do (cd "$$module" && go mod tidy -diff) || exit 1; done
 	go mod verify
 
@@ -246,6 +251,17 @@ test-hosts: build ## the real coding agents against a scripted model: needs npm,
 		cp hosttest/package.json $(HOSTS)/installed.json; \
 	fi
 	PATCHBAY_HOSTS=$(HOSTS) HOSTS_MATRIX=$(HOSTS_MATRIX) go test ./hosttest -count 1 -v -timeout 90m $(HOSTS_FLAGS)
+
+# Not part of CI, which has no npm; the tests of package web look at what is committed. WEBTEST_SCREENSHOTS=DIR keeps pictures of the pages.
+test-web: ## the web page: built anew and compared with web/dist, then walked in Chromium; needs npm
+	@if command -v npm >/dev/null; then \
+		(cd web && npm ci --no-audit --no-fund --loglevel=error && npm run build -- --outDir .built --logLevel error) || exit 1; \
+		if diff -r web/dist web/.built >/dev/null; then rm -rf web/.built; else \
+			diff -rq web/dist web/.built; rm -rf web/.built; \
+			echo 'test-web: web/dist is not what the sources make: npm run build in web/, and commit it'; exit 1; \
+		fi; \
+	else echo 'test-web: no npm here: web/dist was not compared with its sources, and accessibility is not looked at'; fi
+	cd webtest && go test ./... -count 1 -timeout 30m $(WEB_FLAGS)
 
 release-version: # the version in the names of the archives
 	@echo $(RELEASE)

@@ -1,0 +1,54 @@
+package webtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/emulation"
+)
+
+// checkAxe has axe-core look at the page, in both themes: nothing serious or critical may be wrong. The script is put
+// into the page by the browser's own door, because the Content-Security-Policy lets no other script in.
+func (p *tab) checkAxe() {
+	p.t.Helper()
+	source, err := os.ReadFile(filepath.Join(repo, "web", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		p.t.Logf("axe-core is not installed (npm ci in web/): accessibility is not looked at: %v", err)
+		return
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		p.eval(string(source)+"; true", nil)
+		for _, violation := range p.violations() {
+			if violation.Impact == "serious" || violation.Impact == "critical" {
+				p.t.Errorf("axe (%s): %s", scheme, violation)
+			}
+		}
+	}
+	p.run(emulation.SetEmulatedMedia().WithFeatures(nil))
+}
+
+type violation struct {
+	ID, Impact, Help string
+	Nodes            []struct {
+		HTML           string
+		FailureSummary string
+	}
+}
+
+func (v violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", v.ID, v.Help)
+	for _, node := range v.Nodes {
+		fmt.Fprintf(&b, "\n  %s\n    %s", node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", "\n    "))
+	}
+	return b.String()
+}
+
+func (p *tab) violations() (found []violation) {
+	p.t.Helper()
+	p.eval(`new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200))).then(() => axe.run()).then((r) => r.violations)`, &found)
+	return found
+}

@@ -1,0 +1,296 @@
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long the page may take to show something. A loaded machine is slow; what is right comes at once.
+const patience = 45 * time.Second
+
+var (
+	browserOnce  sync.Once
+	browserTab   context.Context // the first tab: others are made from it
+	browserErr   error
+	closeBrowser = func() {}
+)
+
+// startBrowser starts one Chromium for all tests.
+func startBrowser() {
+	dir, err := os.MkdirTemp("", "webtest-chromium")
+	if err != nil {
+		browserErr = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 860),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+	)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	tab, cancel := chromedp.NewContext(allocator)
+	closeBrowser = func() {
+		chromedp.Cancel(tab)
+		cancel()
+		stop()
+		os.RemoveAll(dir)
+	}
+	browserTab, browserErr = tab, chromedp.Run(tab)
+}
+
+// A tab is one page of the browser. Its methods end the test where something does not come true.
+type tab struct {
+	t    testing.TB
+	ctx  context.Context
+	site *site
+
+	mu     sync.Mutex
+	faults []string // what the page complained of: exceptions, and what the Content-Security-Policy forbade
+}
+
+// newTab opens an address of the site. Complaints of the page fail the test at its end.
+func newTab(t testing.TB, s *site, path string) *tab {
+	t.Helper()
+	if !haveBrowser() {
+		t.Skip("no Chromium here: Debian's package chromium has it; nothing of the page is tested")
+	}
+	browserOnce.Do(startBrowser)
+	if browserErr != nil {
+		t.Fatalf("Chromium does not start: %v", browserErr)
+	}
+	ctx, cancel := chromedp.NewContext(browserTab) // each site has an origin of its own, and so its own storage
+	p := &tab{t: t, ctx: ctx, site: s}
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.save("failed-" + t.Name())
+		}
+		cancel()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, fault := range p.faults {
+			t.Errorf("the page complained: %s", fault)
+		}
+	})
+	chromedp.ListenTarget(ctx, p.hear)
+	if err := chromedp.Run(ctx); err != nil { // without a deadline: the tab would end with it
+		t.Fatal(err)
+	}
+	p.run(log.Enable(), emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+	p.open(path)
+	return p
+}
+
+func haveBrowser() bool {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hear collects what went wrong inside the page. Requests that the daemon refused are no faults: the page shows them.
+func (p *tab) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.faults = append(p.faults, e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		if e.Entry.Source == log.SourceSecurity || strings.Contains(e.Entry.Text, "Content Security Policy") {
+			p.faults = append(p.faults, e.Entry.Text)
+		}
+	}
+}
+
+// run does it, with patience.
+func (p *tab) run(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := p.try(actions...); err != nil {
+		p.t.Fatalf("%v\nthe page shows:\n%s", err, p.text())
+	}
+}
+
+func (p *tab) try(actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, actions...)
+}
+
+// open goes to an address and waits until the page stands.
+func (p *tab) open(path string) {
+	p.t.Helper()
+	p.run(chromedp.Navigate(p.site.URL+path), chromedp.WaitVisible("main h1", chromedp.ByQuery))
+}
+
+// eval runs JavaScript and decodes what it answers; a promise is waited for.
+func (p *tab) eval(script string, result any) {
+	p.t.Helper()
+	p.run(chromedp.Evaluate(script, result, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+}
+
+// text is what a person can read on the page.
+func (p *tab) text() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	var text string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`document.body.innerText`, &text)); err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// find is JavaScript that finds the element a person means: by a CSS selector, or by its words where it begins with "=":
+// a button, link, tab, label or heading that says just this.
+func find(what string) string {
+	quoted, _ := json.Marshal(what)
+	if !strings.HasPrefix(what, "=") {
+		return fmt.Sprintf(`document.querySelector(%s)`, quoted)
+	}
+	quoted, _ = json.Marshal(what[1:])
+	return fmt.Sprintf(`[...document.querySelectorAll('button, a, [role=tab], label, h1, h2, h3, summary')].find((e) => {
+		const words = (e.innerText || e.textContent).trim();
+		return (words === %[1]s || e.getAttribute('aria-label') === %[1]s) && e.getClientRects().length;
+	})`, quoted)
+}
+
+// until waits until a JavaScript expression is true.
+func (p *tab) until(what, expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(30 * time.Millisecond) {
+		var yes bool
+		err := p.try(chromedp.Evaluate(`!!(`+expression+`)`, &yes))
+		if err == nil && yes {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("in vain: %s (%s) %v\nthe page shows:\n%s", what, expression, err, p.text())
+		}
+	}
+}
+
+// see waits until the page shows a text.
+func (p *tab) see(text string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(text)
+	p.until("to see "+text, fmt.Sprintf(`document.body.innerText.includes(%s)`, quoted))
+}
+
+// seeIn waits until an element shows a text.
+func (p *tab) seeIn(selector, text string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(text)
+	p.until("to see "+text+" in "+selector, fmt.Sprintf(`(%s)?.innerText.includes(%s)`, find(selector), quoted))
+}
+
+// unsee waits until the page shows a text no more.
+func (p *tab) unsee(text string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(text)
+	p.until("not to see "+text, fmt.Sprintf(`!document.body.innerText.includes(%s)`, quoted))
+}
+
+// click presses the mouse in the middle of an element, once it is there and can be pressed.
+func (p *tab) click(what string) {
+	p.t.Helper()
+	p.until("to click "+what, fmt.Sprintf(`(() => { const e = %s; return e && !e.disabled && e.getClientRects().length; })()`, find(what)))
+	x, y := p.middle(what)
+	p.run(chromedp.MouseClickXY(x, y))
+}
+
+// middle is where an element is on the screen, after it was scrolled to.
+func (p *tab) middle(what string) (x, y float64) {
+	p.t.Helper()
+	var at []float64
+	p.eval(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({ block: 'center', behavior: 'instant' });
+		const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, find(what)), &at)
+	return at[0], at[1]
+}
+
+// fill replaces what is in a field by typing.
+func (p *tab) fill(what, text string) {
+	p.t.Helper()
+	p.click(what)
+	p.eval(fmt.Sprintf(`(%s).select?.()`, find(what)), nil)
+	if text == "" {
+		p.press("\b")
+		return
+	}
+	p.press(text)
+}
+
+// press types keys, as kb names them, into whatever has the focus.
+func (p *tab) press(keys string) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(keys))
+}
+
+// choose sets a select as a person does: by the label of the choice.
+func (p *tab) choose(selector, label string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(label)
+	p.until("to choose "+label, fmt.Sprintf(`[...((%s)?.options ?? [])].some((o) => o.text.trim() === %s)`, find(selector), quoted))
+	p.eval(fmt.Sprintf(`(() => { const s = %s; s.value = [...s.options].find((o) => o.text.trim() === %s).value;
+		s.dispatchEvent(new Event('input', { bubbles: true })); s.dispatchEvent(new Event('change', { bubbles: true })); })()`, find(selector), quoted), nil)
+}
+
+// at waits until the address of the page is this path, its query included.
+func (p *tab) at(path string) {
+	p.t.Helper()
+	quoted, _ := json.Marshal(path)
+	p.until("to be at "+path, fmt.Sprintf(`location.pathname + location.search === %s`, quoted))
+}
+
+// picture keeps the page as it is: light, dark, and as wide as a phone.
+func (p *tab) picture(name string) {
+	p.t.Helper()
+	if os.Getenv("WEBTEST_SCREENSHOTS") == "" {
+		return
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		p.save(name + "-" + scheme)
+	}
+	p.run(emulation.SetEmulatedMedia().WithFeatures(nil), emulation.SetDeviceMetricsOverride(390, 844, 1, true))
+	p.save(name + "-phone")
+	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+}
+
+// save writes what is on the screen to a PNG file.
+func (p *tab) save(name string) {
+	dir := os.Getenv("WEBTEST_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var data []byte
+	shot := chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		data, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).Do(ctx)
+		return err
+	})
+	settle := chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 120))))`, nil,
+		func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) })
+	if err := p.try(settle, shot); err != nil {
+		p.t.Logf("no picture %s: %v", name, err)
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	name = strings.ReplaceAll(name, "/", "-")
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,73 @@
+"""A kaged plugin for the tests of the web page: what it answers depends on its knobs."""
+import json
+import os
+import sys
+
+config = {}
+greeted = 0
+openings = {"calm": "Hello", "warm": "Welcome", "loud": "HEY"}
+
+
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def log(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def greet(params):
+    global greeted
+    greeted += 1
+    line = f"{openings[config.get('tone', 'calm')]}, {params['who']}"
+    if config.get("polite"):
+        line += ", please"
+    log(f"greeted {params['who']} for the {greeted}. time")
+    send({"method": "tuner.greeted", "params": {"who": params["who"], "total": greeted}})
+    return " ".join([line] * int(config.get("times", 1))) + f" (volume {config.get('volume')})"
+
+
+def peek(params):
+    try:
+        with open("/etc/hostname") as f:
+            return f.read()
+    except OSError as e:
+        log(f"cannot read it: {e}")
+        raise
+
+
+def initialize(params):
+    config.update(params["config"])
+    log("tuner is up")
+    return {"name": "tuner", "version": "1.2.0", "api_version": 1, "methods": ["tuner.count"],
+            "notifications": ["tuner.greeted"], "capabilities_used": []}
+
+
+def crash(params):
+    log("about to crash")
+    os._exit(3)
+
+
+answers = {
+    "initialize": initialize,
+    "health.check": lambda params: {"ok": True},
+    "shutdown": lambda params: {},
+    "tuner.greet": greet,
+    "tuner.crash": crash,
+    "tuner.peek": peek,
+    "tuner.count": lambda params: {"greeted": greeted},
+    "kaged.hook.on_session_start": lambda params: {"inject": f"Speak in a {config.get('tone', 'calm')} tone."},
+}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    answer = answers.get(request["method"])
+    if answer is None:
+        send({"id": request["id"], "error": {"code": -32601, "message": "no such method"}})
+        continue
+    try:
+        send({"id": request["id"], "result": answer(request.get("params", {}))})
+    except Exception as e:
+        send({"id": request["id"], "error": {"code": -32000, "message": str(e)}})
