@@ -143,9 +143,13 @@ func (s *street) test() {
 	config := ""
 	for _, k := range knocks {
 		write(s.t, s.home("four"), ".local/scaffold/plugins/"+k.plugin, knocker)
+		grants := ""
 		if k.grants != "" {
-			config += fmt.Sprintf("[plugins.%s]\ncapabilities = [%q]\n", k.plugin, k.grants)
+			grants = fmt.Sprintf("[plugins.%s]\ncapabilities = [%q]\n", k.plugin, k.grants)
 		}
+		config += grants
+		write(s.t, s.home("only-"+k.plugin), ".local/scaffold/plugins/"+k.plugin, knocker)
+		write(s.t, s.home("only-"+k.plugin), ".config/patchbay/config.toml", grants)
 	}
 	write(s.t, s.home("four"), ".config/patchbay/config.toml", config)
 	s.handOver()
@@ -155,12 +159,17 @@ func (s *street) test() {
 		if s.user == 0 && answers[k.want] && !soak.Long() {
 			continue // root is nobody special here: once each answer, and an ordinary user does the rest
 		}
+		home := "four" // where a command starts all the plugins: once each answer, and else beside no other plugin
+		if answers[k.want] && !soak.Long() {
+			home = "only-" + k.plugin
+		}
 		answers[k.want] = true
 		s.t.Run(k.rule, func(t *testing.T) {
-			for where, knock := range map[string]func(*testing.T, string, string, string) string{
-				"from the daemon itself": s.knockByDaemon, "from another process": s.knockByCommand,
+			for where, got := range map[string]string{
+				"from the daemon itself": s.knockByDaemon(t, k.plugin, k.host, k.port),
+				"from another process":   s.knockByCommand(t, home, k.plugin, k.host, k.port),
 			} {
-				if got := knock(t, k.plugin, k.host, k.port); !strings.HasPrefix(got, k.want) {
+				if !strings.HasPrefix(got, k.want) {
 					t.Errorf("%s: %s with %q at %s %s: %s, want %s", where, k.plugin, k.grants, k.host, k.port, got, k.want)
 				}
 			}
@@ -212,16 +221,14 @@ func (s *street) socket(home string) string {
 // handOver makes the homes the user's own, and the plugins programs.
 func (s *street) handOver() {
 	s.t.Helper()
-	for _, home := range []string{"four", "six", "all"} {
-		err := filepath.WalkDir(s.home(home), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			return errors.Join(makeExecutable(path, entry, nil), os.Chown(path, s.user, s.user))
-		})
-		if err != nil {
-			s.t.Fatal(err)
+	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == s.dir || path == s.program {
+			return err
 		}
+		return errors.Join(makeExecutable(path, entry, nil), os.Chown(path, s.user, s.user))
+	})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -241,9 +248,9 @@ func (s *street) serve(home, address string) *server {
 }
 
 // knockByCommand has the plugin in a process beside the daemons.
-func (s *street) knockByCommand(t *testing.T, plugin, host, port string) string {
+func (s *street) knockByCommand(t *testing.T, home, plugin, host, port string) string {
 	t.Helper()
-	cmd := s.command("four", "tool", "call", "plugin_"+plugin+"_knock", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
+	cmd := s.command(home, "tool", "call", "plugin_"+plugin+"_knock", "--args", fmt.Sprintf(`{"host":%q,"port":%s}`, host, port))
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
