@@ -82,7 +82,7 @@ func TestConfigChangesAreRefused(t *testing.T) {
 		`{"set":"config","plugin":"notes","value":7}`:                                     "want an object",
 		`{"set":"priority","plugin":"nobody","value":7}`:                                  "nobody",
 		`{"set":"connect","plugin":"notes","hook":"on_session_start","point":"no.point"}`: "no point",
-		`{"set":"connect","plugin":"notes","hook":"nope","point":"prompt.context"}`:           "nope",
+		`{"set":"connect","plugin":"notes","hook":"nope","point":"prompt.context"}`:       "nope",
 		many: "expected array length <= 64",
 	} {
 		got := s.do("POST", "/v1/config/changes", `{"changes":[`+change+`]}`)
