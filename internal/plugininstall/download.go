@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 )
@@ -15,12 +16,12 @@ import (
 const downloadTime = 5 * time.Minute
 
 // download gets an archive. Only https is spoken, on the way as well.
-func download(ctx context.Context, address, to string, trusted *tls.Config) (err error) {
+func download(ctx context.Context, s Source, to string, trusted *tls.Config) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, fmt.Errorf("the archive was not there after %v", downloadTime))
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s is no address", s.Text)
 	}
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trusted, DisableKeepAlives: true},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -31,11 +32,14 @@ func download(ctx context.Context, address, to string, trusted *tls.Config) (err
 		}}
 	resp, err := client.Do(r)
 	if err != nil {
-		return errors.Join(err, context.Cause(ctx))
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err // it has the address, with what may be a key
+		}
+		return errors.Join(fmt.Errorf("%s: %w", s.Text, err), context.Cause(ctx))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return badSource("look at the address in a browser", "%s: %s", address, resp.Status)
+		return badSource("look at the address in a browser", "%s: %s", s.Text, resp.Status)
 	}
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -44,7 +48,7 @@ func download(ctx context.Context, address, to string, trusted *tls.Config) (err
 	defer func() { err = errors.Join(err, f.Close()) }()
 	n, err := io.Copy(f, io.LimitReader(resp.Body, mostFetched+1))
 	if err == nil && n > mostFetched {
-		err = fmt.Errorf("%s has more than %d MiB", address, mostFetched>>20)
+		err = fmt.Errorf("%s has more than %d MiB", s.Text, mostFetched>>20)
 	}
 	return err
 }

@@ -111,10 +111,13 @@ func (f *Fetched) pour(ctx context.Context, s *sink) error {
 		f.o.tell("unpacking %s", f.Source.Path)
 		return unpack(ctx, s, f.Source.Path)
 	case WebArchive:
-		f.o.tell("fetching %s", f.Source.URL)
+		f.o.tell("fetching %s", f.Source.Text)
 		archive := filepath.Join(f.stage, "archive")
-		if err := download(ctx, f.Source.URL, archive, f.o.tls); err != nil {
+		if err := download(ctx, f.Source, archive, f.o.tls); err != nil {
 			return err
+		}
+		if f.Source.URL != f.Source.Text {
+			f.Notes = append(f.Notes, "patchbay.lock has its address without what stands behind the ?, which may be a key: plugin update may need it, then install it again")
 		}
 		f.o.tell("unpacking it")
 		return unpack(ctx, s, archive)

@@ -173,6 +173,70 @@ func TestHostileGit(t *testing.T) {
 	})
 }
 
+// TestRepositoryThatBorrows: a repository that has its objects elsewhere, in another one or at a remote that is to be asked
+// for them, runs nothing; and what it says about itself changes nothing.
+func TestRepositoryThatBorrows(t *testing.T) {
+	files := map[string]string{"manifest.yaml": kagedManifest, "notes.sh": script}
+	ran := filepath.Join(t.TempDir(), "ran")
+	trap := filepath.Join(t.TempDir(), "trap")
+	write(t, filepath.Dir(trap), map[string]string{"trap": "#!/bin/sh\ntouch " + ran + "\nexit 1\n"})
+	extra := func(lines string) string { return "[core]\n\trepositoryformatversion = 1\n" + lines }
+	for name, prepare := range map[string]func(repo) bool{ // true: it can be installed
+		"missing objects, and a promisor that is a program": func(r repo) bool {
+			blob := r.git("rev-parse", "HEAD:notes.sh")
+			if err := os.Remove(filepath.Join(r.dir, ".git", "objects", blob[:2], blob[2:])); err != nil {
+				t.Fatal(err)
+			}
+			write(t, r.dir+"/.git", map[string]string{"config": extra("[extensions]\n\tpartialClone = evil\n[remote \"evil\"]\n\tpromisor = true\n\turl = ext::" + trap +
+				"\n\tuploadpack = " + trap + "\n[protocol \"ext\"]\n\tallow = always\n[protocol]\n\tallow = always\n")})
+			return false
+		},
+		"missing objects, and a promisor over ssh": func(r repo) bool {
+			blob := r.git("rev-parse", "HEAD:notes.sh")
+			if err := os.Remove(filepath.Join(r.dir, ".git", "objects", blob[:2], blob[2:])); err != nil {
+				t.Fatal(err)
+			}
+			write(t, r.dir+"/.git", map[string]string{"config": extra("[extensions]\n\tpartialClone = evil\n[core]\n\tsshCommand = " + trap + "\n[remote \"evil\"]\n\tpromisor = true\n\turl = ssh://127.0.0.1/x\n")})
+			return false
+		},
+		"alternates, and a program that lists their refs": func(r repo) bool {
+			other := newRepo(t, map[string]string{"other": "x"})
+			write(t, r.dir+"/.git", map[string]string{"objects/info/alternates": other.dir + "/.git/objects\n",
+				"config": extra("[core]\n\talternateRefsCommand = " + trap + "\n")})
+			return true
+		},
+		"alternates in a circle, and to nowhere": func(r repo) bool {
+			write(t, r.dir+"/.git", map[string]string{"objects/info/alternates": r.dir + "/.git/objects\n/nowhere/objects\n../../.git/objects\n"})
+			return true
+		},
+		"another configuration included, and a program for every file": func(r repo) bool {
+			write(t, r.dir+"/.git", map[string]string{"more": "[core]\n\tfsmonitor = " + trap + "\n\thooksPath = " + filepath.Dir(trap) + "\n\tgitProxy = " + trap + "\n[uploadpack]\n\tpackObjectsHook = " + trap +
+				"\n[gpg]\n\tprogram = " + trap + "\n[diff]\n\texternal = " + trap + "\n", "config": extra("[include]\n\tpath = more\n[core]\n\tworktree = /\n")})
+			return true
+		},
+		"an extension that no git knows": func(r repo) bool {
+			write(t, r.dir+"/.git", map[string]string{"config": extra("[extensions]\n\tnonsense = true\n")})
+			return false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t, files)
+			good := prepare(r)
+			h := newHouse(t)
+			_, err := h.install(r.dir+"@main", PlaceOptions{})
+			if _, statErr := os.Stat(ran); statErr == nil {
+				t.Error("something of it was run")
+			}
+			if (err == nil) != good {
+				t.Fatalf("%v", err)
+			}
+			if !good {
+				h.wants()
+			}
+		})
+	}
+}
+
 // installAndWait is a process that is killed in the middle of an installation. at is where it waits: SOURCE HOME
 // MOMENT.
 func installAndWait(at string) {

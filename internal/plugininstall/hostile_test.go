@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -327,6 +328,49 @@ func TestWebArchive(t *testing.T) {
 	h := newHouse(t)
 	if _, err := h.install(server.URL+"/good.zip", PlaceOptions{}); err == nil {
 		t.Error("a certificate that nobody signed is taken")
+	}
+}
+
+// TestTokenInAnAddress: what stands behind the ? of an archive's address is sent to its server, and is nowhere else: not
+// in the lock, not in a message.
+func TestTokenInAnAddress(t *testing.T) {
+	archive := zipOf(t, plugin...)
+	var asked []string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		switch {
+		case r.URL.Path == "/gone.zip":
+			http.Redirect(w, r, "https://127.0.0.1:1/x.zip?token=hunter2", http.StatusFound)
+		case r.URL.Query().Get("token") != "hunter2":
+			http.Error(w, "no", http.StatusForbidden)
+		default:
+			http.ServeFile(w, r, archive)
+		}
+	}))
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	h := newHouse(t)
+	var said strings.Builder
+	h.o.tls, h.o.Progress = &tls.Config{RootCAs: roots}, func(text string) { said.WriteString(text + "\n") }
+	placed, err := h.install(server.URL+"/good.zip?token=hunter2", PlaceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/bad.zip?token=hunter22", "/gone.zip?token=hunter2"} {
+		_, err := h.install(server.URL+path, PlaceOptions{})
+		fmt.Fprintln(&said, err)
+		if err == nil {
+			t.Errorf("%s is installed", path)
+		}
+	}
+	lock, err := os.ReadFile(h.o.Dirs.LockFile)
+	fmt.Fprintf(&said, "%+v\n%s", *placed[0], lock)
+	if err != nil || strings.Contains(said.String(), "hunter2") || !slices.Contains(asked, "token=hunter2") {
+		t.Errorf("%v, the server was asked %q:\n%s", err, asked, said.String())
+	}
+	if notes := strings.Join(placed[0].Notes, "\n"); !strings.Contains(notes, "behind the ?") {
+		t.Errorf("%q", notes)
 	}
 }
 

@@ -197,11 +197,10 @@ func TestSources(t *testing.T) {
 		"owner/repo":                   {Kind: Git, Text: "owner/repo", URL: "https://github.com/owner/repo.git"},
 		"owner/repo@v1.0":              {Kind: Git, Text: "owner/repo", URL: "https://github.com/owner/repo.git", Ref: "v1.0"},
 		"https://x.org/r@feature/a":    {Kind: Git, Text: "https://x.org/r", URL: "https://x.org/r", Ref: "feature/a"},
-		"https://me@x.org/r":           {Kind: Git, Text: "https://me@x.org/r", URL: "https://me@x.org/r"},
 		"git@x.org:me/r.git@main":      {Kind: Git, Text: "git@x.org:me/r.git", URL: "git@x.org:me/r.git", Ref: "main"},
 		"ssh://git@x.org/r":            {Kind: Git, Text: "ssh://git@x.org/r", URL: "ssh://git@x.org/r"},
 		"https://x.org/r/v1.tar.gz":    {Kind: WebArchive, Text: "https://x.org/r/v1.tar.gz", URL: "https://x.org/r/v1.tar.gz"},
-		"https://x.org/r.zip?token=ab": {Kind: WebArchive, Text: "https://x.org/r.zip?token=ab", URL: "https://x.org/r.zip?token=ab"},
+		"https://x.org/r.zip?token=ab": {Kind: WebArchive, Text: "https://x.org/r.zip", URL: "https://x.org/r.zip?token=ab"},
 	} {
 		if got, err := ParseSource(text, dir); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
@@ -209,9 +208,10 @@ func TestSources(t *testing.T) {
 	}
 	for _, text := range []string{"", "-x", "--upload-pack=x", "nothing", "http://x.org/r", "git://x.org/r", "ext::sh -c id", "ext::sh/x", "fd::3", "https://u:p@x.org/r",
 		"owner/repo@--upload-pack=x", "owner/repo@a..b", "owner/repo@+a:b", "owner/repo@", "tree@-x", "ssh://-oProxyCommand=x/r", "-oProxyCommand=x@h:r", "git@-h:r", "git@h:-r",
-		"file://host/r", "https://x.org/r?x=1", "a\nb", "https:///r"} {
-		if s, err := ParseSource(text, dir); err == nil {
-			t.Errorf("%q is %+v", text, s)
+		"file://host/r", "https://x.org/r?x=1", "a\nb", "https:///r", "https://hunter2@x.org/r", "https://hunter2@x.org/r.zip", "https://x.org/r?token=hunter2", "https://x:hunter2%zz@x.org/r",
+		"hunter2:hunter2@x.org:r/r", "https://x.org/r.zip?token=hunter2@--x", "foo://hunter2@x.org/"} {
+		if s, err := ParseSource(text, dir); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q is %+v, %v", text, s, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 // A Source is where plugins come from.
 type Source struct {
 	Kind Kind
-	Text string // as it is recorded; without the ref
+	Text string // as it is recorded and shown: without the ref, and without what could be a key
 	Path string // of a directory, a file, an archive
 	URL  string // of a repository or an archive
 	Ref  string // of a repository; "": its default branch
@@ -38,6 +38,12 @@ func (e *SourceError) Error() string { return e.why }
 
 // Fix is what to write instead.
 func (e *SourceError) Fix() string { return e.fix }
+
+// secretParts are the parts of an address that may be keys: who one is, and what stands behind the ?.
+var secretParts = pattern.New(`^([A-Za-z][A-Za-z0-9+.-]*://)?[^/@]*@|[?#].*$`)
+
+// shown is an address without what could be a key, for messages.
+func shown(address string) string { return secretParts.Regexp().ReplaceAllString(address, "$1…") }
 
 func badSource(fix, format string, args ...any) error {
 	return &SourceError{fmt.Sprintf(format, args...), fix}
@@ -75,11 +81,11 @@ func ParseSource(text, dir string) (Source, error) {
 	case strings.Contains(base, "://"):
 		return atAddress(base, ref)
 	case urlStart.MatchString(base):
-		return Source{}, badSource("https, ssh and file are spoken", "%q: this kind of address is not allowed", base)
+		return Source{}, badSource("https, ssh and file are spoken", "%q: this kind of address is not allowed", shown(base))
 	case hubName.MatchString(base) && !strings.HasSuffix(base, ".."):
 		return Source{Kind: Git, Text: base, URL: "https://github.com/" + strings.TrimSuffix(base, ".git") + ".git", Ref: ref}, nil
 	}
-	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is no repository's address", text)
+	return Source{}, badSource(forms, "%s: there is no such file or directory, and it is no repository's address", shown(text))
 }
 
 // onDisk is a source that is there: as typed, or before an @REF.
@@ -157,7 +163,7 @@ func splitRef(text string) (base, ref string, err error) {
 // checkRef refuses what git would take for an option, a pattern or two refs.
 func checkRef(ref string) error {
 	if !refName.MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
-		return badSource("write a branch, a tag or a whole commit, as in @v1.2.0", "@%s is no ref", ref)
+		return badSource("write a branch, a tag or a whole commit, as in @v1.2.0", "@%s is no ref", shown(ref))
 	}
 	return nil
 }
@@ -166,22 +172,23 @@ func checkRef(ref string) error {
 func atAddress(text, ref string) (Source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return Source{}, badSource(forms, "%q is no address", text)
+		return Source{}, badSource(forms, "%q is no address", shown(text))
 	}
-	if _, secret := u.User.Password(); secret {
-		return Source{}, badSource("use ssh, or fetch it yourself and install the directory", "an address with a password would be written into patchbay.lock")
+	if _, secret := u.User.Password(); secret || u.User != nil && u.Scheme != "ssh" {
+		return Source{}, badSource("use ssh, or fetch it yourself and install the directory", "an address with a password or a token in it would be written into patchbay.lock")
 	}
 	switch u.Scheme {
 	case "https":
 		if u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
-			return Source{}, badSource(forms, "%q names no host", text)
+			return Source{}, badSource(forms, "%q names no host", shown(text))
 		}
 		if archiveName(u.Path) && ref == "" {
-			return Source{Kind: WebArchive, Text: text, URL: text}, nil
+			u.RawQuery, u.ForceQuery, u.Fragment = "", false, ""
+			return Source{Kind: WebArchive, Text: u.String(), URL: text}, nil
 		}
 	case "ssh":
 		if h := u.Hostname(); h == "" || strings.HasPrefix(h, "-") || strings.HasPrefix(u.User.Username(), "-") {
-			return Source{}, badSource(forms, "%q names no host", text)
+			return Source{}, badSource(forms, "%q names no host", shown(text))
 		}
 	case "file":
 		if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
@@ -191,7 +198,7 @@ func atAddress(text, ref string) (Source, error) {
 		return Source{}, badSource("https, ssh and file are spoken", "%s: this kind of address is not allowed", u.Scheme)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return Source{}, badSource("write a ref as @REF", "%q: a repository's address has no ? and no #", text)
+		return Source{}, badSource("write a ref as @REF", "%q: a repository's address has no ? and no #", shown(text))
 	}
 	return Source{Kind: Git, Text: text, URL: text, Ref: ref}, nil
 }
