@@ -246,7 +246,11 @@ func (a *app) printPlaced(p *plugininstall.Placed) {
 		verb = "replaced"
 	}
 	name := o.Paint(render.StyleBold, p.Name)
-	version := strings.TrimSpace(strings.Join([]string{p.Ref, excerptOf(p.Commit)}, " "))
+	commit := excerptOf(p.Commit)
+	if p.Was != "" && p.Was != p.Commit {
+		commit = excerptOf(p.Was) + " → " + commit
+	}
+	version := strings.TrimSpace(p.Ref + " " + commit)
 	if version != "" {
 		version = " (" + version + ")"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +99,7 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	}
 	source, err := plugininstall.ParseSource(text, a.dir())
 	if err != nil {
-		return nil, err
+		return nil, &problem{kind: kindFailed, err: err, fix: "install it again from where it is now; --force replaces the one that is there"}
 	}
 	o.Dialects = []string{e.Dialect}
 	fetched, err := plugininstall.Fetch(ctx, source, o)
@@ -112,7 +113,15 @@ func (a *app) update(ctx context.Context, o plugininstall.Options, e *trust.Entr
 	}()
 	found := fetched.Meant(e.Dialect + ":" + e.Name)
 	if len(found) != 1 {
-		return nil, fmt.Errorf("%s has no such plugin any more", text)
+		return nil, &problem{kind: kindFailed, err: fmt.Errorf("%s has no such plugin any more", text), fix: insteadOf(e, fetched, text)}
 	}
 	return fetched.Place(ctx, found[0], plugininstall.PlaceOptions{DryRun: opts.dryRun, Force: opts.force, Update: true})
+}
+
+// insteadOf says what to do about a plugin that its source has no more. What is installed stays until then.
+func insteadOf(e *trust.Entry, f *plugininstall.Fetched, source string) string {
+	if len(f.Plugins) == 0 {
+		return "what is installed stays as it is; look for the plugin elsewhere, or remove it"
+	}
+	return fmt.Sprintf("it has %s now: `patchbay plugin remove %s:%s`, then `patchbay plugin install %s`", strings.Join(ids(f.Plugins), ", "), e.Dialect, e.Name, source)
 }

@@ -34,6 +34,7 @@ type Placed struct {
 	Hints        []string `json:"hints"` // what there may be to run
 	Notes        []string `json:"notes"`
 
+	Was     string             `json:"was"`     // the commit of the one that was there
 	Changes []trust.FileChange `json:"changes"` // against the one that was there, as it was recorded
 
 	stages []string
@@ -98,6 +99,9 @@ func (f *Fetched) Place(ctx context.Context, p Plugin, o PlaceOptions) (placed *
 		DryRun: o.DryRun, Replaced: exists(i.target), Notes: append([]string{}, f.Notes...), Hints: []string{}, Changes: []trust.FileChange{}}
 	if p.Warning != "" {
 		i.placed.Notes = append(i.placed.Notes, "it will not start as it is: "+p.Warning)
+	}
+	if i.before != nil && i.placed.Replaced {
+		i.placed.Was = i.before.Origin.Commit
 	}
 	i.grant()
 	defer func() {
