@@ -137,6 +137,7 @@ type Event struct {
 	Time       time.Time           `json:"time"`
 	Text       string              `json:"text,omitempty"`
 	Held       int                 `json:"held,omitempty"` // characters
+	Usage      model.Usage         `json:"-"`              // of a reply, for who watches in this process
 	Tool       *ToolUse            `json:"tool,omitempty"`
 	Outcome    *hook.Trace         `json:"outcome,omitempty"`
 	Compaction *session.Compaction `json:"compaction,omitempty"`

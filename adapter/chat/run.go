@@ -157,7 +157,7 @@ func (r *run) keepReply(ctx context.Context, text string, calls []model.ToolCall
 		return err
 	}
 	r.said, r.result.Text = "", text
-	r.emit(Event{Type: ModelReplied, Text: text})
+	r.emit(Event{Type: ModelReplied, Text: text, Usage: r.counted})
 	return nil
 }
 

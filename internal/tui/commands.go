@@ -39,7 +39,7 @@ func commands() []command {
 			run: (*screen).compact, arguments: strategies()},
 		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
 		{name: "/model", about: "who answers", run: (*screen).showModel},
-		{name: "/clear", about: "clear the screen; the conversation stays",
+		{name: "/clear", about: "clear the screen; the conversation goes on",
 			run: (*screen).clearScreen},
 		{name: "/quit", aliases: []string{"/exit", "/q"}, about: "leave",
 			run: func(s *screen, _ string) tea.Cmd { s.leave(); return nil }},
@@ -131,9 +131,10 @@ func keyHelp() [][2]string {
 		{"Alt+Enter, Ctrl+J", "a new line (Shift+Enter, where the terminal can tell)"},
 		{"↑ ↓", "what was typed before, on the first and last line"},
 		{"Tab", "complete a command"},
-		{"Esc, Ctrl+C", "interrupt the turn"},
-		{"Ctrl+C twice, Ctrl+D", "leave"},
-		{"Ctrl+L, Ctrl+Z", "clear the screen, suspend"},
+		{"Esc", "one step back: interrupts the turn, refuses the tool that asks, closes a menu, goes back in a form"},
+		{"Ctrl+C", "interrupts the turn; else clears what is typed; at an empty prompt it leaves, as Ctrl+D does"},
+		{"Ctrl+L", "clear the screen, as /clear does; the conversation goes on, the scrollback keeps it"},
+		{"Ctrl+Z", "suspend"},
 	}
 }
 
@@ -203,7 +204,7 @@ func (s *screen) showModel(string) tea.Cmd {
 	}
 	s.printPairs(known([][2]string{
 		{"provider", info.Provider}, {"model", info.Name}, {"window", window},
-		{"used", usageText(s.usage)},
+		{"used", usageText(s.usage)}, {"context", s.context.text(info.Window)},
 	}))
 	if info.Offline {
 		s.printWarning(offlineText)
@@ -235,13 +236,14 @@ func (s *screen) compact(strategy string) tea.Cmd {
 }
 
 func (s *screen) compacted(msg compactedMsg) tea.Cmd {
-	s.busy, s.stopBusy = "", nil
+	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
 	switch {
 	case msg.err != nil:
 		s.printError("not compacted: " + errorText(msg.err))
 	case msg.compaction == nil:
 		s.printNote("there is nothing to compact yet")
 	default:
+		s.context.estimate(msg.compaction.Messages)
 		s.printNote(compactionText(msg.compaction))
 	}
 	return s.sendQueued()

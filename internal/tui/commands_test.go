@@ -249,7 +249,41 @@ func TestWizard(t *testing.T) {
 			d.wantLive("not written: the model is not there", "Change the questions' answers")
 		})
 	})
-	t.Run("Esc gives up, and the conversation goes on", func(t *testing.T) {
+	t.Run("Esc is one step back, everywhere", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.keys("enter")
+			d.wantLive("Save and load it", "esc back")
+			d.keys("esc")
+			d.wantLive("Name of the plugin", "notes", "esc back to the conversation")
+			d.keys("enter")
+			d.wantLive("What should it do?", "takes notes", "esc back")
+			d.keys("esc")
+			d.wantLive("Name of the plugin")
+			d.keys("esc")
+			d.wantPrinted("no plugin was written")
+		})
+	})
+	t.Run("Esc goes back from an answer that is at fault, too", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/plugin notes")
+			d.keys("enter", "enter")
+			d.wantLive("say in a sentence what it should do")
+			d.keys("esc")
+			d.wantLive("Name of the plugin")
+		})
+	})
+	t.Run("Ctrl+C closes the form", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			begin(d, "notes", "takes notes")
+			d.keys("ctrl+c", "ctrl+c")
+			d.wantPrinted("no plugin was written")
+			if d.quit || d.s.wizard != nil {
+				t.Errorf("quit %v", d.quit)
+			}
+		})
+	})
+	t.Run("Esc at the first question closes the form, and the conversation goes on", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/plugin")
 			d.keys("esc")

@@ -75,7 +75,7 @@ func newDriver(t *testing.T, o driverOptions) *driver {
 func (d *driver) close() {
 	d.cancel()
 	d.s.approver.close()
-	time.Sleep(2 * leaveWithin) // ticks that are on their way
+	time.Sleep(2 * leavePause) // ticks that are on their way
 	synctest.Wait()
 	if err := d.s.calls.close(); err != nil {
 		d.t.Error(err)

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// leaveWithin is how soon a second Ctrl-C must follow the first to leave.
-	leaveWithin = 3 * time.Second
+	// leavePause is how long nothing must have ended before Ctrl-C leaves: one that was meant for a turn which ends at
+	// that moment, or is pressed twice, does not.
+	leavePause = time.Second
 	// typingPause is how long somebody must not have typed before a key answers a
 	// question: one that pops up in the middle of a sentence with a y in it is not
 	// thereby answered.
@@ -37,33 +38,29 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return s.inputKey(msg)
 }
 
-// controlC interrupts what is under way; where nothing is, the second one leaves.
+// controlC ends the nearest thing: what is under way, a form, what is typed, and where there is nothing of that, the
+// program.
 func (s *screen) controlC() tea.Cmd {
 	switch {
 	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
 		return tea.Quit
 	case s.interrupt():
-		return nil
 	case s.wizard != nil:
-		return s.wizardBack()
+		s.ended = time.Now()
+		return tea.Batch(s.closeWizard("no plugin was written"), s.startTicking())
 	case s.turn == nil && s.input.value() != "":
+		s.ended = time.Now()
+		s.input.past.add(s.input.text()) // the up arrow brings it back
 		s.input.clear()
-		return nil
-	case time.Since(s.warned) < leaveWithin:
+		return s.startTicking()
+	case s.mayLeave():
 		s.leave()
-		return nil
 	}
-	s.warned = time.Now()
-	return tea.Tick(leaveWithin, func(time.Time) tea.Msg { return forgetMsg{} })
+	return nil
 }
 
-// warning is what the status line says before somebody leaves.
-func (s *screen) warning() string {
-	if time.Since(s.warned) < leaveWithin {
-		return "press Ctrl-C again to leave"
-	}
-	return ""
-}
+// mayLeave tells whether Ctrl-C leaves, where there is nothing else for it to end.
+func (s *screen) mayLeave() bool { return time.Since(s.ended) >= leavePause }
 
 // questionKey answers the question that is shown.
 func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {

@@ -30,7 +30,11 @@ func (s *screen) hello() {
 	if info.Offline {
 		s.printWarning(offlineText)
 	}
-	s.printHistory(s.talk.History())
+	past := s.talk.History()
+	if len(past) > 0 {
+		s.context.estimate(past)
+	}
+	s.printHistory(past)
 }
 
 // shownHistory is how much of a resumed conversation is shown: enough to remember it by.

@@ -76,7 +76,7 @@ func TestIdle(t *testing.T) {
 	t.Run("an idle program has nothing on its way", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("hello")
-			d.advance(time.Second)
+			d.advance(2 * leavePause)
 			before := d.s.ticking
 			d.post(nil)
 			d.advance(time.Minute)

@@ -39,17 +39,17 @@ type screen struct {
 	busySince time.Time
 	stopBusy  context.CancelFunc // nil: nothing
 
-	usage   model.Usage
+	usage   model.Usage // of the turns here, together
+	context contextSize
 	plugins []PluginRow
 	typed   time.Time // when the person last typed into the input
-	warned  time.Time // when it was last said that another Ctrl-C leaves
+	ended   time.Time // when something was last ended, by itself or by the person
 	leaving bool
 }
 
 // The messages of the screen itself.
 type (
 	tickMsg    struct{}
-	forgetMsg  struct{} // the warning before leaving
 	leaveMsg   struct{}
 	pluginsMsg []PluginRow
 	historyMsg struct {
@@ -115,7 +115,6 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		s.canvas.profile(msg.Profile)
 	case tickMsg:
 		return s.tick()
-	case forgetMsg: // drawn anew, it is gone
 	case turnMsg:
 		return s.turnItems(msg)
 	case questionMsg:
@@ -174,7 +173,7 @@ func (s *screen) startTicking() tea.Cmd {
 func (s *screen) tick() tea.Cmd {
 	s.ticking = false
 	s.pruneQuestions()
-	if s.turn == nil && s.busy == "" && (s.wizard == nil || !s.wizard.working()) {
+	if s.turn == nil && s.busy == "" && (s.wizard == nil || !s.wizard.working()) && s.mayLeave() {
 		return nil
 	}
 	return s.startTicking()

@@ -59,7 +59,6 @@ func (s *screen) startTurn(text string) tea.Cmd {
 	ctx, cancel := context.WithCancel(s.ctx)
 	t := &turn{clock: startStopwatch(), cancel: cancel, items: make(chan turnItem, itemsAhead)}
 	s.turn = t
-	s.warned = time.Time{}
 	s.printUser(text)
 	return tea.Batch(s.runTurn(ctx, t, text), s.nextItems(t), s.startTicking())
 }
@@ -134,6 +133,7 @@ func (s *screen) interrupt() bool {
 	default:
 		return false
 	}
+	s.ended = time.Now()
 	return true
 }
 
@@ -160,12 +160,14 @@ func (s *screen) turnEvent(e *chat.Event) {
 		s.printReply()           // the one before, if it is still there
 		t.stream.replace(e.Text) // it stays in sight
 		t.reply, t.retry, t.held = &e.Text, "", 0
+		s.context.counted(e.Usage)
 	case chat.ToolStarted, chat.ToolOutput, chat.ToolFinished:
 		if e.Tool != nil {
 			s.toolEvent(e)
 		}
 	case chat.Compacted:
 		if e.Compaction != nil {
+			s.context.estimate(e.Compaction.Messages)
 			s.printNote(compactionText(e.Compaction))
 		}
 	}
@@ -220,7 +222,7 @@ func (t *turn) tool(callID string) int {
 func (s *screen) endTurn(end *turnEnd) tea.Cmd {
 	t := s.turn
 	s.printResult(end)
-	s.last, s.turn = t, nil
+	s.last, s.turn, s.ended = t, nil, time.Now()
 	s.pruneQuestions()
 	if end.result != nil {
 		s.usage.Input += end.result.Usage.Input

@@ -91,7 +91,17 @@ func TestTurn(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("a")
 			d.enter("b")
-			d.wantLive("2.6k tokens")
+			d.enter("/model")
+			d.wantPrinted("2.6k tokens")
+		})
+	})
+	t.Run("the size of the conversation is seen, and its share of the model's window", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("a")
+			d.wantLive("context 12k, 6% of 200k")
+			d.talk.info.Window = 0
+			d.enter("b")
+			d.wantLive("12k tokens in context")
 		})
 	})
 }
@@ -141,13 +151,9 @@ func TestInterrupt(t *testing.T) {
 			})
 		})
 	}
-	t.Run("Ctrl-C at an empty prompt warns, a second one leaves", func(t *testing.T) {
+	t.Run("Ctrl-C at an empty prompt leaves, as the screen says", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.keys("ctrl+c")
-			d.wantLive("press Ctrl-C again to leave")
-			if d.quit {
-				t.Fatal("it left at once")
-			}
+			d.wantLive("ctrl+c leaves")
 			d.keys("ctrl+c")
 			d.wantPrinted("take this up again with: patchbay chat --resume ses_01test")
 			if !d.quit || d.live() != "" {
@@ -155,23 +161,31 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a warning is forgotten after a while", func(t *testing.T) {
+	t.Run("Ctrl-C that is pressed twice does not leave as well", func(t *testing.T) {
 		drive(t, func(d *driver) {
-			d.keys("ctrl+c")
-			d.advance(leaveWithin + tickEvery)
-			d.keys("ctrl+c")
-			d.wantLive("press Ctrl-C again")
+			d.enter("hang")
+			d.keys("ctrl+c", "ctrl+c")
 			if d.quit {
-				t.Error("it left")
+				t.Fatal("it left")
+			}
+			d.advance(leavePause)
+			d.keys("ctrl+c")
+			if !d.quit {
+				t.Error("it stayed")
 			}
 		})
 	})
 	t.Run("Ctrl-C with something typed only clears it", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.write("never mind")
+			d.wantLive("ctrl+c clears")
 			d.keys("ctrl+c")
-			if d.s.input.value() != "" || d.s.warning() != "" {
-				t.Errorf("input %q, warning %q", d.s.input.value(), d.s.warning())
+			if d.s.input.value() != "" || d.quit {
+				t.Errorf("input %q, quit %v", d.s.input.value(), d.quit)
+			}
+			d.keys("up")
+			if d.s.input.value() != "never mind" {
+				t.Errorf("the up arrow brings back %q", d.s.input.value())
 			}
 		})
 	})

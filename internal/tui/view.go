@@ -69,7 +69,9 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 	out = append(out, strings.Split(s.input.area.View(), "\n")...)
 	out = append(out, rule)
 	if menu := s.input.menu(); len(menu) > 0 {
-		return append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out))...), cursor
+		out = append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out)-1)...)
+		out = append(out, l.dim(render.Cut("  enter runs · tab completes · esc closes", l.cols())))
+		return clip(out, l.liveRoom()), cursor
 	}
 	return append(out, s.status()), cursor
 }
@@ -171,24 +173,39 @@ func (l look) working(what string, elapsed time.Duration, hint string) string {
 // status is the line below the input. Where the terminal is narrow, what
 // matters least is left out first: the parts are in the order of their weight.
 func (s *screen) status() string {
-	if w := s.warning(); w != "" {
-		return s.look.paint(render.StyleYellow, render.Cut("  "+w, s.look.cols()))
-	}
-	hint := "/help"
-	if s.turn != nil {
-		hint = "esc interrupts"
-	}
-	parts := []string{modelName(s.talk.Model()), pluginCount(s.plugins), usageText(s.usage), s.talk.Session().ID}
-	line := ""
+	hint := s.hint()
+	parts := []string{modelName(s.talk.Model()), s.context.text(s.talk.Model().Window), pluginCount(s.plugins), s.talk.Session().ID}
+	line, width := "", ansi.StringWidth(hint)
 	for _, part := range parts {
 		longer := line + " · " + part
-		if part != "" && ansi.StringWidth(longer)+len(hint)+4 <= s.look.cols() {
+		if part != "" && ansi.StringWidth(longer)+width+1 <= s.look.cols() { // it begins narrower than it is measured
 			line = longer
 		}
 	}
-	line = render.Cut("  "+strings.TrimPrefix(line, " · "), s.look.cols()-len(hint)-1)
-	space := s.look.cols() - ansi.StringWidth(line) - len(hint)
+	line = render.Cut("  "+strings.TrimPrefix(line, " · "), s.look.cols()-width-1)
+	space := s.look.cols() - ansi.StringWidth(line) - width
 	return s.look.dim(line + strings.Repeat(" ", max(space, 1)) + hint)
+}
+
+// hint says what the keys do that end something, as things are.
+func (s *screen) hint() string {
+	typed := s.input.value() != ""
+	switch {
+	case s.turn != nil && s.turn.interrupted && s.mayLeave():
+		return "ctrl+c leaves"
+	case s.turn != nil && s.turn.interrupted:
+		return ""
+	case (s.turn != nil || s.busy != "") && typed:
+		return "enter queues · esc interrupts"
+	case s.turn != nil || s.busy != "":
+		return "esc interrupts"
+	case typed:
+		return "ctrl+c clears"
+	}
+	if !s.mayLeave() {
+		return "/help"
+	}
+	return "/help · ctrl+c leaves"
 }
 
 func modelName(i model.Info) string {

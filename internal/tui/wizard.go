@@ -274,8 +274,8 @@ func (s *screen) wizardKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.wizardMsg(msg)
 }
 
-// wizardBack leaves a step: an edit or a wish for the review, a call for what
-// there was before it, anything else for the conversation.
+// wizardBack goes one step back: from an edit, a wish or a call to the review, from there to the questions, from each
+// of them to the one before, and from the first to the conversation.
 func (s *screen) wizardBack() tea.Cmd {
 	w := s.wizard
 	switch {
@@ -285,6 +285,21 @@ func (s *screen) wizardBack() tea.Cmd {
 		return w.review()
 	case w.step == stepEdit, w.step == stepChange, w.step == stepReplace:
 		return w.review()
+	case w.step == stepReview:
+		return w.ask()
+	case !w.first():
+		return w.questionBefore()
 	}
 	return s.closeWizard("no plugin was written")
+}
+
+// questionBefore goes one question back. The form does not, while an answer is at fault: then it begins anew, with the
+// answers that there are.
+func (w *wizard) questionBefore() tea.Cmd {
+	at := w.form.GetFocusedField()
+	cmd := w.form.PrevGroup()
+	if w.form.GetFocusedField() == at {
+		return w.ask()
+	}
+	return cmd
 }

@@ -57,11 +57,14 @@ func checkDescription(text string) error {
 	return nil
 }
 
+// firstField is the key of the first question, from which a step back leads out of the form.
+const firstField = "name"
+
 // ask begins with the three questions, or comes back to them.
 func (w *wizard) ask() tea.Cmd {
 	w.step, w.problem = stepAsk, ""
 	return w.show(
-		huh.NewGroup(huh.NewInput().Title("Name of the plugin").Placeholder("my_plugin").
+		huh.NewGroup(huh.NewInput().Key(firstField).Title("Name of the plugin").Placeholder("my_plugin").
 			Value(&w.draft.Name).Validate(checkName)),
 		huh.NewGroup(huh.NewText().Title("What should it do?").Lines(4).ExternalEditor(false).
 			Placeholder("e.g. add the tools that were used to each reply").
@@ -181,16 +184,26 @@ func (w *wizard) lines(l look) []string {
 	out := w.verdict(l)
 	switch w.step {
 	case stepWork:
-		return append(out, l.working(w.doing, time.Since(w.since), "esc stops"))
+		return append(out, l.working(w.doing, time.Since(w.since), "esc back"))
 	case stepEdit:
 		out = append(out, strings.Split(w.editor.View(), "\n")...)
-		return append(out, l.dim(render.Cut("ctrl+s done · esc back without changes", l.cols())))
+		return append(out, l.dim(render.Cut("ctrl+s done · esc back, without these changes", l.cols())))
 	}
 	out = append(out, strings.Split(strings.TrimRight(w.form.View(), "\n"), "\n")...)
-	if w.step == stepChange || w.step == stepReplace {
-		return append(out, l.dim("esc back"))
+	return append(out, l.dim(render.Cut(w.wayBack(), l.cols())))
+}
+
+// wayBack says where Esc leads from a form.
+func (w *wizard) wayBack() string {
+	if w.first() {
+		return "esc back to the conversation"
 	}
-	return append(out, l.dim("esc gives up"))
+	return "esc back · ctrl+c closes the form"
+}
+
+// first tells whether the first question is asked.
+func (w *wizard) first() bool {
+	return w.step == stepAsk && w.form != nil && w.form.GetFocusedField().GetKey() == firstField
 }
 
 // verdict is what is known about the source: what is wrong with it, or that nothing is.

@@ -1,0 +1,49 @@
+package tui
+
+import (
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+)
+
+// A contextSize is how many tokens the conversation has, as the model read it last.
+type contextSize struct {
+	tokens int
+	about  bool // it is our estimate, and not the model's count
+}
+
+// counted takes the count of a reply: what the model read, and what it has added.
+func (c *contextSize) counted(u model.Usage) {
+	if n := u.Input + u.Output; n > 0 {
+		*c = contextSize{tokens: n}
+	}
+}
+
+// estimate is for a conversation that the model has not counted yet.
+func (c *contextSize) estimate(messages []model.Message) {
+	*c = contextSize{tokens: model.Estimate(messages), about: true}
+}
+
+// text is the size and its share of the model's window, where that is known.
+func (c *contextSize) text(window int) string {
+	if c.tokens == 0 {
+		return ""
+	}
+	size := thousands(c.tokens)
+	if c.about {
+		size = "~" + size
+	}
+	if window <= 0 {
+		return size + " tokens in context"
+	}
+	return fmt.Sprintf("context %s, %s of %s", size, share(c.tokens, window), thousands(window))
+}
+
+// share is a part in percent. One that is there is never 0%.
+func share(part, whole int) string {
+	percent := 100 * part / whole
+	if percent == 0 && part > 0 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%d%%", percent)
+}
