@@ -17,6 +17,10 @@ type Plugins interface {
 	SetKnob(ctx context.Context, name string, s KnobSetting) (any, error)
 	// Reload reads the plugin's config again and restarts it.
 	Reload(ctx context.Context, name string) (restarted bool, err error)
+	// Restart opens the plugin anew. ErrNotNow.
+	Restart(ctx context.Context, name string) error
+	// MakeExecutable lets its owner execute the plugin's file, where that is what it lacks. ErrNotNow.
+	MakeExecutable(ctx context.Context, name string) error
 	// ReloadAll reads everything again: configuration, secrets, plugins and agents. No event is lost.
 	ReloadAll(ctx context.Context) error
 }
@@ -33,6 +37,9 @@ var (
 	ErrNoMethod = errors.New("no such method")
 	ErrNoKnob   = errors.New("no such knob")
 )
+
+// ErrNotNow says that something cannot be done with a plugin as it stands.
+var ErrNotNow = errors.New("not now")
 
 // ErrFileChanged says that somebody else has changed the configuration file at the same time.
 var ErrFileChanged = errors.New("configuration file changed")
@@ -101,6 +108,9 @@ func (a *api) addPlugins() {
 		shape: knobChange{}, errors: append([]int{409}, pluginErrors...)}, a.setKnob)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/reload", id: "reload-plugin-config", tag: tag, summary: "Read a plugin's config again",
 		doc: "A plugin that is running is restarted with it between two calls; a broken one gets another try.", errors: pluginErrors}, a.reloadPlugin)
+	if a.Inspect != nil { // their answer is its
+		a.addMending()
+	}
 	add(a, route{method: "POST", path: "/v1/reload", id: "reload", tag: tag, summary: "Read everything again",
 		doc: "Configuration, secrets, plugins and agents, as SIGHUP does. Events under way go on with the plugins they began with. " +
 			"Where a file is at fault it is 503, and everything stays as it was.", errors: []int{503}},
@@ -139,4 +149,26 @@ func (a *api) setKnob(ctx context.Context, in *knobSetting) (*answer[json.RawMes
 func (a *api) reloadPlugin(ctx context.Context, in *pluginName) (*answer[reloaded], error) {
 	restarted, err := a.Plugins.Reload(ctx, in.Name)
 	return answered(reloaded{in.Name, restarted}, named(err, in.Name))
+}
+
+// addMending adds what a person can do about a plugin that does not work.
+func (a *api) addMending() {
+	const tag = "calls"
+	states := append([]int{http.StatusConflict}, pluginErrors...)
+	add(a, route{method: "POST", path: "/v1/plugins/{name}/restart", id: "restart-plugin", tag: tag, summary: "Restart a plugin",
+		doc: "Opens it anew, with its files as they are. Events under way go on with the old process. Answers with the plugin, whose `state` and `error` tell " +
+			"whether it works. One that is disabled is 409.", shape: plugin{}, errors: states}, a.mending(a.Plugins.Restart))
+	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Let a plugin's file be executed",
+		doc:   "chmod u+x of the plugin's own file, where that is what keeps it from starting: 409 otherwise. Answers with the plugin, which is started.",
+		shape: plugin{}, errors: states}, a.mending(a.Plugins.MakeExecutable))
+}
+
+// mending does something to a plugin, and answers with how it stands then.
+func (a *api) mending(do func(ctx context.Context, name string) error) func(context.Context, *pluginName) (*answer[json.RawMessage], error) {
+	return func(ctx context.Context, in *pluginName) (*answer[json.RawMessage], error) {
+		if err := do(ctx, in.Name); err != nil {
+			return nil, named(err, in.Name)
+		}
+		return a.plugin(ctx, in)
+	}
 }

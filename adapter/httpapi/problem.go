@@ -93,7 +93,7 @@ func classify(err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, ErrNoJob):
 		return http.StatusNotFound, "Job not found"
-	case errors.Is(err, ErrJobBusy), errors.Is(err, ErrRunOver):
+	case errors.Is(err, ErrJobBusy), errors.Is(err, ErrRunOver), errors.Is(err, ErrNotNow):
 		return http.StatusConflict, err.Error()
 	}
 	if e, ok := errors.AsType[*UnavailableError](err); ok {

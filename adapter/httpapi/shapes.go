@@ -84,13 +84,19 @@ type doctor struct {
 }
 
 type finding struct {
-	_        struct{} `additionalProperties:"true"`
-	Severity string   `json:"severity"`
-	Plugin   string   `json:"plugin"`
-	Dialect  string   `json:"dialect"`
-	Where    string   `json:"where"`
-	Problem  string   `json:"problem"`
-	Fix      string   `json:"fix"`
+	_        struct{}       `additionalProperties:"true"`
+	Severity string         `json:"severity" enum:"error,warning,info" doc:"Only an error makes a diagnosis not ok." example:"error"`
+	Plugin   string         `json:"plugin" doc:"Whose; empty where it is no plugin's." example:"shout"`
+	Dialect  string         `json:"dialect" doc:"The plugin's protocol; may be empty." example:"dotagent"`
+	Where    string         `json:"where" doc:"A file, with line and column where they are known." example:"/home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Problem  string         `json:"problem" doc:"What is wrong, for a person to read." example:"it is not executable"`
+	Fix      string         `json:"fix" doc:"How to mend it; may be empty." example:"chmod +x /home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Action   *findingAction `json:"action,omitempty" doc:"What mends it at once; absent where a person has to."`
+}
+
+type findingAction struct {
+	Kind   string `json:"kind" enum:"executable,enable,restart" doc:"executable and restart are routes of the plugin; enable is a change of the configuration." example:"executable"`
+	Plugin string `json:"plugin" doc:"The plugin, by a name that means no other." example:"dotagent:shout"`
 }
 
 type turnResult struct {

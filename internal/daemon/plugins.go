@@ -77,6 +77,31 @@ func (p plugins) Reload(ctx context.Context, name string) (bool, error) {
 	return restarted, reloadError(err)
 }
 
+func (p plugins) Restart(ctx context.Context, name string) error {
+	err := p.Host.Restart(ctx, name)
+	if err == nil {
+		p.projects.each("restart", func(host *pluginhost.Host) error { return host.Restart(ctx, name) })
+	}
+	return mendError(err)
+}
+
+func (p plugins) MakeExecutable(ctx context.Context, name string) error {
+	return mendError(p.Host.MakeExecutable(ctx, name))
+}
+
+// mendError puts an error into the words of the routes.
+func mendError(err error) error {
+	switch {
+	case errors.Is(err, pluginhost.ErrNotFound):
+		return httpapi.ErrNoPlugin
+	case errors.Is(err, pluginhost.ErrNotNow):
+		return fmt.Errorf("%w: %w", httpapi.ErrNotNow, err)
+	case errors.Is(err, pluginhost.ErrAmbiguous):
+		return &httpapi.InvalidRequestError{Reason: err.Error()}
+	}
+	return reloadError(err)
+}
+
 func (p plugins) ReloadAll(ctx context.Context) error {
 	if err := p.Core.Reload(context.WithoutCancel(ctx)); err != nil { // a client that goes away does not undo half of it
 		return &httpapi.UnavailableError{Reason: err.Error()}

@@ -28,7 +28,21 @@ type Finding struct {
 	Where    string   `json:"where"` // a file, with line and column where they are known
 	Problem  string   `json:"problem"`
 	Fix      string   `json:"fix"`
+	Action   Action   `json:"action,omitzero"` // what mends it at once, where something does
 }
+
+// An Action mends a finding at once: see [Host.MakeExecutable], [Host.Switch] and [Host.Restart].
+type Action struct {
+	Kind   string `json:"kind"` // executable | enable | restart
+	Plugin string `json:"plugin"`
+}
+
+// The kinds of actions.
+const (
+	ActionExecutable = "executable"
+	ActionEnable     = "enable"
+	ActionRestart    = "restart"
+)
 
 // Doctor lists everything that is known to be wrong with the plugins of this
 // host. It asks no plugin: see [Host.CheckHealth].
@@ -53,7 +67,11 @@ func (h *Host) Doctor() []Finding {
 			continue
 		}
 		for _, p := range x.Examine(h.setup().env) {
-			findings = append(findings, finding(SeverityWarning, nil, d.Name(), p))
+			f := finding(SeverityWarning, nil, d.Name(), p)
+			if name := scriptName(d.Name(), p); name != "" {
+				f.Action = Action{ActionExecutable, name}
+			}
+			findings = append(findings, f)
 		}
 	}
 	return findings
@@ -83,8 +101,9 @@ func examine(e *entry) []Finding {
 		findings = append(findings, stateFinding(SeverityInfo, e))
 	case e.plugin != nil:
 		if err := e.plugin.Status().Err; err != nil {
-			findings = append(findings, finding(SeverityWarning, e, e.found.Dialect,
-				dialect.Problem{Path: e.found.Path, Message: err.Error()}))
+			f := finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path, Message: err.Error()})
+			f.Action = Action{ActionRestart, e.address()}
+			findings = append(findings, f)
 		}
 	}
 	return findings
@@ -96,8 +115,28 @@ func stateFinding(s Severity, e *entry) Finding {
 	if e.err != nil {
 		p.Message, p.Fix = apart(e.err)
 	}
-	return finding(s, e, e.found.Dialect, p)
+	f := finding(s, e, e.found.Dialect, p)
+	f.Action = e.action()
+	return f
 }
+
+// action is what mends a plugin that is not ready, where something does at once.
+func (e *entry) action() Action {
+	_, disabled := e.own.disabled()
+	_, inexecutable := e.notExecutable()
+	switch {
+	case e.state == dialect.Disabled && disabled:
+		return Action{ActionEnable, e.address()}
+	case inexecutable:
+		return Action{ActionExecutable, e.address()}
+	case e.state == dialect.Broken:
+		return Action{ActionRestart, e.address()}
+	}
+	return Action{}
+}
+
+// address is a name that means this plugin, whatever others are called.
+func (e *entry) address() string { return e.found.Dialect + ":" + e.names.place }
 
 // apart is what an error says, and what mends it, where it knows.
 func apart(err error) (message, fix string) {

@@ -97,6 +97,7 @@ type entry struct {
 	limits   config.Limits // what it was started with
 	alone    bool          // no other plugin's place has the same name
 	denials  denials       // what its sandbox refused it
+	again    atomic.Bool   // it is to be opened anew
 	odd      oddities      // what was found odd about it once it ran
 	mounts   mounts        // what it sees of the file system
 }

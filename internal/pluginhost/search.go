@@ -185,10 +185,10 @@ func (r *roster) at(f dialect.Found) *entry {
 
 // deserves tells whether a plugin is worth another try: it did not work, and
 // its files are others now, or there was no place for it. One that works sees to
-// its own changes, unless there is no process of it to do so.
+// its own changes, unless there is no process of it to do so, or somebody wants it opened anew.
 func (e *entry) deserves(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
-	return (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped || e.stamp != now)
+	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped || e.stamp != now)
 }
 
 // A stamp tells one state of a plugin's files from another.

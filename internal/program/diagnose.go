@@ -31,6 +31,11 @@ func (e *StartError) Error() string {
 	return "cannot start " + excerpt.Of(e.Path, maxPath) + ": " + e.Why
 }
 
+// NotExecutable tells whether the mode of the program itself is the reason, and another one mends it.
+func (e *StartError) NotExecutable() bool { return e.Path != "" && e.Fix == allowExecution(e.Path) }
+
+func allowExecution(path string) string { return "chmod +x " + Quote(path) }
+
 // Unwrap is what the system said.
 func (e *StartError) Unwrap() error { return e.Err }
 
@@ -145,9 +150,9 @@ func (d *diagnosis) mode() (why, fix string) {
 		return "", ""
 	}
 	if d.info.Mode().Perm()&0o111 != 0 {
-		return "is not executable for this user", "chmod +x " + Quote(d.path)
+		return "is not executable for this user", allowExecution(d.path)
 	}
-	return "is not executable", "chmod +x " + Quote(d.path)
+	return "is not executable", allowExecution(d.path)
 }
 
 // fromError is for what the file itself does not show.

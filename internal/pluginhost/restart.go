@@ -1,0 +1,133 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/program"
+)
+
+// ErrNotNow is wrapped by the error of something that cannot be done with a plugin as it stands.
+var ErrNotNow = errors.New("that is not what it needs")
+
+// Restart opens a plugin anew, with its files as they are. Events under way go on with the old one, which is closed when the
+// last of them is over. A plugin that does not work any more is listed as broken then, which is no error.
+func (h *Host) Restart(ctx context.Context, plugin string) error {
+	if h.isClosed() {
+		return ErrClosed
+	}
+	e, err := h.find(plugin)
+	if err != nil {
+		return err
+	}
+	if e.state == dialect.Disabled {
+		return fmt.Errorf("plugin %s: %w: it is disabled", e.info.Name, ErrNotNow)
+	}
+	if p, ok := e.plugin.(dialect.Reloader); ok { // its process is that of others too
+		return p.Reload(ctx)
+	}
+	e.again.Store(true)
+	return h.Refresh(ctx, e.found.Dialect)
+}
+
+// MakeExecutable lets the owner of a plugin's file execute it, where that is what keeps the plugin from starting, and
+// looks for plugins again. It changes files of plugins alone, and follows no link.
+func (h *Host) MakeExecutable(ctx context.Context, plugin string) error {
+	if h.isClosed() {
+		return ErrClosed
+	}
+	dialectName, dir, file, err := h.inexecutable(plugin)
+	if err != nil {
+		return err
+	}
+	if err := addExecute(dir, file); err != nil {
+		return fmt.Errorf("plugin %s: %w", plugin, err)
+	}
+	return h.Refresh(ctx, dialectName)
+}
+
+// inexecutable is the file of a plugin that cannot be executed, in the directory of its plugin.
+func (h *Host) inexecutable(plugin string) (dialectName, dir, file string, err error) {
+	e, err := h.find(plugin)
+	if errors.Is(err, ErrNotFound) {
+		if d, path, ok := h.passedOver(plugin); ok {
+			return d, filepath.Dir(path), filepath.Base(path), nil
+		}
+	}
+	if err != nil {
+		return "", "", "", err
+	}
+	path, ok := e.notExecutable()
+	if !ok {
+		return "", "", "", fmt.Errorf("plugin %s: %w: its file can be executed, or that is not what is wrong with it", e.info.Name, ErrNotNow)
+	}
+	dir = filepath.Dir(e.found.Path)
+	if info, err := os.Stat(e.found.Path); err == nil && info.IsDir() {
+		dir = e.found.Path
+	}
+	file, err = filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(file) {
+		return "", "", "", fmt.Errorf("plugin %s: %w: %s is not one of its own files", e.info.Name, ErrNotNow, path)
+	}
+	return e.found.Dialect, dir, file, nil
+}
+
+// notExecutable is the file that a plugin could not be started with, where its mode was the reason.
+func (e *entry) notExecutable() (path string, ok bool) {
+	start, ok := errors.AsType[*program.StartError](e.err)
+	if !ok || !start.NotExecutable() {
+		return "", false
+	}
+	return start.Path, true
+}
+
+// passedOver is a script of that name which no dialect takes for a plugin because it cannot be executed.
+func (h *Host) passedOver(name string) (dialectName, path string, ok bool) {
+	chosen, err := h.setup().chosen()
+	if err != nil {
+		return "", "", false // unreachable: Open looked at the same names
+	}
+	for _, d := range chosen {
+		x, examines := d.(dialect.Examiner)
+		if !examines {
+			continue
+		}
+		for _, p := range x.Examine(h.setup().env) {
+			if name == scriptName(d.Name(), p) {
+				return d.Name(), p.Path, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// scriptName is by what name a script is asked for that is passed over because it cannot be executed; "": that is not the problem.
+func scriptName(dialectName string, p dialect.Problem) string {
+	if !strings.HasPrefix(p.Fix, "chmod +x ") || dialect.Executable(p.Path) || !dialect.IsScript(p.Path) {
+		return ""
+	}
+	base := filepath.Base(p.Path)
+	return dialectName + ":" + strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// addExecute adds the owner's right to execute to a regular file in a directory.
+func addExecute(dir, file string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(file)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: %w: it is not a regular file", filepath.Join(dir, file), ErrNotNow)
+	}
+	return root.Chmod(file, info.Mode().Perm()|0o100)
+}
