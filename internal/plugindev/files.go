@@ -24,31 +24,43 @@ type snapshot map[string]look
 // mostFiles bounds what is watched: a plugin with more files has others' code in it.
 const mostFiles = 5000
 
-// take looks at all files in some places: files, and directories with all below them.
-func take(places []string) snapshot {
-	s := make(snapshot)
+// take looks at all files in some places: files, and directories with all below them. Those near the top come first,
+// since a plugin's own files lie there; complete is false where there are more than are looked at.
+func take(places []string) (s snapshot, complete bool) {
+	s = make(snapshot)
+	dirs := make([]string, 0, len(places))
 	for _, place := range places {
-		_ = filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return nil // it is not there now
-			case path != place && passedOver(e.Name()):
-				if e.IsDir() {
-					return filepath.SkipDir
-				}
-				return nil
-			case e.IsDir():
-				return nil
-			case len(s) >= mostFiles:
-				return filepath.SkipAll
-			}
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				s[path] = look{size: info.Size(), changed: info.ModTime(), mode: info.Mode(), inode: inode(info)}
-			}
-			return nil
-		})
+		if info, err := os.Stat(place); err == nil && info.IsDir() {
+			dirs = append(dirs, place)
+		} else if err == nil {
+			s.add(place, info)
+		}
 	}
-	return s
+	for n := 0; n < len(dirs); n++ {
+		entries, _ := os.ReadDir(dirs[n]) // of one that cannot be read there is nothing to see
+		for _, e := range entries {
+			path := filepath.Join(dirs[n], e.Name())
+			switch {
+			case passedOver(e.Name()):
+			case len(s)+len(dirs) >= mostFiles:
+				return s, false
+			case e.IsDir():
+				dirs = append(dirs, path)
+			default:
+				if info, err := os.Stat(path); err == nil {
+					s.add(path, info)
+				}
+			}
+		}
+	}
+	return s, true
+}
+
+// add takes a file in. What is no file cannot be told from what it was.
+func (s snapshot) add(path string, info fs.FileInfo) {
+	if info.Mode().IsRegular() {
+		s[path] = look{size: info.Size(), changed: info.ModTime(), mode: info.Mode(), inode: inode(info)}
+	}
 }
 
 // passedOver tells names of files that are no part of a plugin: what version control, interpreters, package managers

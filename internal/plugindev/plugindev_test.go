@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -114,6 +115,31 @@ while IFS= read -r line; do
   printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
 done
 `
+
+// TestManyFiles: of more files than are looked at, those of the plugin itself count first; and that there are more is known.
+func TestManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "assets", "deep")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range mostFiles {
+		write(filepath.Join(deep, strconv.Itoa(i)), "")
+	}
+	plugin := filepath.Join(dir, "zoo")
+	write(plugin, "one")
+	before, complete := take([]string{dir})
+	write(plugin, "three")
+	now, _ := take([]string{dir})
+	if got := now.since(before); complete || !slices.Equal(got, []string{plugin}) || len(now) > mostFiles {
+		t.Errorf("%q have changed, of %d files, complete %v", got, len(now), complete)
+	}
+}
 
 // TestAPluginThatWritesItsOwnFiles is not started anew for ever.
 func TestAPluginThatWritesItsOwnFiles(t *testing.T) {

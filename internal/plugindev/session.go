@@ -3,6 +3,7 @@ package plugindev
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -48,12 +49,13 @@ type Session struct {
 
 	telling sync.Mutex // serialises Emit
 
-	mu     sync.Mutex // held for each command and each load; protects the fields below
-	host   *pluginhost.Host
-	plugin *pluginhost.PluginDetail // nil: it does not work
-	seen   snapshot                 // the files that were loaded
-	own    map[string]int           // how often the plugin itself seems to have changed a file
-	last   *Command                 // that was sent to the plugin
+	mu      sync.Mutex // held for each command and each load; protects the fields below
+	host    *pluginhost.Host
+	plugin  *pluginhost.PluginDetail // nil: it does not work
+	seen    snapshot                 // the files that were loaded
+	crowded bool                     // it was said that there are too many files
+	own     map[string]int           // how often the plugin itself seems to have changed a file
+	last    *Command                 // that was sent to the plugin
 
 	callMu sync.Mutex         // protects the field below
 	cancel context.CancelFunc // gives up the call under way; nil: there is none
@@ -108,7 +110,7 @@ func (s *Session) emit(e Event) {
 // load opens the plugin. Whoever calls it holds mu.
 func (s *Session) load(ctx context.Context, reason string) error {
 	began := time.Now()
-	s.seen = take(s.o.places())
+	s.seen = s.take()
 	host, err := s.o.Open(ctx, s.log, s.heard)
 	if err != nil {
 		if ctx.Err() == nil && !(reason == atStart && noPlugin(err)) {
@@ -240,9 +242,20 @@ func (s *Session) settle(ctx context.Context) {
 	s.reload(ctx, atChange)
 }
 
+// take looks at the plugin's files, and says once where there are too many of them. Whoever calls it holds mu.
+func (s *Session) take() snapshot {
+	now, complete := take(s.o.places())
+	if !complete && !s.crowded {
+		s.crowded = true
+		s.emit(Event{Event: Logged, Level: "warn", Text: fmt.Sprintf("there are more than %d files: changes of those that lie deepest are not noticed", mostFiles),
+			Fix: "restart the plugin after such a change, or keep what is not its own elsewhere"})
+	}
+	return now
+}
+
 // changed lists the files that differ from those that were loaded, but for those that the plugin changes itself.
 func (s *Session) changed() []string {
-	return slices.DeleteFunc(take(s.o.places()).since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
+	return slices.DeleteFunc(s.take().since(s.seen), func(f string) bool { return s.own[f] >= ownAfter })
 }
 
 // ownAfter is how often a file must change while the plugin starts or answers until it counts as written by the
@@ -251,7 +264,7 @@ const ownAfter = 2
 
 // noteOwn takes note of the files that changed while the plugin started or answered. Whoever calls it holds mu.
 func (s *Session) noteOwn() {
-	for _, file := range take(s.o.places()).since(s.seen) {
+	for _, file := range s.take().since(s.seen) {
 		if s.own[file]++; s.own[file] == ownAfter {
 			s.emit(Event{Event: Logged, Level: "info", Text: "the plugin writes " + file + " itself: its changes do not count any more"})
 		}
