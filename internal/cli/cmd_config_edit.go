@@ -28,8 +28,8 @@ every mistake is shown with its line and column, and you may edit again. A copy 
 replaces the file as a whole, and the file from before is kept beside it. Where there is no file
 yet, the copy begins as what ` + "`patchbay config init`" + ` writes.
 
-Nothing is written where somebody else has changed the file meanwhile, or where you give up: your
-text is then kept beside the file, as config.toml.patchbay.draft.`,
+Nothing is written where somebody else has changed the file meanwhile, where the editor fails, or
+where you give up: your text is then kept beside the file, as config.toml.patchbay.draft.`,
 		Example: `  patchbay config edit
   EDITOR='code --wait' patchbay config edit`,
 		Annotations: exits(exit{exitOK, "written, or nothing was changed"},
@@ -68,11 +68,15 @@ func (a *app) runConfigEdit(ctx context.Context) error {
 // editUntilValid has the draft edited, again and again, until it has no mistakes or the user gives up.
 func (a *app) editUntilValid(ctx context.Context, d *draft) error {
 	for {
-		if err := a.edit(ctx, d.path); err != nil {
-			return err
-		}
+		failed := a.edit(ctx, d.path)
 		if err := d.read(); err != nil {
-			return err
+			return errors.Join(failed, fmt.Errorf("nothing was written: the copy that was edited cannot be read: %w", err))
+		}
+		if failed != nil && bytes.Equal(d.text, d.begin) {
+			return failed
+		}
+		if failed != nil {
+			return d.keep(&problem{kind: kindFailed, err: failed})
 		}
 		_, err := config.ParseConfig(d.file, d.text)
 		switch {
