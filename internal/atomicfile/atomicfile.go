@@ -56,6 +56,15 @@ func WriteIn(root *os.Root, name string, text []byte, o Options) error {
 	return syncDir(root.Open(filepath.Dir(name)))
 }
 
+// Adopt gives a draft its name, for a file that is too large or too long under way for [Write]. The draft lies in the same
+// directory, and its writer has written it through to the disk and closed it.
+func Adopt(draft, path string) error {
+	if err := os.Rename(draft, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
 // mode is that of the new file.
 func (o Options) mode() fs.FileMode { return cmp.Or(o.Mode, 0o600) }
 

@@ -186,3 +186,16 @@ func TestWriteIn(t *testing.T) {
 		t.Errorf("it wrote outside: %v", err)
 	}
 }
+
+// TestAdopt: a draft that its writer kept takes the place of a file, and is gone under its own name.
+func TestAdopt(t *testing.T) {
+	dir := t.TempDir()
+	draft, path := filepath.Join(dir, "a.partial"), filepath.Join(dir, "a")
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.WriteFile(draft, []byte("new"), 0o600), Adopt(draft, path)); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, path, "new", 0o600)
+	if got := names(t, dir); got != "a" {
+		t.Errorf("there are %s", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
 	"github.com/patchbay-dev/patchbay/internal/filelock"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/trust"
@@ -227,7 +228,7 @@ func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.file = nil
 	switch {
 	case err == nil && r.headed:
-		err = os.Rename(partial, r.path)
+		err = atomicfile.Adopt(partial, r.path)
 	case err == nil:
 		return Summary{File: r.path}, os.Remove(partial)
 	}
