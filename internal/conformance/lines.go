@@ -31,8 +31,17 @@ type dialogue struct {
 	waiting map[string]chan *answer
 	tail    []byte // a line that is not ended yet
 	broken  []byte // lines that are no JSON, which may be parts of one message
+	last    []byte // the last answer with the id of its request, if it is long
+
+	arrived []delivery // answers that are handed out when all that came with them is read; the reader's own
 
 	garbled atomic.Bool // it was sent a line that is no message: a line like it in return is no fault of its own
+}
+
+// A delivery is an answer on its way to whoever waits for it.
+type delivery struct {
+	to chan *answer
+	a  *answer
 }
 
 // An answer is a response to a request.
@@ -92,11 +101,23 @@ func (d *dialogue) read(from io.Reader) {
 			d.line(bytes.TrimSpace(line))
 			line = nil
 		}
+		// What came together is read together: else the second copy of an answer could be taken for the answer to the next request.
+		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
+			d.deliver()
+		}
 		d.keepTail(line)
 		if err != nil {
 			return
 		}
 	}
+}
+
+// deliver hands out the answers that have arrived.
+func (d *dialogue) deliver() {
+	for _, arrived := range d.arrived {
+		arrived.to <- arrived.a
+	}
+	d.arrived = nil
 }
 
 func (d *dialogue) keepTail(line []byte) {
@@ -186,13 +207,21 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	wait := d.waiting[string(id)]
 	if wait == nil {
 		d.b.seen.note(sawID, "an answer with the id %s, which no request under way has: %s", shown(id), shown(text))
+		if d.last != nil && bytes.Equal(text, d.last) {
+			return // a second copy of an answer that did not come at one go
+		}
 		if id, wait = d.meant(id); wait == nil {
 			return
 		}
+	} else if d.last = nil; len(text) > longAnswer {
+		d.last = bytes.Clone(text)
 	}
 	delete(d.waiting, string(id))
-	wait <- a
+	d.arrived = append(d.arrived, delivery{wait, a})
 }
+
+// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a pipe passes on at once.
+const longAnswer = 2 << 10
 
 // meant is the request that an answer with a wrong id can only be for; nil: that is not certain. The caller holds mu.
 func (d *dialogue) meant(id json.RawMessage) (json.RawMessage, chan *answer) {

@@ -1,0 +1,53 @@
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestSecondCopyOfAnAnswer: an answer that comes twice is told of, and is never taken for the answer to the next request,
+// whether both copies come at one go or, being long, one after the other.
+func TestSecondCopyOfAnAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		apart bool
+	}{"at one go": {text: "short"}, "apart": {text: strings.Repeat("long", longAnswer), apart: true}} {
+		t.Run(name, func(t *testing.T) {
+			d := &dialogue{b: &bench{}, ended: make(chan struct{}), waiting: make(map[string]chan *answer)}
+			from, to := io.Pipe()
+			go d.read(from)
+			say := func(format string, args ...any) {
+				if _, err := fmt.Fprintf(to, format, args...); err != nil {
+					t.Error(err)
+				}
+			}
+			line := func(id int, text string) string {
+				return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%q}`+"\n", id, text)
+			}
+			first, wait := d.expect()
+			if copies := line(first, c.text); c.apart {
+				say("%s", copies)
+			} else {
+				say("%s%s", copies, copies)
+			}
+			<-wait
+			second, wait := d.expect()
+			if c.apart {
+				say("%s", line(first, c.text))
+			}
+			say("%s", line(second, "two"))
+			if a := <-wait; string(a.result) != `"two"` {
+				t.Errorf("the second request is answered with %.80s", a.result)
+			}
+			if err := to.Close(); err != nil {
+				t.Error(err)
+			}
+			<-d.ended
+			if d.b.seen.of(sawID) == "" {
+				t.Error("nothing is said of the second copy")
+			}
+		})
+	}
+}
