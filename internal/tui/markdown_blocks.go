@@ -182,9 +182,12 @@ func (d *drawing) code(lines []string, language string, indent int) {
 	if d.room()-indent < minText {
 		indent = 0
 	}
-	margin := strings.Repeat(" ", indent)
+	margin, h := strings.Repeat(" ", indent), newHighlighter(language)
 	for _, line := range lines {
 		runs := []run{{text: line, face: codeFace(language, line)}}
+		if h != nil {
+			runs = h.line(line)
+		}
 		filled := fill(split(runs), d.room()-indent)
 		for _, l := range filled {
 			d.line(margin + d.look.paintRuns(l))
@@ -195,7 +198,7 @@ func (d *drawing) code(lines []string, language string, indent int) {
 	}
 }
 
-// codeFace is one colour for all source, but for the lines of a diff, which is read by them.
+// codeFace is one colour for source of a language that is not known, but for the lines of a diff, which is read by them.
 func codeFace(language, line string) face {
 	if language != "diff" {
 		return face{color: render.StyleCyan}

@@ -152,7 +152,9 @@ func (p *player) say(pieces ...string) {
 	}
 }
 
-func (p *player) reply(text string) { p.emit(chat.Event{Type: chat.ModelReplied, Text: text, Usage: model.Usage{Input: 12_000, Output: 56}}) }
+func (p *player) reply(text string) {
+	p.emit(chat.Event{Type: chat.ModelReplied, Text: text, Usage: model.Usage{Input: 12_000, Output: 56}})
+}
 
 func (p *player) done(text string) (*chat.Result, error) {
 	return &chat.Result{Text: text, Status: session.Done, Usage: model.Usage{Input: 1234, Output: 56}}, nil

@@ -1,0 +1,82 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+)
+
+// marked writes what a highlighter made of code with a letter for each face that is not plain.
+func marked(language string, lines ...string) string {
+	letters := map[face]string{faceComment: "C", faceString: "S", faceNumber: "N", faceKeyword: "K", {color: "36"}: "A"}
+	h := newHighlighter(language)
+	var out []string
+	for _, line := range lines {
+		var b strings.Builder
+		for _, r := range h.line(line) {
+			if letter := letters[r.face]; letter != "" {
+				b.WriteString(letter + "(" + r.text + ")")
+			} else {
+				b.WriteString(r.text)
+			}
+		}
+		out = append(out, b.String())
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestHighlight(t *testing.T) {
+	for name, tt := range map[string]struct {
+		language string
+		lines    []string
+		want     string
+	}{
+		"keywords, numbers, strings, comments": {"go", []string{`for i := 0x1F; ; { f("a // b\"c", 'x') } // done`},
+			`K(for) i := N(0x1F); ; { f(S("a // b\"c"), S('x')) } C(// done)`},
+		"a keyword in a word is none":           {"go", []string{"forest"}, "forest"},
+		"a comment goes over lines":             {"go", []string{"a /* b", "for", "c */ for"}, "a C(/* b)\nC(for)\nC(c */) K(for)"},
+		"so does a raw string":                  {"go", []string{"x := `a", "b` + 1"}, "x := S(`a)\nS(b`) + N(1)"},
+		"an ordinary string does not":           {"go", []string{`x := "a`, "for"}, "x := S(\"a)\nK(for)"},
+		"three quotes are one mark":             {"python", []string{`"""a "b"`, `c""" + None # d`}, "S(\"\"\"a \"b\")\nS(c\"\"\") + K(None) C(# d)"},
+		"in a word # begins no comment":         {"sh", []string{`echo $# a#b 'c\' # d`}, `echo $# a#b S('c\') C(# d)`},
+		"capitals are keywords where they are":  {"sql", []string{"SELECT a FROM b -- c"}, "K(SELECT) a K(FROM) b C(-- c)"},
+		"names in data":                         {"yaml", []string{`name: "a" # b`, "- on: true"}, "A(name): S(\"a\") C(# b)\n- A(on): K(true)"},
+		"and in another kind of it":             {"toml", []string{`window = 32000`}, "A(window) = N(32000)"},
+		"json":                                  {"json", []string{`{"a": [1, null]}`}, `{S("a"): [N(1), K(null)]}`},
+		"characters that are none of ours stay": {"go", []string{"é漢 := \"👩‍💻\""}, "é漢 := S(\"👩‍💻\")"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := marked(tt.language, tt.lines...); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+	t.Run("a language that is not known is one colour", func(t *testing.T) {
+		if newHighlighter("brainfuck") != nil || newHighlighter("") != nil {
+			t.Error("it is known")
+		}
+	})
+}
+
+// FuzzHighlight: nothing of the code is lost or changed, in any language.
+func FuzzHighlight(f *testing.F) {
+	for _, essay := range essays {
+		f.Add("go", essay)
+	}
+	f.Add("python", "\"\"\"a\\")
+	f.Add("sh", "'\\")
+	f.Fuzz(func(t *testing.T, language, code string) {
+		h := newHighlighter(language)
+		if h == nil {
+			t.Skip("no language")
+		}
+		for line := range strings.SplitSeq(code, "\n") {
+			var b strings.Builder
+			for _, r := range h.line(line) {
+				b.WriteString(r.text)
+			}
+			if b.String() != line {
+				t.Errorf("%q became %q", line, b.String())
+			}
+		}
+	})
+}
