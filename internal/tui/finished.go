@@ -15,12 +15,14 @@ import (
 func (l look) replyMark() string { return l.paint(render.StyleGreen, markReply) }
 
 // printUser prints a message of the person's.
-func (s *screen) printUser(text string) {
-	lines := wrap(render.Block(text), s.look.cols()-len(gap))
+func (s *screen) printUser(text string) { s.printer.add(blockUser, s.look.userLines(text)) }
+
+func (l look) userLines(text string) []string {
+	lines := wrap(render.Block(text), l.cols()-len(gap))
 	for i := range lines {
-		lines[i] = s.look.bold(lines[i])
+		lines[i] = l.bold(lines[i])
 	}
-	s.printer.add(blockUser, hang(s.look.paint(render.StyleCyan, markUser), lines))
+	return hang(l.paint(render.StyleCyan, markUser), lines)
 }
 
 // printReply prints the reply that was held back, now that nothing changes it any more.
@@ -65,12 +67,10 @@ func (s *screen) scrollReply() {
 }
 
 // printText prints a whole reply.
-func (s *screen) printText(text string) {
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	lines := s.look.markdown(text, s.look.cols()-len(gap))
-	s.printer.add(blockReply, hang(s.look.replyMark(), lines))
+func (s *screen) printText(text string) { s.printer.add(blockReply, s.look.replyLines(text)) }
+
+func (l look) replyLines(text string) []string {
+	return hang(l.replyMark(), l.markdown(text, l.cols()-len(gap)))
 }
 
 // printNote prints a remark of the program's own.

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
-	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -35,39 +34,6 @@ func (s *screen) hello() {
 		s.context.estimate(past)
 	}
 	s.printHistory(past)
-}
-
-// shownHistory is how much of a resumed conversation is shown: enough to remember it by.
-const shownHistory = 20
-
-func (s *screen) printHistory(messages []model.Message) {
-	if rest := len(messages) - shownHistory; rest > 0 {
-		s.printNote(fmt.Sprintf("%s before", render.Count(rest, "message")))
-		messages = messages[rest:]
-	}
-	for i := range messages {
-		s.printMessage(&messages[i])
-	}
-}
-
-// printMessage prints a message of the transcript as it was printed when it came.
-func (s *screen) printMessage(m *model.Message) {
-	switch m.Role {
-	case model.User:
-		s.printUser(m.Content)
-	case model.Assistant:
-		s.printText(m.Content)
-	case model.ToolRole:
-		l := s.look
-		mark, style := markGood, render.StyleGreen
-		if m.Failed {
-			mark, style = markBad, render.StyleRed
-		}
-		head := l.paint(style, mark) + l.bold(render.Cut(render.Line(m.Name), l.cols()-len(gap)))
-		s.printer.add(blockTool, append([]string{head}, l.excerpt(m.Content, render.StyleDim, finishedLines)...))
-	case model.System:
-		s.printer.add(blockNote, s.look.excerpt(m.Content, render.StyleDim, 2))
-	}
 }
 
 // listPlugins shows every plugin: a line of its own, and below it what it does or why it does not.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
 )
 
 // The test binary, started with programEnv set, is a chat program around a scripted conversation.
@@ -17,6 +20,7 @@ const (
 	gateEnv    = "TUI_TEST_GATE"
 	historyEnv = "TUI_TEST_HISTORY"
 	offlineEnv = "TUI_TEST_OFFLINE"
+	pastEnv    = "TUI_TEST_PAST" // how many messages there are already
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +36,10 @@ func program() int {
 	c := newScripted()
 	c.gate = os.Getenv(gateEnv)
 	c.info.Offline = os.Getenv(offlineEnv) != ""
+	past, _ := strconv.Atoi(os.Getenv(pastEnv))
+	for i := range past {
+		c.past = append(c.past, model.Message{Role: model.Assistant, Content: fmt.Sprintf("answer %03d", i)})
+	}
 	a := NewApprover()
 	c.approve = a.Approve
 	err := Run(ctx, c, Options{In: os.Stdin, Out: os.Stdout, Approver: a,

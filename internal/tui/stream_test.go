@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +83,19 @@ func TestAReplyThatScrolled(t *testing.T) {
 			play(d, "")
 			d.wantPrinted("the reply was taken back")
 		})
+	})
+}
+
+func TestThePartBelowTheScrollback(t *testing.T) {
+	drive(t, func(d *driver) {
+		d.s.turn = &turn{cancel: func() {}}
+		for i := range 60 {
+			d.s.turn.stream.add(fmt.Sprintf("- item %d\n", i))
+		}
+		d.send(tickMsg{})
+		if first, _, _ := strings.Cut(d.live(), "\n"); !strings.HasPrefix(first, "  • item") {
+			t.Errorf("between items of one list there is %q:\n%s", first, d.live())
+		}
+		d.s.turn = nil
 	})
 }

@@ -1,9 +1,13 @@
 package tui
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // The rules of this file are about what stays in the terminal's scrollback, so they are looked at there.
@@ -113,4 +117,41 @@ func TestAResizedTerminal(t *testing.T) {
 		term.until("an input as wide as the screen", func(s string) bool { return strings.Count(s, "\n"+rule+"\n") == 2 })
 	}
 	term.once("Ask anything", "you said: hello")
+}
+
+func TestAResumedConversationIsSeenAtItsEnd(t *testing.T) {
+	term := openTerminal(t, 80, 24, pastEnv+"=100")
+	term.prompt()
+	term.sees("answer 099", "resumed here, after 100 messages")
+	term.once("answer 080", "answer 099", "Ask anything", "80 messages before")
+	row := term.cursor()
+	term.keys("hello", "Enter")
+	term.sees("you said: hello", "tokens in")
+	term.prompt()
+	if now := term.cursor(); now != row {
+		t.Errorf("after a turn the cursor is in row %s, it was in %s:\n%s", now, row, term.screen())
+	}
+}
+
+func TestASuspendedTerminalIsGivenBack(t *testing.T) {
+	var out bytes.Buffer
+	c := newTermCanvas(&out)
+	c.draw([]string{"finished"}, []string{"live", "prompt"}, tea.NewCursor(3, 1))
+	if !strings.Contains(out.String(), ansi.SetModeBracketedPaste) {
+		t.Errorf("pastes are not told from typing: %q", out.String())
+	}
+	for _, msg := range []tea.Msg{tea.SuspendMsg{}, tea.Exec(&execution{}, nil)()} {
+		out.Reset()
+		releasing(c)(nil, msg)
+		for _, want := range []string{ansi.CursorUp(1), ansi.EraseScreenBelow, ansi.ResetModeBracketedPaste, ansi.ShowCursor} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%T: %q was not written: %q", msg, want, out.String())
+			}
+		}
+		out.Reset()
+		c.draw(nil, []string{"live", "prompt"}, tea.NewCursor(3, 1))
+		if !strings.Contains(out.String(), ansi.SetModeBracketedPaste) || !strings.Contains(out.String(), "live") {
+			t.Errorf("%T: it was not taken again: %q", msg, out.String())
+		}
+	}
 }

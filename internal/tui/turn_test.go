@@ -258,10 +258,21 @@ func TestHello(t *testing.T) {
 			past[i] = model.Message{Role: model.User, Content: "old question"}
 		}
 		past[27] = model.Message{Role: model.Assistant, Content: "a **good** answer"}
-		past[28] = model.Message{Role: model.ToolRole, Name: "shell", Content: "tool output", Failed: true}
+		past[27].ToolCalls = []model.ToolCall{{ID: "1", Name: "shell", Arguments: []byte(`{"cmd":"ls -l"}`)}}
+		past[28] = model.Message{Role: model.ToolRole, Name: "shell", ToolCallID: "1", Content: "tool output", Failed: true}
 		past[29] = model.Message{Role: model.System, Content: "injected"}
 		driveWith(t, driverOptions{change: func(c *scripted) { c.past = past }}, func(d *driver) {
-			d.wantPrinted("10 messages before", "❯ old question", "a good answer", "✗ shell\n  │ tool output", "injected")
+			d.wantPrinted("10 messages before", "❯ old question", "a good answer", "✗ shell  ls -l\n  │ tool output", "injected",
+				"resumed here, after 30 messages: a test")
+		})
+	})
+	t.Run("of one that was long, as much as is looked at", func(t *testing.T) {
+		past := make([]model.Message, 10)
+		for i := range past {
+			past[i] = model.Message{Role: model.Assistant, Content: strings.Repeat("a line of it\n\n", 20)}
+		}
+		driveWith(t, driverOptions{change: func(c *scripted) { c.past = past }}, func(d *driver) {
+			d.wantPrinted("7 messages before", "resumed here, after 10 messages")
 		})
 	})
 }

@@ -100,6 +100,9 @@ func (s *screen) live(room int) []string {
 	rest := []string{""} // between what is printed and what is live
 	if t := s.turn; t != nil {
 		text, rest = t.stream.draw(s.look), append(rest, s.workLines(t)...)
+		if t.stream.scrolled == "" && len(text) > 0 {
+			text = append([]string{""}, text...) // a part that follows another has its own line between them, or none
+		}
 	} else if s.busy != "" {
 		rest = append(rest, s.working(s.busy, time.Since(s.busySince)))
 	}
@@ -108,11 +111,8 @@ func (s *screen) live(room int) []string {
 	}
 	rest = clip(rest, room)
 	room -= len(rest)
-	if len(text) > 0 && room > 1 {
-		text = append([]string{""}, text[max(len(text)-(room-1), 0):]...)
-		return append(text, rest...)
-	}
-	return rest
+	text = text[max(len(text)-max(room, 0), 0):]
+	return append(text[:len(text):len(text)], rest...)
 }
 
 // workLines are the tools that run, and how long the turn has taken.

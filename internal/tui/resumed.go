@@ -1,0 +1,80 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// How much of a resumed conversation is shown: its end, enough to remember it by.
+const (
+	shownHistory = 20 // messages
+	shownScreens = 4  // as many screens as they may fill
+)
+
+// A block is something finished, drawn.
+type block struct {
+	kind  blockKind
+	lines []string
+}
+
+// printHistory prints the end of a conversation that is resumed, and says where it is.
+func (s *screen) printHistory(messages []model.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	blocks := s.lastBlocks(messages)
+	if rest := len(messages) - len(blocks); rest > 0 {
+		s.printer.apart()
+		s.printNote(fmt.Sprintf("%s before", render.Count(rest, "message")))
+	}
+	for _, b := range blocks {
+		s.printer.add(b.kind, b.lines)
+	}
+	note := "resumed here, after " + render.Count(len(messages), "message")
+	if title := s.talk.Session().Title; title != "" {
+		note += ": " + title
+	}
+	s.printNote(note)
+}
+
+// lastBlocks draws the last messages; of a message that was said at length all, and before it none.
+func (s *screen) lastBlocks(messages []model.Message) []block {
+	calls := make(map[string]json.RawMessage)
+	for i := range messages {
+		for _, c := range messages[i].ToolCalls {
+			calls[c.ID] = c.Arguments
+		}
+	}
+	first := max(len(messages)-shownHistory, 0)
+	blocks, rows := make([]block, len(messages)), 0
+	for i := len(messages) - 1; i >= first; i-- {
+		blocks[i] = s.messageBlock(&messages[i], calls)
+		if rows += len(blocks[i].lines) + 1; rows > shownScreens*s.look.height && i < len(messages)-1 {
+			first = i + 1
+		}
+	}
+	return blocks[first:]
+}
+
+// messageBlock draws a message of the transcript as it was drawn when it came. calls are the arguments of the calls of
+// tools, by their ids.
+func (s *screen) messageBlock(m *model.Message, calls map[string]json.RawMessage) block {
+	l := s.look
+	switch m.Role {
+	case model.User:
+		return block{blockUser, l.userLines(m.Content)}
+	case model.Assistant:
+		return block{blockReply, l.replyLines(m.Content)}
+	case model.ToolRole:
+		mark, style := markGood, render.StyleGreen
+		if m.Failed {
+			mark, style = markBad, render.StyleRed
+		}
+		head := l.paint(style, mark) + l.callLine(m.Name, calls[m.ToolCallID], l.cols()-len(gap))
+		return block{blockTool, append([]string{head}, l.excerpt(m.Content, render.StyleDim, finishedLines)...)}
+	}
+	return block{blockNote, l.excerpt(m.Content, render.StyleDim, 2)}
+}
