@@ -151,7 +151,7 @@ async def sign(ctx, text):
 	term.keys("Enter")
 	term.ended()
 
-	out, err := patchbayIn(home, "chat", "--resume", "-p", "still there?", "--json").Output()
+	out, err := patchbayIn(home, "chat", "--continue", "-p", "still there?", "--json").Output()
 	if err != nil || !strings.Contains(string(out), "still there?") {
 		t.Errorf("the session goes on: %s, %v", out, err)
 	}

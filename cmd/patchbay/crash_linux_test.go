@@ -309,12 +309,12 @@ func TestKilledInMidTurn(t *testing.T) {
 		for round := range crashRounds() {
 			args := []string{"chat", "-p", fmt.Sprintf("wait %d", round), "--yes", "--script", "script.yaml"}
 			if round > 0 {
-				args = append(args, "--resume")
+				args = append(args, "--continue")
 			}
 			cmd := r.start(args...)
 			r.await("began")
 			r.kill(cmd)
-			if out := r.next("chat", "--resume", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
+			if out := r.next("chat", "--continue", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
 				t.Errorf("got %q", out)
 			}
 			r.check()
@@ -429,7 +429,7 @@ func TestInterruptedCommands(t *testing.T) {
 		cmd := r.start("chat", "-p", "wait", "--yes", "--script", "script.yaml")
 		r.await("began")
 		interrupt(t, cmd)
-		if out := r.next("chat", "--resume", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
+		if out := r.next("chat", "--continue", "-p", "and now?", "--yes", "--script", "script.yaml"); !strings.Contains(out, "It works.") {
 			t.Errorf("got %q", out)
 		}
 		r.check()

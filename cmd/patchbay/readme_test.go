@@ -20,6 +20,7 @@ var untyped = map[string]string{
 	"patchbay serve":                       "the test starts one, at a free port",
 	"patchbay chat":                        "it wants a terminal: TestChatInATerminal has one",
 	"patchbay chat --resume":               "it wants a terminal",
+	"patchbay chat --continue":             "it wants a terminal",
 	"patchbay chat --model anthropic:NAME": "it wants a key",
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/model"
-	"github.com/patchbay-dev/patchbay/internal/session"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
@@ -30,11 +29,15 @@ type chatFlags struct {
 	prompt  string
 	plugins []string
 	resume  string
+	last    bool // --continue
 	yes     bool
 }
 
-// resumeLast is what --resume alone means.
-const resumeLast = "last"
+// Values of --resume that are no ids: the letters i, l, o and u are in none.
+const (
+	resumeChosen = "(choose)" // --resume alone: the person chooses one
+	resumeLast   = "(last)"   // --continue
+)
 
 // maxPrompt bounds a prompt from stdin: more than any model reads.
 const maxPrompt = 8 << 20
@@ -61,7 +64,9 @@ only with --yes.`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
   git diff | patchbay chat -p 'review this:' --json
-  patchbay chat --resume`,
+  patchbay chat --continue
+  patchbay chat --resume
+  patchbay chat --resume 01m7ewsr29 -p 'and now?'`,
 		Annotations: exits(exit{exitOK, "the answer was printed"}, exit{exitFailed, "the model, or a plugin whose failure aborts, failed"},
 			exit{exitRefused, "a plugin refused or dropped the message"},
 			exit{exitNotFound, "no such session or python plugin"}, exit{exitConfig, "the configuration is at fault"},
@@ -75,8 +80,10 @@ only with --yes.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is added to it, - is stdin alone")
 	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, only these take part, in this order")
-	flags.StringVar(&f.resume, "resume", "", "go on with the last session of this directory, or with the one of this `ID`")
-	flags.Lookup("resume").NoOptDefVal = resumeLast
+	flags.StringVar(&f.resume, "resume", "", "go on with the session of this `ID`; alone, on a terminal, choose one")
+	flags.Lookup("resume").NoOptDefVal = resumeChosen
+	flags.BoolVarP(&f.last, "continue", "c", false, "go on with the session of this directory that was used last")
+	a.completeResume(cmd, &f)
 	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
 	f.add(flags)
 	return cmd
@@ -84,7 +91,13 @@ only with --yes.`,
 
 // arguments lets `--resume ID` be written without the equals sign that an optional value needs.
 func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
-	if f.resume == resumeLast && len(args) == 1 {
+	switch {
+	case f.last && f.resume != "":
+		return usage("leave one of them out", "%s: --continue and --resume each say which session", cmd.CommandPath())
+	case f.last:
+		f.resume = resumeLast
+	}
+	if f.resume == resumeChosen && len(args) == 1 {
 		f.resume = args[0]
 		return nil
 	}
@@ -96,6 +109,10 @@ func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 
 func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	terminal := a.InTTY && a.OutTTY && !a.flags.json
+	if f.resume == resumeChosen && (once || !terminal) {
+		return usage("--continue goes on with the last session of this directory; `patchbay session list` lists the ids",
+			"chat: --resume needs the ID of a session here: only in a conversation on a terminal one is chosen from a list")
+	}
 	prompt, err := a.prompt(ctx, f, once, terminal)
 	if err != nil {
 		return err
@@ -174,7 +191,7 @@ func takenCommand(core *daemon.Core, f chatFlags) error {
 
 // converse opens the session that the flags ask for.
 func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*conversation, error) {
-	c := &conversation{core: core, plugins: f.plugins}
+	c := &conversation{core: core, home: a.getenv("HOME"), log: a.logger(), plugins: f.plugins}
 	if err := c.knownPlugins(ctx); err != nil {
 		return nil, err
 	}
@@ -182,16 +199,15 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	var err error
 	switch f.resume {
 	case "":
-		c.session, err = core.Sessions.Create(ctx, session.Session{Plugins: f.plugins, WorkingDir: core.Dir(), Host: session.FromChat})
+		c.session, err = c.create(ctx)
 	case resumeLast:
 		c.session, err = core.Sessions.Last(ctx, core.Dir())
+	case resumeChosen:
+		err = a.pickSession(ctx, c)
 	default:
-		c.session, err = core.Sessions.Find(ctx, f.resume)
+		c.session, err = c.find(ctx, f.resume)
 	}
-	if err == nil {
-		err = goesOnHere(c.session)
-	}
-	return c, sessionProblem(err, "leave --resume out to begin a new session")
+	return c, sessionProblem(err, "leave "+f.flag()+" out to begin a new session")
 }
 
 // approver is who decides about tools that change things. asks is where the one at a terminal is put.
@@ -207,11 +223,11 @@ func approver(configured config.Approve, yes bool, asks **tui.Approver) chat.App
 }
 
 // runTUI is the conversation on a terminal.
-func (a *app) runTUI(ctx context.Context, c *conversation) (err error) {
-	if c.history, err = c.core.Sessions.Messages(ctx, c.session.ID); err != nil {
+func (a *app) runTUI(ctx context.Context, c *conversation) error {
+	if err := c.open(ctx); err != nil {
 		return err
 	}
-	err = tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
+	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
 		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history")})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -19,24 +21,27 @@ import (
 // A conversation is one session of the agent's, as the terminal program and -p see it.
 type conversation struct {
 	core    *daemon.Core
-	session session.Session
-	history []model.Message // as it was when the terminal program was opened
-	plugins []string        // of code, that take part; nil: all
+	home    string // of the person; "": none is known
+	log     *slog.Logger
+	plugins []string // of code, that take part; nil: all
 	approve chat.Approver
 	asks    *tui.Approver // approve, where a person is asked; nil: nobody is
-	sent    bool          // something was said
+
+	mu      sync.Mutex // protects the fields below: the screen asks while a turn runs or the session is changed
+	session session.Session
+	history []model.Message             // as it was when the session was opened
+	sent    bool                        // something was said
+	release func(context.Context) error // it is not open here any more; nil: nobody was told that it is
 }
 
 var _ tui.Conversation = (*conversation)(nil)
 
-func (c *conversation) Session() session.Session { return c.session }
-func (c *conversation) Model() model.Info        { return c.core.Model().Info() }
-func (c *conversation) History() []model.Message { return c.history }
-func (c *conversation) Tools() []chat.Tool       { return c.core.Tools() }
+func (c *conversation) Model() model.Info  { return c.core.Model().Info() }
+func (c *conversation) Tools() []chat.Tool { return c.core.Tools() }
 
 // Intercepts tells whether a plugin reads what is sent before the model does.
 func (c *conversation) Intercepts() bool {
-	return c.core.Alters(c.session.ID, c.plugins, hook.TurnInput)
+	return c.core.Alters(c.Session().ID, c.plugins, hook.TurnInput)
 }
 
 // Plugins lists who is there.
@@ -84,13 +89,15 @@ func (c *conversation) knownPlugins(ctx context.Context) error {
 
 // Send runs a turn.
 func (c *conversation) Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error) {
-	c.sent = true
-	return c.core.Turn(ctx, daemon.TurnRequest{Session: c.session.ID, Text: text, Approve: c.approve, Observe: observe, Plugins: c.plugins})
+	id := c.say()
+	result, err := c.core.Turn(ctx, daemon.TurnRequest{Session: id, Text: text, Approve: c.approve, Observe: observe, Plugins: c.plugins})
+	c.entitle(context.WithoutCancel(ctx))
+	return result, err
 }
 
 // Compact makes the transcript shorter.
 func (c *conversation) Compact(ctx context.Context, strategy string) (*session.Compaction, error) {
-	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.session.ID, Strategy: strategy, Plugins: c.plugins})
+	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.Session().ID, Strategy: strategy, Plugins: c.plugins})
 }
 
 // Generate writes a plugin's code.
@@ -115,12 +122,4 @@ func (c *conversation) Save(ctx context.Context, name, content string, replace b
 		c.plugins = append(slices.Clone(c.plugins), saved.Name)
 	}
 	return saved.Path, err
-}
-
-// end tells the plugins that the session is over. One in which nothing was said is not kept.
-func (c *conversation) end(ctx context.Context) error {
-	if !c.sent && len(c.history) == 0 {
-		return c.core.Sessions.Delete(ctx, c.session.ID)
-	}
-	return c.core.End(ctx, c.session, c.plugins)
 }

@@ -37,6 +37,8 @@ func commands() []command {
 		{name: "/tools", about: "what the model can do, and whose it is", run: (*screen).listTools},
 		{name: "/compact", usage: "[STRATEGY]", about: "make the conversation shorter", alone: true,
 			run: (*screen).compact, arguments: strategies()},
+		{name: "/sessions", aliases: []string{"/resume"}, about: "go on with another session", alone: true, run: (*screen).listSessions},
+		{name: "/new", about: "begin a new session; this one is kept", alone: true, run: (*screen).newSession},
 		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
 		{name: "/model", about: "who answers", run: (*screen).showModel},
 		{name: "/clear", about: "clear the screen; the conversation goes on",

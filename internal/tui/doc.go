@@ -17,15 +17,17 @@
 //
 //	Run                       a program around a screen, until the person leaves
 //	  screen.Update           one message at a time; owns all that follows
-//	    key                   who gets a key: question, wizard, menu, input, turn
+//	    key                   who gets a key: question, picker, wizard, menu, input, turn
 //	    submit                a line of input: a slash command or a message
 //	      command.run         commands.go, the table of commands
 //	      startTurn           turn.go: Send runs beside, its events come back in order
 //	    turnItems             events change the live part, or finish a block of it
 //	    questionMsg           approve.go: a tool asks whether it may run
 //	    wizardMsg             wizard.go: /plugin, forms around a [PluginWriter]
+//	    sessionsMsg, switchedMsg  sessions.go: /sessions and /new, a [SessionChanger] behind a picker
 //	    scrollReply           stream.go: what is whole of a long reply is finished while the rest comes
 //	    screen.frame          view.go: the live part, never taller than its share
 //	    canvas.draw           canvas.go: finished lines and the live part in one write; Bubble Tea draws nothing
 //	  calls.close             calls.go: no call to the Conversation outlives Run
+//	PickSession               picker.go: the same picker with the screen to itself, before Run
 package tui

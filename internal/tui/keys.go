@@ -32,6 +32,8 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case len(s.questions) > 0:
 		return s.questionKey(msg)
+	case s.picker != nil:
+		return s.pickerKey(msg)
 	case s.wizard != nil:
 		return s.wizardKey(msg)
 	}
@@ -45,6 +47,9 @@ func (s *screen) controlC() tea.Cmd {
 	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
 		return tea.Quit
 	case s.interrupt():
+	case s.picker != nil:
+		s.picker, s.ended = nil, time.Now()
+		return tea.Batch(s.startTicking(), s.sendQueued())
 	case s.wizard != nil:
 		s.ended = time.Now()
 		return tea.Batch(s.closeWizard("no plugin was written"), s.startTicking())
@@ -117,6 +122,10 @@ func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 
 // paste goes to what is edited: a form of the wizard, or the input.
 func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
+	if s.picker != nil {
+		s.picker.narrow(s.picker.filter + msg.Content)
+		return nil
+	}
 	if s.wizard != nil {
 		return s.wizardMsg(msg)
 	}

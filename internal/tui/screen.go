@@ -35,6 +35,7 @@ type screen struct {
 	queued    []string
 	questions []*question // that tools wait for; the first is shown
 	wizard    *wizard     // /plugin; nil: not now
+	picker    *picker     // /sessions; nil: not now
 	busy      string      // what else is under way, such as compacting; "": nothing
 	busySince time.Time
 	stopBusy  context.CancelFunc // nil: nothing
@@ -131,6 +132,10 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		s.leave()
 	case compactedMsg:
 		return s.compacted(msg)
+	case sessionsMsg:
+		return s.sessionsFound(msg)
+	case switchedMsg:
+		return s.switched(msg)
 	default:
 		return s.wizardMsg(msg)
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,22 +28,43 @@ type scripted struct {
 	open    chan struct{} // or when this is closed
 	info    model.Info
 	past    []model.Message
+	others  []SessionRow
 
 	intercepts bool // a plugin has commands of its own
 
 	running atomic.Int32 // turns
 
-	mu    sync.Mutex // protects the fields below
-	saved map[string]string
-	sent  []string
+	mu      sync.Mutex // protects the fields below
+	saved   map[string]string
+	sent    []string
+	current string // the session's id; "": the first
 }
 
 func newScripted() *scripted {
 	return &scripted{info: model.Info{Provider: "test", Name: "scripted", Window: 200_000}, saved: map[string]string{}}
 }
 
+func (c *scripted) Sessions(context.Context) ([]SessionRow, error) { return c.others, nil }
+
+func (c *scripted) Switch(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id == "ses_01gone" {
+		return session.ErrNotFound
+	}
+	c.current, c.past = id, nil
+	if id == "" {
+		c.current = "ses_01new"
+	} else {
+		c.past = []model.Message{{Role: model.User, Content: "said in " + id}}
+	}
+	return nil
+}
+
 func (c *scripted) Session() session.Session {
-	return session.Session{ID: "ses_01test", WorkingDir: "/home/somebody/project", Title: "a test",
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return session.Session{ID: cmp.Or(c.current, "ses_01test"), WorkingDir: "/home/somebody/project", Title: "a test",
 		CreatedAt: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
 }
 

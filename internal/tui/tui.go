@@ -35,6 +35,7 @@ type Conversation interface {
 	// compaction without an error says that there was nothing to make shorter.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)
 
+	SessionChanger
 	PluginWriter
 }
 

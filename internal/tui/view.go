@@ -48,6 +48,8 @@ func (s *screen) bottom() ([]string, *tea.Cursor) {
 	switch {
 	case len(s.questions) > 0:
 		return s.questionLines(room - 1), nil
+	case s.picker != nil:
+		return append([]string{""}, s.picker.lines(s.look, room-1)...), nil
 	case s.wizard != nil:
 		return clip(s.wizard.lines(s.look), room), nil
 	}

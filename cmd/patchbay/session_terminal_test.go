@@ -1,0 +1,113 @@
+//go:build unix
+
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// atPatchbay runs the command in a terminal of its own.
+func atPatchbay(t *testing.T, home string, args ...string) *terminal {
+	t.Helper()
+	path, err := exec.LookPath("patchbay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := patchbayIn(home, args...)
+	cmd.Path = path
+	return openTerminal(t, cmd)
+}
+
+// saidIn has something said in a new session.
+func saidIn(t *testing.T, home, text string) {
+	t.Helper()
+	if out, err := patchbayIn(home, "chat", "-p", text).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestSessionsInATerminal chooses a session with `chat --resume`, goes on with another, begins a new one, and leaves.
+func TestSessionsInATerminal(t *testing.T) {
+	home := t.TempDir()
+	saidIn(t, home, "about the fox")
+	saidIn(t, home, "about the hen")
+
+	term := atPatchbay(t, home, "chat", "--resume")
+	term.shows("Go on with which session?", "2 sessions", "❯ about the hen", "about the fox")
+	term.keys("-l", "FOX")
+	term.shows("1 of 2", "❯ about the fox")
+	term.keys("Enter")
+	term.shows("patchbay chat", "You said: about the fox", "Ask anything")
+
+	fox := strings.TrimSpace(output(t, home, "session", "list", "--json"))
+	if ids := strings.Count(fox, `"id"`); ids != 2 {
+		t.Fatalf("%d sessions: %s", ids, fox)
+	}
+	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the conversation open") {
+		t.Errorf("it is open: %s, %v", out, err)
+	}
+
+	term.keys("-l", "/sessions")
+	term.keys("Enter")
+	term.shows("1 session", "❯ about the hen")
+	term.keys("Enter")
+	term.shows("· about the hen", "You said: about the hen")
+	term.keys("-l", "/new")
+	term.keys("Enter")
+	term.shows("a new session")
+	term.keys("-l", "about the owl")
+	term.keys("Enter")
+	term.shows("You said: about the owl")
+	term.keys("-l", "/quit")
+	term.keys("Enter")
+	term.ended()
+
+	list := output(t, home, "session", "list")
+	for _, title := range []string{"about the owl", "about the hen", "about the fox"} {
+		if !strings.Contains(list, title) {
+			t.Errorf("%s is not listed:\n%s", title, list)
+		}
+	}
+	if out, err := patchbayIn(home, "session", "delete", "--yes", idTitled(fox, "about the fox")).CombinedOutput(); err != nil {
+		t.Errorf("it is open no more: %s, %v", out, err)
+	}
+}
+
+func output(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	out, err := patchbayIn(home, args...).Output()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// idTitled is the id of the session with a title, in a list as JSON.
+func idTitled(list, title string) string {
+	before, _, _ := strings.Cut(list, `"title":"`+title+`"`)
+	at := strings.LastIndex(before, "ses_")
+	return before[at : at+30]
+}
+
+// TestDeletingASessionAsks, on a terminal; no is the default.
+func TestDeletingASessionAsks(t *testing.T) {
+	home := t.TempDir()
+	saidIn(t, home, "keep me")
+	id := idTitled(output(t, home, "session", "list", "--json"), "keep me")
+	askedToDelete(t, home, id, "n", true)
+	askedToDelete(t, home, id, "yes", false)
+}
+
+func askedToDelete(t *testing.T, home, id, answer string, left bool) {
+	t.Helper()
+	term := atPatchbay(t, home, "session", "delete", id)
+	term.shows("delete the session "+id, "keep me? [y/N]")
+	term.keys("-l", answer)
+	term.keys("Enter")
+	term.ended()
+	if strings.Contains(output(t, home, "session", "list"), "keep me") != left {
+		t.Errorf("after %q the session is there: %v", answer, !left)
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/session"
+	"github.com/patchbay-dev/patchbay/internal/tui"
+)
+
+// mostPicked is how many sessions there are to choose from.
+const mostPicked = 500
+
+// flag is the flag that says which session to go on with.
+func (f *chatFlags) flag() string {
+	if f.last {
+		return "--continue"
+	}
+	return "--resume"
+}
+
+// completeResume offers the ids of sessions behind --resume, with the equals sign and without.
+func (a *app) completeResume(cmd *cobra.Command, f *chatFlags) {
+	offer := func(cmd *cobra.Command) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.completeSessions(cmd.Context(), true), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+	err := cmd.RegisterFlagCompletionFunc("resume", func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return offer(cmd)
+	})
+	if err != nil {
+		panic(err) // the caller has added the flag
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if f.resume != resumeChosen || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offer(cmd)
+	}
+}
+
+// pickSession lets the person choose the session to go on with.
+func (a *app) pickSession(ctx context.Context, c *conversation) error {
+	rows, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return session.ErrNotFound
+	}
+	id, err := tui.PickSession(ctx, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors()}, rows)
+	if errors.Is(err, tui.ErrGivenUp) {
+		return &problem{kind: kindInterrupted, err: errors.New("no session was chosen")}
+	}
+	if err != nil {
+		return err
+	}
+	c.session, err = c.find(ctx, id)
+	return err
+}
+
+// Session is the one that is talked in.
+func (c *conversation) Session() session.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// History is what was said in it before it was opened here.
+func (c *conversation) History() []model.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.history
+}
+
+// Sessions are those that can be gone on with; one in which nothing was said is none.
+func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
+	found, _, err := c.core.Sessions.Search(ctx, session.Query{Own: true, Limit: mostPicked})
+	if err != nil {
+		return nil, err
+	}
+	var rows []tui.SessionRow
+	for _, s := range found {
+		if s.Turns > 0 {
+			rows = append(rows, tui.SessionRow{ID: s.ID, Title: s.Title, Dir: fromHome(s.WorkingDir, c.home), Turns: s.Turns, Used: s.UsedAt,
+				Here: session.SameDir(s.WorkingDir, c.core.Dir())})
+		}
+	}
+	return rows, nil
+}
+
+// Switch goes on with another session, or with a new one.
+func (c *conversation) Switch(ctx context.Context, id string) error {
+	next := &conversation{core: c.core, plugins: c.plugins}
+	var err error
+	if id == "" {
+		next.session, err = next.create(ctx)
+	} else {
+		next.session, err = next.find(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := next.open(ctx); err != nil {
+		return err
+	}
+	if err := c.end(ctx); err != nil {
+		c.log.Warn("a session did not end well", "session", c.session.ID, "err", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session, c.history, c.release, c.sent = next.session, next.history, next.release, false
+	return nil
+}
+
+func (c *conversation) create(ctx context.Context) (session.Session, error) {
+	return c.core.Sessions.Create(ctx, session.Session{Plugins: c.plugins, WorkingDir: c.core.Dir(), Host: session.FromChat})
+}
+
+// find finds a session by its id or a beginning of it, which must be one that goes on here.
+func (c *conversation) find(ctx context.Context, id string) (session.Session, error) {
+	found, err := c.core.Sessions.Find(ctx, strings.TrimSpace(id))
+	if err == nil {
+		err = goesOnHere(found)
+	}
+	return found, err
+}
+
+// open reads what was said, and lets others know that the session is in use.
+func (c *conversation) open(ctx context.Context) (err error) {
+	if c.history, err = c.core.Sessions.Messages(ctx, c.session.ID); err != nil {
+		return err
+	}
+	c.release, err = c.core.Sessions.Open(ctx, c.session.ID)
+	return err
+}
+
+// end tells the plugins that the session is over. One in which nothing was said is not kept.
+func (c *conversation) end(ctx context.Context) error {
+	var released error
+	if c.release != nil {
+		released = c.release(ctx)
+	}
+	if !c.sent && len(c.history) == 0 {
+		return errors.Join(released, c.core.Sessions.Delete(ctx, c.session.ID))
+	}
+	return errors.Join(released, c.core.End(ctx, c.session, c.plugins))
+}
+
+// say notes that something is said, and returns the session's id.
+func (c *conversation) say() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = true
+	return c.session.ID
+}
+
+// entitle takes over the title that the session got with its first message. Where that fails, the next turn takes it over.
+func (c *conversation) entitle(ctx context.Context) {
+	if c.Session().Title != "" {
+		return
+	}
+	if now, err := c.core.Sessions.Get(ctx, c.Session().ID); err == nil {
+		c.mu.Lock()
+		c.session.Title = now.Title
+		c.mu.Unlock()
+	}
+}

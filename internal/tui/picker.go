@@ -1,0 +1,274 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A SessionRow is a session to go on with.
+type SessionRow struct {
+	ID    string
+	Title string
+	Dir   string // as it is shown
+	Here  bool   // it is of the directory that the program works in
+	Turns int
+	Used  time.Time // when it was last used
+}
+
+// A picker chooses one of some sessions: those of this directory first, of each the one that was used last. What is typed
+// narrows them.
+type picker struct {
+	rows   []SessionRow
+	filter string
+	chosen int // among those that are shown
+	now    time.Time
+}
+
+func newPicker(rows []SessionRow) *picker {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b SessionRow) int {
+		if a.Here != b.Here {
+			if a.Here {
+				return -1
+			}
+			return 1
+		}
+		return b.Used.Compare(a.Used)
+	})
+	return &picker{rows: rows, now: time.Now()}
+}
+
+// found are the sessions that have every word of the filter in title, directory or id.
+func (p *picker) found() []SessionRow {
+	words := strings.Fields(strings.ToLower(p.filter))
+	if len(words) == 0 {
+		return p.rows
+	}
+	var out []SessionRow
+	for _, r := range p.rows {
+		text := strings.ToLower(r.Title + "\n" + r.Dir + "\n" + r.ID)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// pickerPage is how far a page key goes.
+const pickerPage = 10
+
+// key does what a key says. chosen is the session that was taken; over, that nothing more is to be chosen.
+func (p *picker) key(msg tea.KeyPressMsg) (chosen *SessionRow, over bool) {
+	found := p.found()
+	switch key := msg.String(); key {
+	case "esc", "ctrl+c", "ctrl+d":
+		return nil, true
+	case "enter":
+		if p.chosen >= len(found) {
+			return nil, false
+		}
+		return &found[p.chosen], true
+	case "up", "ctrl+p":
+		p.chosen--
+	case "down", "ctrl+n", "tab":
+		p.chosen++
+	case "pgup":
+		p.chosen -= pickerPage
+	case "pgdown":
+		p.chosen += pickerPage
+	case "home":
+		p.chosen = 0
+	case "end":
+		p.chosen = len(found) - 1
+	case "backspace", "ctrl+h":
+		runes := []rune(p.filter)
+		p.narrow(string(runes[:max(len(runes)-1, 0)]))
+		return nil, false
+	case "ctrl+u", "ctrl+w":
+		p.narrow("")
+		return nil, false
+	default:
+		p.narrow(p.filter + msg.Text)
+		return nil, false
+	}
+	p.chosen = min(max(p.chosen, 0), max(len(found)-1, 0))
+	return nil, false
+}
+
+// maxFilter bounds what is typed or pasted.
+const maxFilter = 200
+
+// narrow sets the filter; what was chosen is chosen anew.
+func (p *picker) narrow(filter string) {
+	filter = strings.ReplaceAll(cleanPaste(filter), "\n", " ")
+	if filter == p.filter || len(filter) > maxFilter {
+		return
+	}
+	p.filter, p.chosen = filter, 0
+}
+
+// lines draw the picker in so many rows.
+func (p *picker) lines(l look, room int) []string {
+	found := p.found()
+	count := fmt.Sprintf("%d of %d", len(found), len(p.rows))
+	if len(found) == len(p.rows) {
+		count = render.Count(len(p.rows), "session")
+	}
+	typed := l.dim("type to filter")
+	if p.filter != "" {
+		typed = render.Line(p.filter)
+	}
+	out := []string{l.bold("Go on with which session?") + gap + l.dim(count), l.paint(render.StyleCyan, markUser) + typed, ""}
+	keys := l.dim(render.Cut("↑↓ choose · enter goes on with it · esc leaves the list", l.cols()))
+	out = append(out, p.list(l, found, max(room-len(out)-2, 1))...)
+	return clip(append(out, "", keys), max(room, 1))
+}
+
+// list draws the sessions around the chosen one. A line stands before those of other directories.
+func (p *picker) list(l look, found []SessionRow, room int) []string {
+	if len(found) == 0 {
+		return []string{l.dim(gap + "no session has that in its title, directory or id")}
+	}
+	var lines []string
+	c := p.columns(l, found)
+	at := 0 // where the chosen one is
+	for i := range found {
+		if !found[i].Here && (i == 0 || found[i-1].Here) {
+			lines = append(lines, l.dim(gap+"in other directories"))
+		}
+		if i == p.chosen {
+			at = len(lines)
+		}
+		lines = append(lines, p.row(l, c, &found[i], i == p.chosen))
+	}
+	first := min(max(at-room/2, 0), max(len(lines)-room, 0))
+	return lines[first:min(first+room, len(lines))]
+}
+
+func (p *picker) row(l look, c columns, r *SessionRow, chosen bool) string {
+	mark, style := gap, render.StylePlain
+	if chosen {
+		mark, style = markUser, render.StyleCyan
+	}
+	title := r.Title
+	if title == "" {
+		title = "(nothing was said)"
+	}
+	rest := gap + fmt.Sprintf("%-*s", c.when, p.when(r)) + gap + fmt.Sprintf("%*s", c.turns, render.Count(r.Turns, "turn"))
+	if !r.Here {
+		rest += gap + padded(cutLeft(render.Line(r.Dir), c.dir), c.dir)
+	}
+	space := max(l.cols()-ansi.StringWidth(mark+rest), 1)
+	return l.paint(style, mark+padded(render.Cut(render.Line(title), space), space)) + l.dim(rest)
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
+}
+
+func (p *picker) when(r *SessionRow) string { return ago(p.now.Sub(r.Used)) }
+
+// columns are how wide the columns behind the titles are.
+type columns struct{ when, turns, dir int }
+
+func (p *picker) columns(l look, found []SessionRow) (c columns) {
+	for i := range found {
+		r := &found[i]
+		c.when, c.turns = max(c.when, len(p.when(r))), max(c.turns, len(render.Count(r.Turns, "turn")))
+		if !r.Here {
+			c.dir = min(max(c.dir, ansi.StringWidth(render.Line(r.Dir))), l.cols()/4)
+		}
+	}
+	return c
+}
+
+// cutLeft cuts a path at its beginning: the end tells it from others.
+func cutLeft(path string, width int) string {
+	if over := ansi.StringWidth(path) - width; over > 0 {
+		return ansi.TruncateLeft(path, over+1, "…")
+	}
+	return path
+}
+
+// ago is how long ago something was, in the unit that suits it.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	case d < 2*day:
+		return "yesterday"
+	}
+	return fmt.Sprintf("%d days ago", d/day)
+}
+
+// PickSession lets the person at a terminal choose a session, and returns its id. [ErrGivenUp] says that none was chosen. Nothing
+// of the list stays on the screen.
+func PickSession(ctx context.Context, o Options, rows []SessionRow) (string, error) {
+	m := &pickerProgram{picker: newPicker(rows), look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}}
+	options := []tea.ProgramOption{tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	if o.NoColor {
+		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	_, err := tea.NewProgram(m, options...).Run()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil && !errors.Is(err, tea.ErrProgramKilled):
+		return "", programError(err)
+	case m.chosen == nil:
+		return "", ErrGivenUp
+	}
+	return m.chosen.ID, nil
+}
+
+// A pickerProgram is a picker that has the screen to itself.
+type pickerProgram struct {
+	picker *picker
+	look   look
+	chosen *SessionRow
+}
+
+// Init is a [tea.Model]'s.
+func (m *pickerProgram) Init() tea.Cmd { return nil }
+
+// Update is a [tea.Model]'s.
+func (m *pickerProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		if msg.Width > 0 && msg.Height > 0 {
+			m.look.width, m.look.height = msg.Width, msg.Height
+		}
+	case tea.PasteMsg:
+		m.picker.narrow(m.picker.filter + msg.Content)
+	case tea.KeyPressMsg:
+		chosen, over := m.picker.key(msg)
+		if over {
+			m.chosen = chosen
+			return m, tea.Quit
+		}
+	}
+	return m, nil
+}
+
+// View is a [tea.Model]'s.
+func (m *pickerProgram) View() tea.View {
+	var v tea.View
+	v.SetContent(strings.Join(m.picker.lines(m.look, m.look.height), "\n"))
+	v.AltScreen = true
+	return v
+}

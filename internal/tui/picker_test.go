@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// someSessions are sessions of two directories; the newest of the other directory is newer than all of this one.
+func someSessions(s *scripted) {
+	now := time.Now()
+	s.others = []SessionRow{
+		{ID: "ses_01far", Title: "far away \x1b[31mred\u202e", Dir: "~/elsewhere/with/a/long/path/that/does/not/fit/into/any/column", Turns: 12, Used: now},
+		{ID: "ses_01old", Title: "old one", Dir: "~", Here: true, Turns: 1, Used: now.Add(-49 * time.Hour)},
+		{ID: "ses_01near", Title: "near by", Dir: "~", Here: true, Turns: 3, Used: now.Add(-time.Hour)},
+		{ID: "ses_01gone", Title: "", Dir: "/gone", Turns: 2, Used: now.Add(-26 * time.Hour)},
+	}
+}
+
+func withSessions(t *testing.T, test func(d *driver)) {
+	t.Helper()
+	driveWith(t, driverOptions{change: someSessions}, test)
+}
+
+func TestSessions(t *testing.T) {
+	t.Run("those of this directory come first, of each the one used last", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			d.wantLive("Go on with which session?", "4 sessions", "1 h ago", "2 days ago", "just now", "yesterday", `far away \x1b[31mred\u202e`)
+			order := []string{"near by", "old one", "in other directories", "far away", "(nothing was said)"}
+			for i, live := 1, d.live(); i < len(order); i++ {
+				if strings.Index(live, order[i-1]) > strings.Index(live, order[i]) {
+					t.Errorf("%s stands behind %s:\n%s", order[i-1], order[i], live)
+				}
+			}
+		})
+	})
+	t.Run("the chosen one goes on", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			d.keys("down", "enter")
+			d.wantPrinted("said in ses_01old")
+			d.wantLive("Ask anything", "ses_01old")
+		})
+	})
+	t.Run("what is typed narrows the list", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			d.write("FAR red")
+			d.wantLive("1 of 4", "far away")
+			d.write("x")
+			d.wantLive("0 of 4", "no session has that")
+			d.keys("enter", "backspace", "enter") // the first has nothing to choose
+			d.wantPrinted("said in ses_01far")
+		})
+	})
+	t.Run("esc and ctrl+c leave the list, and nothing changes", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			for _, key := range []string{"esc", "ctrl+c"} {
+				d.enter("/resume")
+				d.wantLive("Go on with which session?")
+				d.keys(key)
+				d.wantLive("Ask anything", "ses_01test")
+			}
+		})
+	})
+	t.Run("one that is gone is an error, and this one goes on", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("/sessions")
+			d.keys("end", "enter")
+			d.wantPrinted("the session stays as it is: session not found")
+			d.wantLive("ses_01test")
+		})
+	})
+	t.Run("there are none", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/sessions")
+			d.wantPrinted("there is no other session yet")
+			d.wantLive("Ask anything")
+		})
+	})
+	t.Run("new begins another one", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/new")
+			d.wantPrinted("a new session")
+			d.wantLive("Ask anything", "ses_01new")
+		})
+	})
+	t.Run("both wait for the turn", func(t *testing.T) {
+		withSessions(t, func(d *driver) {
+			d.enter("hang")
+			d.enter("/sessions")
+			d.enter("/new")
+			d.wantPrinted("/sessions has to wait", "/new has to wait")
+		})
+	})
+}
+
+// TestPickerFits: whatever the screen, no line is wider and the chosen session is seen.
+func TestPickerFits(t *testing.T) {
+	var rows []SessionRow
+	for i := range 1000 {
+		rows = append(rows, SessionRow{ID: fmt.Sprintf("ses_%04d", i), Title: strings.Repeat("日本語 ", 30), Dir: strings.Repeat("/x", 100), Turns: i, Here: i%2 == 0})
+	}
+	for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 6}, {10, 3}} {
+		l := look{width: size[0], height: size[1]}
+		p := newPicker(rows)
+		p.chosen = 700
+		lines := p.lines(l, l.height)
+		if len(lines) > l.height {
+			t.Errorf("%v: %d lines", size, len(lines))
+		}
+		for _, line := range lines {
+			if w := ansi.StringWidth(line); w > l.width && size[0] >= 80 {
+				t.Errorf("%v: a line of %d columns: %q", size, w, line)
+			}
+		}
+		if size[1] > 10 && !strings.Contains(strings.Join(lines, "\n"), markUser+"日") {
+			t.Errorf("%v: the chosen one is not seen:\n%s", size, strings.Join(lines, "\n"))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A SessionChanger goes from one session to another.
+type SessionChanger interface {
+	// Sessions are those that can be gone on with, in any order.
+	Sessions(ctx context.Context) ([]SessionRow, error)
+	// Switch ends this session, and goes on with the one of this id; "" begins a new one. Session and History are that one's
+	// from then on. After an error nothing has changed.
+	Switch(ctx context.Context, id string) error
+}
+
+// sessionsMsg is the answer to /sessions.
+type sessionsMsg struct {
+	rows []SessionRow
+	err  error
+}
+
+// switchedMsg is the end of a switch.
+type switchedMsg struct {
+	fresh bool // to a new session
+	err   error
+}
+
+// work does something that takes a moment, beside the screen, and gives the screen the message that it ends with.
+func (s *screen) work(doing string, do func(context.Context) tea.Msg) tea.Cmd {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.busy, s.busySince, s.stopBusy = doing, time.Now(), cancel
+	return tea.Batch(s.startTicking(), func() tea.Msg {
+		defer cancel()
+		if !s.calls.begin() {
+			return nil
+		}
+		defer s.calls.end()
+		return do(ctx)
+	})
+}
+
+// listSessions opens the picker.
+func (s *screen) listSessions(string) tea.Cmd {
+	return s.work("looking for sessions", func(ctx context.Context) tea.Msg {
+		rows, err := s.talk.Sessions(ctx)
+		return sessionsMsg{rows, err}
+	})
+}
+
+func (s *screen) sessionsFound(msg sessionsMsg) tea.Cmd {
+	s.busy, s.stopBusy = "", nil
+	this := s.talk.Session().ID
+	msg.rows = slices.DeleteFunc(msg.rows, func(r SessionRow) bool { return r.ID == this })
+	switch {
+	case s.leaving:
+	case msg.err != nil:
+		s.printError("sessions are not listed: " + errorText(msg.err))
+	case len(msg.rows) == 0:
+		s.printNote("there is no other session yet")
+	default:
+		s.picker = newPicker(msg.rows)
+		return nil
+	}
+	return s.sendQueued()
+}
+
+// pickerKey is a key for the picker.
+func (s *screen) pickerKey(msg tea.KeyPressMsg) tea.Cmd {
+	chosen, over := s.picker.key(msg)
+	if !over {
+		return nil
+	}
+	s.picker = nil
+	if chosen == nil {
+		return s.sendQueued()
+	}
+	return s.switchTo(chosen.ID)
+}
+
+// newSession begins another conversation.
+func (s *screen) newSession(string) tea.Cmd { return s.switchTo("") }
+
+func (s *screen) switchTo(id string) tea.Cmd {
+	return s.work("opening the session", func(ctx context.Context) tea.Msg {
+		return switchedMsg{id == "", s.talk.Switch(ctx, id)}
+	})
+}
+
+// switched shows the session that is gone on with.
+func (s *screen) switched(msg switchedMsg) tea.Cmd {
+	s.busy, s.stopBusy = "", nil
+	if msg.err != nil {
+		s.printError("the session stays as it is: " + errorText(msg.err))
+		return s.sendQueued()
+	}
+	s.last, s.usage = nil, model.Usage{}
+	this := s.talk.Session()
+	s.printer.apart()
+	if msg.fresh {
+		s.printNote("a new session; /sessions has the one before")
+	} else {
+		s.printNote(render.Line(this.Title))
+		s.printNote(render.Line(this.WorkingDir))
+		s.printHistory(s.talk.History())
+	}
+	return tea.Batch(s.refreshPlugins, s.sendQueued())
+}
