@@ -31,6 +31,7 @@ type chatFlags struct {
 	resume  string
 	last    bool // --continue
 	yes     bool
+	stream  bool
 }
 
 // Values of --resume that are no ids: the letters i, l, o and u are in none.
@@ -64,6 +65,7 @@ only with --yes.`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
   git diff | patchbay chat -p 'review this:' --json
+  patchbay chat -p 'explain this' --json --stream | jq -r 'select(.type == "text") | .text'
   patchbay chat --continue
   patchbay chat --resume
   patchbay chat --resume 01m7ewsr29 -p 'and now?'`,
@@ -84,6 +86,7 @@ only with --yes.`,
 	flags.Lookup("resume").NoOptDefVal = resumeChosen
 	flags.BoolVarP(&f.last, "continue", "c", false, "go on with the session of this directory that was used last")
 	a.completeResume(cmd, &f)
+	flags.BoolVar(&f.stream, "stream", false, "with -p and --json: print what happens as it happens, an event a line, the result last")
 	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
 	f.add(flags)
 	return cmd
@@ -109,6 +112,9 @@ func (f *chatFlags) arguments(cmd *cobra.Command, args []string) error {
 
 func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 	terminal := a.InTTY && a.OutTTY && !a.flags.json
+	if f.stream && !a.flags.json {
+		return usage("add --json", "chat: --stream prints events as JSON; on a terminal -p alone shows the answer as it comes")
+	}
 	if f.resume == resumeChosen && (once || !terminal) {
 		return usage("--continue goes on with the last session of this directory; `patchbay session list` lists the ids",
 			"chat: --resume needs the ID of a session here: only in a conversation on a terminal one is chosen from a list")
@@ -138,7 +144,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 			return err
 		}
 		if prompt != "" {
-			return a.printTurn(ctx, c, prompt)
+			return a.printTurn(ctx, c, prompt, f.stream)
 		}
 		return a.runTUI(ctx, c)
 	})
@@ -233,18 +239,25 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 }
 
 // printTurn is one message and its answer.
-func (a *app) printTurn(ctx context.Context, c *conversation, prompt string) error {
+func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, stream bool) error {
 	var refused refusals
 	if c.asks != nil {
 		c.approve = refused.refuse
 	}
-	w := a.words()
-	result, err := c.Send(ctx, prompt, w.see)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, show := a.words(), a.printJSON
+	observe := w.see
+	if stream {
+		observe, show = a.eventLines(cancel), a.printLine
+	}
+	result, err := c.Send(ctx, prompt, observe)
+	w.wait.end()
 	if result == nil {
 		return err
 	}
 	if a.flags.json {
-		if jsonErr := a.printJSON(result); jsonErr != nil {
+		if jsonErr := show(result); jsonErr != nil {
 			return jsonErr
 		}
 	} else if w.out != nil {
@@ -290,6 +303,7 @@ func (a *app) words() *words {
 	if a.ErrTTY && !a.flags.json {
 		w.remarks = a.Err
 	}
+	w.wait.line = a.line()
 	return w
 }
 

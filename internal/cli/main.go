@@ -72,6 +72,7 @@ type app struct {
 	log   *logStyle // nil: as most commands keep it
 	end   *watchdog
 
+	live     *liveLine  // nil: nobody watches, or nothing had to be said yet
 	starting *startLine // names plugins that are slow to start; nil: nobody watches
 
 	plugins        *pluginlog.Store    // what plugins say is kept there; nil until it is first needed

@@ -2,24 +2,21 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
-	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
 // slowStart is how long plugins may take to start before a person is told which of them is waited for.
 const slowStart = time.Second
 
-// A startLine is the line on a terminal that names the plugins which are slow to start. It is the last line on the
-// screen, drawn over itself, and gone when they have started. It writes to stderr, and nothing where no person watches.
+// A startLine names the plugins that are slow to start, on the live line, until they have started.
 type startLine struct {
-	app *app
+	line *liveLine
 
-	mu    sync.Mutex // protects the fields below, and serialises writes
+	mu    sync.Mutex // protects the fields below
 	now   pluginhost.Starting
 	wait  *time.Timer // until it is drawn; nil: nothing is being started
 	drawn bool
@@ -36,7 +33,7 @@ func (l *startLine) see(s pluginhost.Starting) {
 	case len(s.Names) == 0 && s.Ended == s.All:
 		l.end()
 	case l.drawn:
-		l.draw()
+		l.line.set(startText(s))
 	case l.wait == nil:
 		l.wait = time.AfterFunc(slowStart, l.show)
 	}
@@ -48,7 +45,7 @@ func (l *startLine) show() {
 	defer l.mu.Unlock()
 	if l.wait != nil && !l.over {
 		l.drawn = true
-		l.draw()
+		l.line.set(startText(l.now))
 	}
 }
 
@@ -71,17 +68,8 @@ func (l *startLine) end() {
 	}
 	if l.drawn {
 		l.drawn = false
-		_, _ = io.WriteString(l.app.Err, clearLine) // a terminal that is gone ends the command elsewhere
+		l.line.set("")
 	}
-}
-
-// clearLine goes to the beginning of the line and empties it.
-const clearLine = "\r\x1b[K"
-
-// draw draws the line over itself. l.mu is held.
-func (l *startLine) draw() {
-	text := render.Cut(render.Line(startText(l.now)), l.app.columns()-1)
-	_, _ = io.WriteString(l.app.Err, clearLine+l.app.errScreen().Paint(render.StyleDim, text))
 }
 
 // startText names those that are waited for, three at the most.
@@ -94,34 +82,12 @@ func startText(s pluginhost.Starting) string {
 	return fmt.Sprintf("starting %s%s, %d of %d ready", strings.Join(names, ", "), more, s.Ready, s.All)
 }
 
-// Write writes lines of the log above the line.
-func (l *startLine) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.drawn {
-		return l.app.Err.Write(p)
-	}
-	if _, err := io.WriteString(l.app.Err, clearLine); err != nil {
-		return 0, err
-	}
-	n, err := l.app.Err.Write(p)
-	l.draw()
-	return n, err
-}
-
-// onStarting has slow plugins named where a person watches: on a terminal, and not where the result is for a program.
+// onStarting has slow plugins named where a person watches, also where the result goes into a pipe.
 func (a *app) onStarting() func(pluginhost.Starting) {
-	if !a.ErrTTY || !a.OutTTY || a.flags.json {
+	line := a.line()
+	if line == nil {
 		return nil
 	}
-	a.starting = &startLine{app: a} // a command may open plugins more than once
+	a.starting = &startLine{line: line} // a command may open plugins more than once
 	return a.starting.see
-}
-
-// errLines is stderr for whole lines.
-func (a *app) errLines() io.Writer {
-	if a.starting != nil {
-		return a.starting
-	}
-	return a.Err
 }

@@ -15,37 +15,47 @@ import (
 type words struct {
 	out     io.Writer // the terminal for replies; nil: they are printed when the turn is over
 	remarks io.Writer // the one for the rest; nil: nobody reads it
+	wait    waitLine  // what is waited for, on the same terminal as the remarks
 
-	line   strings.Builder // the reply under way, as far as it is on the screen
-	last   string          // the last whole reply that was shown
-	waited bool            // the wait for the reply under way was remarked on
+	line strings.Builder // the reply under way, as far as it is on the screen
+	last string          // the last whole reply that was shown
+
+	tools int // that run
 }
 
 // see is a turn's observer.
 func (w *words) see(e chat.Event) {
 	switch e.Type {
+	case chat.TurnStarted:
+		w.wait.begin("thinking")
 	case chat.TextDelta:
 		w.add(e.Text)
 	case chat.TextHeld:
-		if !w.waited {
-			w.remark("answering; the answer is shown once plugins have seen it")
-		}
-		w.waited = true
+		w.wait.update("answering: " + render.Count(e.Held, "character") + ", shown once plugins have seen them")
 	case chat.ModelReplied:
-		w.waited = false
 		w.reply(e.Text)
+		w.wait.begin("finishing")
 	case chat.ToolStarted:
 		w.remark("%s %s", render.Line(e.Tool.Name), render.Line(firstPart(string(e.Tool.Arguments))))
+		w.tools++
+		w.wait.begin("running " + e.Tool.Name)
+	case chat.ToolFinished:
+		if w.tools = max(w.tools-1, 0); w.tools == 0 {
+			w.wait.begin("thinking")
+		}
 	case chat.Retrying:
 		w.endLine()
 		w.remark("trying again: %s", render.Line(e.Text))
+		w.wait.begin("thinking")
 	}
 }
 
 func (w *words) add(text string) {
 	if w.out == nil {
+		w.wait.update("answering")
 		return
 	}
+	w.wait.end()
 	w.line.WriteString(text)
 	_, _ = io.WriteString(w.out, render.Block(text)) // the output keeps the error
 }
@@ -65,6 +75,7 @@ func (w *words) reply(text string) {
 
 // finish shows the text that a turn came to, unless it is on the screen already.
 func (w *words) finish(text string) {
+	w.wait.end()
 	if w.line.Len() > 0 || text != w.last {
 		w.reply(text)
 	}
@@ -80,6 +91,7 @@ func (w *words) endLine() {
 
 func (w *words) remark(format string, args ...any) {
 	if w.remarks != nil {
+		w.wait.end()
 		w.endLine()
 		fmt.Fprintf(w.remarks, format+"\n", args...)
 	}

@@ -55,7 +55,7 @@ func (s *screen) listSessions(string) tea.Cmd {
 }
 
 func (s *screen) sessionsFound(msg sessionsMsg) tea.Cmd {
-	s.busy, s.stopBusy = "", nil
+	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
 	this := s.talk.Session().ID
 	msg.rows = slices.DeleteFunc(msg.rows, func(r SessionRow) bool { return r.ID == this })
 	switch {
@@ -95,7 +95,7 @@ func (s *screen) switchTo(id string) tea.Cmd {
 
 // switched shows the session that is gone on with.
 func (s *screen) switched(msg switchedMsg) tea.Cmd {
-	s.busy, s.stopBusy = "", nil
+	s.busy, s.stopBusy, s.ended = "", nil, time.Now()
 	if msg.err != nil {
 		s.printError("the session stays as it is: " + errorText(msg.err))
 		return s.sendQueued()

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAnAnswerIsWaitedFor: `chat -p` on a terminal says what it waits for, on a line that goes away before the answer.
+func TestAnAnswerIsWaitedFor(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, "talk.yaml", "- {text: first second, delay: 1500ms}\n")
+	_, s, end := atTerminal(t, patchbayIn(home, "chat", "-p", "hello", "--script", "talk.yaml"))
+	await(t, func() bool { return strings.Contains(s.String(), "thinking") })
+	if code := end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s)
+	}
+	await(t, func() bool { return strings.Contains(s.String(), "second") })
+	if text := s.String(); strings.LastIndex(text, "thinking") > strings.LastIndex(text, "\r\x1b[K") || strings.Index(text, "first") < strings.LastIndex(text, "\r\x1b[K") {
+		t.Errorf("the line is still there: %q", text)
+	}
+}
+
+// TestSlowPluginsAreNamedInChat, before the screen is drawn.
+func TestSlowPluginsAreNamedInChat(t *testing.T) {
+	home := slowPlugins(t)
+	term := atPatchbay(t, home, "chat")
+	term.shows("starting slow, 1 of 2 ready")
+	if err := os.WriteFile(filepath.Join(home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := term.shows("Ask anything", "2 plugins"); strings.Contains(text, "starting slow") {
+		t.Errorf("the line is still there:\n%s", text)
+	}
+	term.keys("C-d")
+	term.ended()
+}
