@@ -103,7 +103,7 @@ func TestDeletingASessionAsks(t *testing.T) {
 func askedToDelete(t *testing.T, home, id, answer string, left bool) {
 	t.Helper()
 	term := atPatchbay(t, home, "session", "delete", id)
-	term.shows("delete the session "+id, "keep me? [y/N]")
+	term.shows(`delete "keep me", session ` + id + "? [y/N]")
 	term.keys("-l", answer)
 	term.keys("Enter")
 	term.ended()

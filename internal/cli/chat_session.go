@@ -12,8 +12,8 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
-// mostPicked is how many sessions there are to choose from.
-const mostPicked = 500
+// mostPicked is how many sessions there are to choose from: of this directory, and as many of all.
+const mostPicked = 250
 
 // flag is the flag that says which session to go on with.
 func (f *chatFlags) flag() string {
@@ -53,7 +53,7 @@ func (a *app) pickSession(ctx context.Context, c *conversation) error {
 	}
 	id, err := tui.PickSession(ctx, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors()}, rows)
 	if errors.Is(err, tui.ErrGivenUp) {
-		return &problem{kind: kindInterrupted, err: errors.New("no session was chosen")}
+		return &problem{kind: kindInterrupted, err: errors.New("no session was chosen"), told: true}
 	}
 	if err != nil {
 		return err
@@ -78,15 +78,16 @@ func (c *conversation) History() []model.Message {
 
 // Sessions are those that can be gone on with; one in which nothing was said is none.
 func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
-	found, _, err := c.core.Sessions.Search(ctx, session.Query{Own: true, Limit: mostPicked})
-	if err != nil {
-		return nil, err
-	}
 	var rows []tui.SessionRow
-	for _, s := range found {
-		if s.Turns > 0 {
-			rows = append(rows, tui.SessionRow{ID: s.ID, Title: s.Title, Dir: fromHome(s.WorkingDir, c.home), Turns: s.Turns, Used: s.UsedAt,
-				Here: session.SameDir(s.WorkingDir, c.core.Dir())})
+	for _, dir := range []string{c.core.Dir(), ""} { // those of this directory may be older than all that are asked for
+		found, _, err := c.core.Sessions.Search(ctx, session.Query{WorkingDir: dir, Own: true, Said: true, Limit: mostPicked})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if here := session.SameDir(s.WorkingDir, c.core.Dir()); here == (dir != "") {
+				rows = append(rows, tui.SessionRow{ID: s.ID, Title: s.Title, Dir: fromHome(s.WorkingDir, c.home), Turns: s.Turns, Used: s.UsedAt, Here: here})
+			}
 		}
 	}
 	return rows, nil

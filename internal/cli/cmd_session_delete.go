@@ -76,7 +76,7 @@ func (a *app) runSessionDelete(ctx context.Context, ids []string, yes bool) erro
 func deleteQuestion(list []session.Session) string {
 	const most = 5
 	if len(list) == 1 {
-		return fmt.Sprintf("delete the session %s, %s?", list[0].ID, render.Cut(render.Line(sessionTitle(list[0])), 60))
+		return fmt.Sprintf("delete %s, session %s?", quoted(sessionTitle(list[0])), list[0].ID)
 	}
 	var b strings.Builder
 	for i, s := range list {
@@ -114,3 +114,6 @@ func (a *app) deleteSessions(ctx context.Context, r *daemon.Records, list []sess
 	}
 	return firstError(err, sessionProblem(errors.Join(errs...), sessionListFix))
 }
+
+// quoted is a title within a sentence.
+func quoted(title string) string { return `"` + render.Cut(render.Line(title), 60) + `"` }

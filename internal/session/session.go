@@ -49,10 +49,11 @@ type Query struct {
 	WorkingDir string // "": any
 	Host       string // "": any
 	Own        bool   // only sessions that can be gone on with here, not those of other agents
+	Said       bool   // only sessions in which something was said
 	Limit      int    // at most so many; 0: DefaultPage
 }
 
-// Wants tells whether a session is one of those that are asked for.
+// Wants tells whether a session is one of those that are asked for. What was said in it is not looked at.
 func (q *Query) Wants(s *Session) bool {
 	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Host == q.Host) && !(q.Own && IsHost(s.ID))
 }

@@ -39,7 +39,9 @@ func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Su
 			if err != nil {
 				return nil, false, err
 			}
-			found = append(found, one)
+			if !q.Said || one.Turns > 0 {
+				found = append(found, one)
+			}
 		}
 		if r.Cursor = page.Next; r.Cursor == "" {
 			return found, false, nil

@@ -48,6 +48,7 @@ func TestSearch(t *testing.T) {
 		"of a directory":        {session.Query{WorkingDir: "/a/"}, []string{other.ID, first.ID}, false},
 		"of a host":             {session.Query{Host: "claude"}, []string{other.ID}, false},
 		"not of other agents":   {session.Query{Own: true}, []string{second.ID, first.ID}, false},
+		"something was said":    {session.Query{Said: true}, []string{first.ID}, false},
 		"there are more":        {session.Query{Limit: 2}, []string{other.ID, second.ID}, true},
 		"none":                  {session.Query{Host: "gemini"}, nil, false},
 	} {

@@ -89,6 +89,13 @@ func TestSessions(t *testing.T) {
 			d.wantLive("Ask anything", "ses_01new")
 		})
 	})
+	t.Run("leaving says how to take it up again, where something was said", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("hello")
+			d.enter("/quit")
+			d.wantPrinted("take this up again with: patchbay chat --resume ses_01test")
+		})
+	})
 	t.Run("both wait for the turn", func(t *testing.T) {
 		withSessions(t, func(d *driver) {
 			d.enter("hang")

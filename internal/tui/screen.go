@@ -195,7 +195,7 @@ func (s *screen) leave() {
 		s.wizard.stop()
 		s.wizard = nil
 	}
-	if id := s.talk.Session().ID; id != "" {
+	if id := s.talk.Session().ID; id != "" && s.said() {
 		s.printNote("take this up again with: " + s.resume + " " + id)
 	}
 }

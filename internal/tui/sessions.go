@@ -84,6 +84,9 @@ func (s *screen) pickerKey(msg tea.KeyPressMsg) tea.Cmd {
 	return s.switchTo(chosen.ID)
 }
 
+// said tells whether something was said in this session. One in which nothing was is not kept.
+func (s *screen) said() bool { return s.last != nil || s.turn != nil || len(s.talk.History()) > 0 }
+
 // newSession begins another conversation.
 func (s *screen) newSession(string) tea.Cmd { return s.switchTo("") }
 
