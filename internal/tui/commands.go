@@ -224,14 +224,7 @@ type compactedMsg struct {
 
 // compact has the transcript made shorter, beside the screen.
 func (s *screen) compact(strategy string) tea.Cmd {
-	ctx, cancel := context.WithCancel(s.ctx)
-	s.busy, s.busySince, s.stopBusy = "compacting", time.Now(), cancel
-	return tea.Batch(s.startTicking(), func() tea.Msg {
-		defer cancel()
-		if !s.calls.begin() {
-			return nil
-		}
-		defer s.calls.end()
+	return s.work("compacting", func(ctx context.Context) tea.Msg {
 		c, err := s.talk.Compact(ctx, strategy)
 		return compactedMsg{c, err}
 	})
