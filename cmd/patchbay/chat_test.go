@@ -122,7 +122,7 @@ async def sign(ctx, text):
 
 	term.keys("-l", "what is here?")
 	term.keys("Enter")
-	term.shows("Let me look.", "May shell run?", "echo from the shell")
+	term.shows("Let me look.", "Run this command?", "echo from the shell")
 	term.keys("y")
 	term.shows("│ from the shell", "There is nothing here. Signed.", "changed by signer")
 

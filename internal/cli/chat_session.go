@@ -95,7 +95,7 @@ func (c *conversation) Sessions(ctx context.Context) ([]tui.SessionRow, error) {
 
 // Switch goes on with another session, or with a new one.
 func (c *conversation) Switch(ctx context.Context, id string) error {
-	next := &conversation{core: c.core, plugins: c.plugins}
+	next := &conversation{core: c.core, plugins: c.plugins, asks: c.asks}
 	var err error
 	if id == "" {
 		next.session, err = next.create(ctx)
@@ -108,12 +108,15 @@ func (c *conversation) Switch(ctx context.Context, id string) error {
 	if err := next.open(ctx); err != nil {
 		return err
 	}
+	if err := next.remember(c.approvals); err != nil {
+		return errors.Join(err, next.end(ctx))
+	}
 	if err := c.end(ctx); err != nil {
 		c.log.Warn("a session did not end well", "session", c.session.ID, "err", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.session, c.history, c.release, c.sent = next.session, next.history, next.release, false
+	c.session, c.history, c.release, c.sent, c.remembered = next.session, next.history, next.release, false, next.remembered
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/approval"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
@@ -60,8 +61,9 @@ come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets fil
 A prompt that begins with a word behind a slash is for plugins that hook turn.input. Where
 none does it is an error; a space before the slash sends it to the model.
 
-Tools that change things (shell, write_file, edit_file) ask first; with -p they run
-only with --yes.`,
+Tools that change things (shell, write_file, edit_file) ask first. p at the question of a command
+remembers it for this project: see ` + "`patchbay approvals`" + `. With -p, tools run that were remembered so; the
+others need --yes.`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
   git diff | patchbay chat -p 'review this:' --json
@@ -213,7 +215,13 @@ func (a *app) converse(ctx context.Context, core *daemon.Core, f chatFlags) (*co
 	default:
 		c.session, err = c.find(ctx, f.resume)
 	}
-	return c, sessionProblem(err, "leave "+f.flag()+" out to begin a new session")
+	if err == nil {
+		err = c.remember(a.approvals)
+	}
+	if err != nil {
+		return nil, sessionProblem(err, "leave "+f.flag()+" out to begin a new session")
+	}
+	return c, nil
 }
 
 // approver is who decides about tools that change things. asks is where the one at a terminal is put.
@@ -240,7 +248,7 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 
 // printTurn is one message and its answer.
 func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, stream bool) error {
-	var refused refusals
+	refused := refusals{remembered: c.remembered}
 	if c.asks != nil {
 		c.approve = refused.refuse
 	}
@@ -282,10 +290,17 @@ func (a *app) printTurn(ctx context.Context, c *conversation, prompt string, str
 type refusals struct {
 	mu    sync.Mutex // protects tools: several may be called at once
 	tools []string
+
+	remembered *approval.Project // what needs no question in this project; nil: nothing
 }
 
 // refuse is a [chat.Approver].
-func (r *refusals) refuse(_ context.Context, t chat.Tool, _ model.ToolCall) (chat.Approval, error) {
+func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (chat.Approval, error) {
+	if r.remembered != nil {
+		if allowed, _, err := r.remembered.Judge(t.Name, t.Plugin, c.Arguments); allowed || err != nil {
+			return chat.Approval{Allowed: allowed}, err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !slices.Contains(r.tools, t.Name) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/approval"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -27,6 +28,9 @@ type conversation struct {
 	approve chat.Approver
 	asks    *tui.Approver // approve, where a person is asked; nil: nobody is
 
+	approvals  func(dir string) (approval.Project, error) // finds what is remembered for a project; nil: no person is asked
+	remembered *approval.Project                          // what runs without a question; nil: no person is asked
+
 	mu      sync.Mutex // protects the fields below: the screen asks while a turn runs or the session is changed
 	session session.Session
 	history []model.Message             // as it was when the session was opened
@@ -35,6 +39,20 @@ type conversation struct {
 }
 
 var _ tui.Conversation = (*conversation)(nil)
+
+// remember has the person asked by what is remembered for the session's project. What was allowed in another session is forgotten.
+func (c *conversation) remember(find func(dir string) (approval.Project, error)) error {
+	if c.asks == nil {
+		return nil
+	}
+	p, err := find(c.session.WorkingDir)
+	if err != nil {
+		return err
+	}
+	c.approvals, c.remembered = find, &p
+	c.asks.Begin(p)
+	return nil
+}
 
 func (c *conversation) Model() model.Info  { return c.core.Model().Info() }
 func (c *conversation) Tools() []chat.Tool { return c.core.Tools() }

@@ -4,6 +4,7 @@ package filelock
 import (
 	"errors"
 	"os"
+	"time"
 )
 
 // ErrLocked says that another process, or another opening of the file in this one, has the lock.
@@ -23,4 +24,15 @@ func Open(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// OpenWithin is Open for who waits for the lock as long as patience lasts.
+func OpenWithin(path string, patience time.Duration) (*os.File, error) {
+	const pace = 20 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; time.Sleep(pace) {
+		f, err := Open(path)
+		if err == nil || !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
+			return f, err
+		}
+	}
 }

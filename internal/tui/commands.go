@@ -21,8 +21,9 @@ type command struct {
 	aliases   []string
 	usage     string // what may follow the name
 	about     string
-	arguments []choice // what may follow the name, for the menu
-	alone     bool     // it must wait for a turn to end
+	arguments []choice                 // what may follow the name, for the menu
+	offer     func(s *screen) []choice // likewise, where it is known only then
+	alone     bool                     // it must wait for a turn to end
 	run       func(s *screen, arg string) tea.Cmd
 }
 
@@ -35,6 +36,8 @@ func commands() []command {
 		{name: "/trace", usage: "[full]", about: "the last turn: which plugin changed what", run: (*screen).showTrace,
 			arguments: []choice{{"full", "with all that was sent and answered"}}},
 		{name: "/tools", about: "what the model can do, and whose it is", run: (*screen).listTools},
+		{name: "/approvals", usage: "[remove COMMAND]", about: "commands that run without a question in this project",
+			run: (*screen).approvals, offer: (*screen).approvalChoices},
 		{name: "/compact", usage: "[STRATEGY]", about: "make the conversation shorter", alone: true,
 			run: (*screen).compact, arguments: strategies()},
 		{name: "/sessions", aliases: []string{"/resume"}, about: "go on with another session", alone: true, run: (*screen).listSessions},

@@ -29,6 +29,8 @@ type inputBox struct {
 	pastes []string // what the marks [paste #N: …] stand for
 	chosen int      // in the menu
 	closed bool     // the menu, by Esc, until something is typed
+
+	offers func(command) []choice // what may follow a command, where only the screen knows; nil: nothing
 }
 
 func newInputBox(l look) *inputBox {

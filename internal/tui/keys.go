@@ -5,8 +5,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/patchbay-dev/patchbay/adapter/chat"
 )
 
 const (
@@ -44,6 +42,9 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 // program.
 func (s *screen) controlC() tea.Cmd {
 	switch {
+	case len(s.questions) > 0 && s.questions[0].instead != nil:
+		s.questions[0].instead = nil
+		return nil
 	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
 		return tea.Quit
 	case s.interrupt():
@@ -66,26 +67,6 @@ func (s *screen) controlC() tea.Cmd {
 
 // mayLeave tells whether Ctrl-C leaves, where there is nothing else for it to end.
 func (s *screen) mayLeave() bool { return time.Since(s.ended) >= leavePause }
-
-// questionKey answers the question that is shown.
-func (s *screen) questionKey(msg tea.KeyPressMsg) tea.Cmd {
-	q := s.questions[0]
-	if !q.armed && s.typing() && msg.String() != "esc" { // a no is never a mistake
-		return s.inputKey(msg)
-	}
-	q.armed = true
-	switch msg.String() {
-	case "y", "Y":
-		s.answer(chat.Approval{Allowed: true}, false)
-	case "a", "A":
-		s.answer(chat.Approval{Allowed: true}, true)
-	case "n", "N", "esc":
-		s.answer(chat.Approval{Reason: refusal}, false)
-	case "f", "F":
-		s.printQuestion(q)
-	}
-	return nil
-}
 
 // typing tells whether the person is in the middle of a sentence.
 func (s *screen) typing() bool { return time.Since(s.typed) < typingPause }
@@ -122,11 +103,14 @@ func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 
 // paste goes to what is edited: a form of the wizard, or the input.
 func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
-	if s.picker != nil {
+	switch {
+	case len(s.questions) > 0 && s.questions[0].instead != nil:
+		s.questions[0].instead.paste(msg.Content)
+		return nil
+	case s.picker != nil:
 		s.picker.narrow(s.picker.filter + msg.Content)
 		return nil
-	}
-	if s.wizard != nil {
+	case s.wizard != nil:
 		return s.wizardMsg(msg)
 	}
 	s.typed = time.Now()

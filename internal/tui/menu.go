@@ -20,7 +20,7 @@ func (b *inputBox) menu() []choice {
 	}
 	name, arg, spaced := strings.Cut(text, " ")
 	if spaced {
-		return argumentChoices(name, arg)
+		return b.argumentChoices(name, arg)
 	}
 	var out []choice
 	for _, c := range commands() {
@@ -37,13 +37,17 @@ func (b *inputBox) menu() []choice {
 	return out
 }
 
-func argumentChoices(name, arg string) []choice {
+func (b *inputBox) argumentChoices(name, arg string) []choice {
 	c, ok := findCommand(name)
 	if !ok {
 		return nil
 	}
+	all := c.arguments
+	if c.offer != nil && b.offers != nil {
+		all = b.offers(c)
+	}
 	var out []choice
-	for _, a := range c.arguments {
+	for _, a := range all {
 		if strings.HasPrefix(a.text, arg) && a.text != arg {
 			out = append(out, choice{name + " " + a.text, a.about})
 		}

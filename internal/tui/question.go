@@ -15,7 +15,7 @@ func (s *screen) questionLines(room int) []string {
 	const little = 10 // rows: no room for empty lines and explanations
 	if room < little {
 		head := l.questionHead(q, len(s.questions))
-		keys := l.paint(render.StyleCyan, render.Cut("y n a=always f=show", l.cols()))
+		keys := l.paint(render.StyleCyan, render.Cut(q.briefKeys(), l.cols()))
 		return []string{head, l.dim(render.Cut(render.Line(briefArguments(q.call.Arguments)), l.cols())), keys}
 	}
 	out := []string{l.questionHead(q, len(s.questions)), ""}
@@ -39,11 +39,7 @@ func (q *question) lines(l look) []string {
 }
 
 func (l look) questionHead(q *question, waiting int) string {
-	owner := ""
-	if q.tool.Plugin != "" {
-		owner = " of " + q.tool.Plugin
-	}
-	text := fmt.Sprintf("May %s%s run?", q.tool.Name, owner)
+	text := q.title()
 	if waiting > 1 {
 		text += fmt.Sprintf("  (1 of %d)", waiting)
 	}
@@ -52,10 +48,7 @@ func (l look) questionHead(q *question, waiting int) string {
 
 // questionKeys say how to answer, on as many lines as that takes.
 func (s *screen) questionKeys(q *question, cut bool) []string {
-	text := "y yes · n no · a always " + render.Line(q.tool.Name) + " in this session"
-	if cut {
-		text += " · f show all of it"
-	}
+	text := q.keys(cut, s.look.cols()-len(gap))
 	if !q.armed && s.typing() {
 		text = "stop typing for a moment, then: " + text
 	}

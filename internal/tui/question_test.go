@@ -40,7 +40,7 @@ func TestQuestion(t *testing.T) {
 		t.Run(key+" answers it", func(t *testing.T) {
 			drive(t, func(d *driver) {
 				a := d.ask(d.t.Context(), "shell", `{"cmd":"rm -r build"}`)
-				d.wantLive("May shell run?", "$ rm -r build", "y yes")
+				d.wantLive("Run this command?", "$ rm -r build", "y yes")
 				d.keys(key)
 				if !a.done || a.answer != want || a.err != nil {
 					t.Errorf("got %+v", a)
@@ -70,7 +70,7 @@ func TestQuestion(t *testing.T) {
 			if !second.answer.Allowed || other.done {
 				t.Errorf("second %+v, other %+v", second, other)
 			}
-			d.wantLive("May fetch run?")
+			d.wantLive("Run fetch?")
 		})
 	})
 	t.Run("keys of somebody who is typing do not answer", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestQuestion(t *testing.T) {
 	t.Run("an interrupted turn takes its question along", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("ask")
-			d.wantLive("May edit_file run?")
+			d.wantLive("Make this change?")
 			d.keys("ctrl+c")
 			d.wantPrinted("interrupted")
 			d.wantLive("Ask anything")

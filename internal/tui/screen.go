@@ -71,6 +71,7 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.input = newInputBox(s.look)
+	s.input.offers = func(c command) []choice { return c.offer(s) }
 	return s
 }
 

@@ -158,7 +158,7 @@ func TestTerminal(t *testing.T) {
 		}},
 		{"a question is asked and answered", func(t *testing.T) {
 			term.keys("ask", "Enter")
-			term.sees("May edit_file run?", "- two", "+ 2")
+			term.sees("Make this change?", "- two", "+ 2")
 			term.keys("y")
 			term.sees("It is done.")
 			term.prompt()

@@ -47,7 +47,7 @@ func (s *screen) bottom() ([]string, *tea.Cursor) {
 	room := s.look.liveRoom()
 	switch {
 	case len(s.questions) > 0:
-		return s.questionLines(room - 1), nil
+		return s.askLines(room - 1)
 	case s.picker != nil:
 		return append([]string{""}, s.picker.lines(s.look, room-1)...), nil
 	case s.wizard != nil:

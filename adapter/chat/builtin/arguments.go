@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/internal/nearest"
+	"github.com/patchbay-dev/patchbay/rawjson"
 )
 
 // decode reads a call's arguments. It is as lenient as can be without guessing: numbers and booleans may be
@@ -25,6 +26,9 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return fmt.Errorf("the arguments are not a JSON object: %w", err)
 	}
+	if err := twice(raw, given); err != nil {
+		return err
+	}
 	if err := missing(given, parameters); err != nil {
 		return err
 	}
@@ -32,6 +36,24 @@ func decode(raw json.RawMessage, parameters string, args any) error {
 		return explain(err)
 	}
 	return nil
+}
+
+// twice is the error of arguments of which two have one name, in whatever case: encoding/json would take the last of them, and the
+// person who was asked may have been shown the other.
+func twice(raw json.RawMessage, given map[string]json.RawMessage) error {
+	if len(given) == 0 {
+		return nil
+	}
+	seen := make(map[string]bool, len(given))
+	fields := rawjson.Fields(raw, rawjson.Space(raw, 0))
+	for fields.Next() {
+		name := strings.ToLower(strings.ToUpper(fields.Name)) // as encoding/json folds names
+		if seen[name] {
+			return fmt.Errorf("the argument %s is given twice", quoted(name))
+		}
+		seen[name] = true
+	}
+	return fields.Err
 }
 
 // missing is the error of arguments that lack a required one.

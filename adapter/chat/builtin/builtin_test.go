@@ -198,6 +198,16 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
+// TestNoArgumentTwice: the person is shown one of two, and the tool would take the other.
+func TestNoArgumentTwice(t *testing.T) {
+	for _, raw := range []string{`{"cmd":"ls","CMD":"rm -rf x"}`, `{"cmd":"ls","cmd":"rm -rf x"}`, `{"Cmd":"ls","cm\u0064":"rm -rf x"}`} {
+		var a shellArgs
+		if err := decode(json.RawMessage(raw), shellParameters, &a); err == nil || !strings.Contains(err.Error(), "given twice") {
+			t.Errorf("%s: %v, %+v", raw, err, a)
+		}
+	}
+}
+
 func TestToolsNeedASession(t *testing.T) {
 	tool := Tools(Options{})[0]
 	_, err := tool.Run(t.Context(), chat.Call{Arguments: json.RawMessage(`{"path":"a"}`), Session: session.Session{}})

@@ -1,0 +1,118 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+)
+
+// A program is what is known of a program whose commands can be remembered by their first words. Programs that are not listed, and
+// uses of them that are not, are remembered as whole lines: a list of what is dangerous would never be complete.
+type program struct {
+	subs   []string // the words behind the program of which one belongs to the prefix; nil: the program alone is the prefix
+	named  []string // those of subs that the name of a script or target has to follow, which belongs to the prefix, too
+	target bool     // any plain word behind the program belongs to the prefix
+	allow  []string // the options that may follow, without their dashes; nil: all but deny
+	deny   []string // options that run a program, write a file or read outside of the project
+	flags  string   // letters that no group of short options may have
+}
+
+// programs is what is known, by the word that the command begins with.
+func programs() map[string]program {
+	none := []string{}
+	return map[string]program{
+		"git": {
+			subs: []string{"status", "diff", "log", "show", "branch", "blame", "add", "commit", "stash", "switch", "grep",
+				"ls-files", "describe", "shortlog", "rev-parse"},
+			// Git takes any beginning of an option's name for the whole, and -O of grep runs a pager.
+			deny: []string{"output", "output-directory", "ext-diff", "no-index", "open-files-in-pager", "exec"}, flags: "O",
+		},
+		"go": {
+			subs: []string{"test", "build", "vet", "list", "doc", "version"},
+			allow: []string{"v", "run", "skip", "count", "race", "short", "timeout", "cover", "bench", "benchmem", "benchtime", "failfast",
+				"json", "list", "parallel", "shuffle", "tags", "p", "m", "deps", "test", "u", "all", "src", "f"},
+		},
+		"cargo":  {subs: []string{"test", "build", "check", "clippy", "fmt"}, allow: []string{"release", "all", "workspace", "lib", "quiet", "verbose"}},
+		"npm":    {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
+		"pnpm":   {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
+		"yarn":   {subs: []string{"test", "run"}, named: []string{"run"}, allow: none},
+		"make":   {target: true, allow: none},
+		"pytest": {allow: []string{"v", "vv", "q", "x", "s", "k", "m", "lf", "ff", "tb", "maxfail"}},
+		"ls":     {}, "pwd": {}, "wc": {}, "du": {}, "df": {}, "uname": {}, "which": {},
+	}
+}
+
+// prefix is how many of the words belong to the prefix; 0: these words have none.
+func (p program) prefix(words []string) int {
+	switch {
+	case p.subs == nil && !p.target:
+		return 1
+	case len(words) < 2 || !plain(words[1]):
+		return 0
+	case p.target:
+		return 2
+	case !slices.Contains(p.subs, words[1]):
+		return 0
+	case !slices.Contains(p.named, words[1]):
+		return 2
+	case len(words) < 3 || !plain(words[2]):
+		return 0
+	}
+	return 3
+}
+
+// plain tells a name from an option, an assignment and a path.
+func plain(word string) bool {
+	return word != "" && word[0] != '-' && !strings.ContainsAny(word, "=/ ")
+}
+
+// takes tells whether these words may follow the prefix without a question.
+func (p program) takes(rest []string) bool {
+	for _, word := range rest {
+		if leadsOut(word) {
+			return false
+		}
+		option := len(word) > 1 && word[0] == '-'
+		switch {
+		case option && !p.takesOption(word):
+			return false
+		case !option && p.allow != nil && strings.Contains(word, "="): // make SHELL=…
+			return false
+		}
+	}
+	return true
+}
+
+func (p program) takesOption(word string) bool {
+	if word == "--" { // what follows are names; with npm and go, words for another program
+		return p.allow == nil
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	if p.allow != nil {
+		return slices.Contains(p.allow, name)
+	}
+	if !strings.HasPrefix(word, "--") {
+		return !strings.ContainsAny(name, p.flags)
+	}
+	return !slices.ContainsFunc(p.deny, func(denied string) bool { return strings.HasPrefix(denied, name) })
+}
+
+// leadsOut tells whether a word, or the value of an option, could be a path that leads out of the working directory.
+func leadsOut(word string) bool {
+	value := word
+	if strings.HasPrefix(word, "-") {
+		if _, after, ok := strings.Cut(word, "="); ok {
+			value = after
+		} else if len(word) > 2 {
+			value = word[2:] // -f/etc/passwd
+		}
+	}
+	return strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || slices.Contains(strings.Split(value, "/"), "..")
+}
+
+// carriers run what their arguments name, or code among their arguments: as a prefix, each of them would allow everything.
+func carriers() []string {
+	return []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "busybox", "eval", "exec", "source", ".", "command", "builtin", "coproc",
+		"env", "sudo", "doas", "su", "nohup", "time", "timeout", "nice", "ionice", "setsid", "stdbuf", "chroot", "unshare", "xargs", "parallel",
+		"watch", "find", "awk", "gawk", "mawk", "perl", "python", "python2", "python3", "ruby", "node", "deno", "bun", "php", "lua", "tclsh", "osascript",
+		"npx", "ssh", "script", "expect", "strace", "gdb", "tmux", "screen", "systemd-run", "at", "crontab"}
+}

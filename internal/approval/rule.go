@@ -1,0 +1,136 @@
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// A Rule is what the person lets run without a question: a whole line, or a prefix of words.
+type Rule struct {
+	Exact  string    `json:"exact,omitempty"`  // this command line and no other
+	Prefix []string  `json:"prefix,omitempty"` // the first words of a simple command
+	Any    bool      `json:"any,omitempty"`    // any arguments may follow the prefix, also those that programs.go does not know
+	Added  time.Time `json:"added"`
+}
+
+// String is the rule as a person reads and types it; … stands for what may follow.
+func (r Rule) String() string {
+	if len(r.Prefix) == 0 {
+		return r.Exact
+	}
+	return Join(r.Prefix) + " …"
+}
+
+// Called tells whether a person means the rule by text: as [Rule.String] writes it, with or without the … at its end.
+func (r Rule) Called(text string) bool {
+	return text == r.String() || len(r.Prefix) > 0 && text == Join(r.Prefix)
+}
+
+// Same tells whether two rules allow the same.
+func (r Rule) Same(other Rule) bool {
+	return r.Exact == other.Exact && slices.Equal(r.Prefix, other.Prefix) && r.Any == other.Any
+}
+
+// valid is the error of a rule that nothing of ours has written.
+func (r Rule) valid() error {
+	switch {
+	case (r.Exact == "") == (len(r.Prefix) == 0):
+		return errors.New("a rule has either exact or prefix")
+	case len(r.Prefix) > 0 && r.Prefix[0] == "":
+		return errors.New("the first word of a prefix is empty")
+	case len(r.Exact) > maxLine:
+		return fmt.Errorf("a command line of a rule has at most %d bytes", maxLine)
+	}
+	return nil
+}
+
+// Allows tells whether a command line needs no question.
+func (r Rule) Allows(line string) bool {
+	if r.valid() != nil {
+		return false
+	}
+	if r.Exact != "" {
+		return line == r.Exact
+	}
+	words, ok := shellWords(line)
+	if !ok || len(words) < len(r.Prefix) || !slices.Equal(words[:len(r.Prefix)], r.Prefix) {
+		return false
+	}
+	if r.Any {
+		return true
+	}
+	p, known := programs()[r.Prefix[0]]
+	return known && p.takes(words[len(r.Prefix):])
+}
+
+// Offer is the rule that would be made of a command line: a prefix where it is known what may follow it, else the line itself. ok
+// is false for a line that cannot be remembered.
+func Offer(line string) (r Rule, ok bool) {
+	if len(line) > maxLine || strings.TrimSpace(line) == "" {
+		return Rule{}, false
+	}
+	if words, ok := shellWords(line); ok {
+		if p, known := programs()[words[0]]; known {
+			if n := p.prefix(words); n > 0 && p.takes(words[n:]) {
+				return Rule{Prefix: words[:n]}, true
+			}
+		}
+	}
+	return Rule{Exact: line}, true
+}
+
+// Typed is the rule of a prefix that a person has written, with any arguments behind it.
+func Typed(words []string) (Rule, error) {
+	if len(words) == 0 || words[0] == "" || strings.Contains(words[0], "=") {
+		return Rule{}, errors.New("a prefix begins with the name of a program")
+	}
+	if name := words[0][strings.LastIndexByte(words[0], '/')+1:]; slices.Contains(carriers(), name) {
+		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", name)
+	}
+	return Rule{Prefix: words, Any: true}, nil
+}
+
+// shellWords is [Words] where the shell tool runs /bin/sh. The shell of Windows has other rules, so that nothing matches there.
+func shellWords(line string) ([]string, bool) {
+	if runtime.GOOS == "windows" {
+		return nil, false
+	}
+	return Words(line)
+}
+
+// Command is the command line in the arguments of a call of the shell tool. The tool takes the last of several arguments that differ
+// in case only, so that a call with more than one has none here.
+func Command(arguments json.RawMessage) (line string, ok bool) {
+	n, fields := 0, rawjson.Fields(arguments, rawjson.Space(arguments, 0))
+	for fields.Next() {
+		if strings.EqualFold(fields.Name, "cmd") {
+			n++
+		}
+	}
+	var args struct {
+		Cmd string `json:"cmd"`
+	}
+	if n != 1 || json.Unmarshal(arguments, &args) != nil {
+		return "", false
+	}
+	return args.Cmd, true
+}
+
+// Join writes words as a shell reads them.
+func Join(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.IndexFunc(w, func(r rune) bool { return r > '~' || !bare(byte(r)) }) >= 0 {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/approval"
+	"github.com/patchbay-dev/patchbay/internal/project"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newApprovalsCommand(a *app) *cobra.Command {
+	cmd := newGroupCommand("approvals", "Commands that the agent runs without asking, by project",
+		newApprovalsListCommand(a), newApprovalsAddCommand(a), newApprovalsRemoveCommand(a))
+	cmd.GroupID = groupAgent
+	cmd.Long = `Commands that the agent's shell runs without asking, by project. In ` + "`patchbay chat`" + `, p at a question
+remembers one, and /approvals lists and withdraws them.
+
+A project is the repository around the working directory, or that directory. The approvals are kept
+in approvals.json of your state directory, never in the project: a repository cannot approve its own commands.`
+	return cmd
+}
+
+func newApprovalsListCommand(a *app) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the approvals of this project",
+		Long: `List the commands that run without a question in this project. Where … follows, other arguments may:
+those of a prefix that was remembered in the chat have to stay in the project and must not be options that run
+programs or write files; those of one that was added by hand may be any.`,
+		Example:     "  patchbay approvals list\n  patchbay approvals list --all --json",
+		Annotations: exits(exit{exitOK, "they were listed, or there are none"}, exit{exitFailed, "the file cannot be read"}),
+		Args:        arguments(),
+		RunE:        func(*cobra.Command, []string) error { return a.listApprovals(all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "of all projects")
+	return cmd
+}
+
+func newApprovalsAddCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add [--] WORD…",
+		Short: "Let commands that begin with these words run without asking",
+		Long: `Let simple commands that begin with these words run without asking in this project, with any
+arguments behind them. A command line with a second command, a redirection, an expansion or an assignment
+in front never matches. Programs that run other programs (sh, sudo, env, xargs, python and so on) are refused.`,
+		Example:     "  patchbay approvals add docker compose ps\n  patchbay approvals add kubectl -n test get",
+		Annotations: exits(exit{exitOK, "it is remembered"}, exit{exitFailed, "the file cannot be written"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("usage: "+cmd.UseLine(), "%s: missing WORD", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.addApproval(args) },
+	}
+	cmd.Flags().SetInterspersed(false) // options behind the first word belong to the prefix
+	return cmd
+}
+
+func newApprovalsRemoveCommand(a *app) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:         "remove [COMMAND]",
+		Short:       "Withdraw an approval of this project",
+		Long:        "Withdraw an approval of this project: COMMAND as `patchbay approvals list` shows it, with or without the … at its end. Conversations under way follow at once.",
+		Example:     "  patchbay approvals remove 'git status'\n  patchbay approvals remove --all",
+		Annotations: exits(exit{exitOK, "it asks again from now on"}, exit{exitFailed, "the file cannot be written"}, exit{exitNotFound, "there is no such approval"}),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return arguments()(cmd, args)
+			}
+			return arguments("COMMAND")(cmd, args)
+		},
+		ValidArgsFunction: completeOnce(a.completeApprovals),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all {
+				return a.removeApprovals("", func(approval.Rule) bool { return true })
+			}
+			return a.removeApprovals(args[0], func(r approval.Rule) bool { return r.Called(args[0]) })
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "withdraw every approval of this project")
+	return cmd
+}
+
+// approvals are those of the project that a directory belongs to.
+func (a *app) approvals(dir string) (approval.Project, error) {
+	dirs, err := a.dirs()
+	if err != nil {
+		return approval.Project{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return approval.Project{}, err
+	}
+	return approval.Store{Path: filepath.Join(dirs.State, approval.FileName)}.Project(project.Root(dir)), nil
+}
+
+// approvalJSON is an approval as other programs see it.
+type approvalJSON struct {
+	Project string    `json:"project"`
+	Command string    `json:"command"`
+	Exact   bool      `json:"exact"` // this very command and no other
+	Any     bool      `json:"any"`   // any arguments may follow
+	Added   time.Time `json:"added"`
+}
+
+func (a *app) listApprovals(all bool) error {
+	this, err := a.approvals(a.dir())
+	if err != nil {
+		return err
+	}
+	projects := []approval.Project{this}
+	if all {
+		if projects, err = (approval.Store{Path: this.Path()}).Projects(); err != nil {
+			return err
+		}
+	}
+	rows := []approvalJSON{}
+	for _, p := range projects {
+		rules, err := p.Rules()
+		if err != nil {
+			return err
+		}
+		for _, r := range rules {
+			rows = append(rows, approvalJSON{p.Root, r.String(), len(r.Prefix) == 0, r.Any, r.Added})
+		}
+	}
+	switch {
+	case a.flags.json:
+		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
+	case len(rows) == 0:
+		a.printf("No command is remembered for %s; p at a question in `patchbay chat` does.\n", render.Line(this.Root))
+		return nil
+	}
+	return a.approvalTable(rows)
+}
+
+func (a *app) approvalTable(rows []approvalJSON) error {
+	table := [][]render.Cell{{{Text: "COMMAND", Style: render.StyleDim}, {Text: "ARGUMENTS", Style: render.StyleDim},
+		{Text: "SINCE", Style: render.StyleDim}, {Text: "PROJECT", Style: render.StyleDim}}}
+	for _, r := range rows {
+		arguments := "those that stay in the project"
+		switch {
+		case r.Exact:
+			arguments = "none but these"
+		case r.Any:
+			arguments = "any"
+		}
+		table = append(table, []render.Cell{{Text: r.Command, Style: render.StyleBold}, {Text: arguments},
+			{Text: r.Added.Local().Format(time.DateOnly)}, {Text: r.Project, Style: render.StyleDim}})
+	}
+	return render.Table(a.out, table, a.screen())
+}
+
+func (a *app) addApproval(words []string) error {
+	p, err := a.approvals(a.dir())
+	if err != nil {
+		return err
+	}
+	r, err := approval.Typed(words)
+	if err != nil {
+		return usage("remember the very command instead: p at its question in `patchbay chat`", "approvals: %w", err)
+	}
+	if err := p.Add(r); err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(approvalJSON{Project: p.Root, Command: r.String(), Any: true, Added: time.Now().UTC().Truncate(time.Second)})
+	}
+	a.printf("%s runs without a question in %s.\n", render.Line(r.String()), render.Line(p.Root))
+	return nil
+}
+
+func (a *app) removeApprovals(which string, gone func(approval.Rule) bool) error {
+	p, err := a.approvals(a.dir())
+	if err != nil {
+		return err
+	}
+	removed, err := p.Remove(gone)
+	if err != nil {
+		return err
+	}
+	if len(removed) == 0 && which != "" {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("no approval of %s is called %q", p.Root, which), fix: "`patchbay approvals list` lists them"}
+	}
+	if a.flags.json {
+		rows := []approvalJSON{}
+		for _, r := range removed {
+			rows = append(rows, approvalJSON{p.Root, r.String(), len(r.Prefix) == 0, r.Any, r.Added})
+		}
+		return a.printJSON(map[string][]approvalJSON{"removed": rows})
+	}
+	for _, r := range removed {
+		a.printf("%s is asked about again.\n", render.Line(r.String()))
+	}
+	if len(removed) == 0 {
+		a.printf("There was nothing to withdraw.\n")
+	}
+	return nil
+}
+
+func (a *app) completeApprovals(context.Context) []cobra.Completion {
+	p, err := a.approvals(a.dir())
+	if err != nil {
+		return nil
+	}
+	rules, err := p.Rules()
+	if err != nil {
+		return nil // nobody reads an error while they are typing
+	}
+	var out []cobra.Completion
+	for _, r := range rules {
+		out = append(out, r.String())
+	}
+	return out
+}
