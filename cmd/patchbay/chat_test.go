@@ -117,8 +117,15 @@ async def sign(ctx, text):
 	}
 	cmd := patchbayIn(home, "chat", "--script", "script.yaml")
 	cmd.Path = path
+	write(t, home, "editor.sh", "#!/bin/sh\ngrep -q beginning \"$1\" && printf 'and from\\nthe editor\\n' >>\"$1\"\n")
+	cmd.Env = append(cmd.Env, "VISUAL=sh "+filepath.Join(home, "editor.sh"))
 	term := openTerminal(t, cmd)
 	term.shows("offline model", "1 plugin", "/help")
+
+	term.keys("-l", "a beginning ")
+	term.keys("C-g")
+	term.shows("❯ a beginning and from\n  the editor")
+	term.keys("C-c")
 
 	term.keys("-l", "what is here?")
 	term.keys("Enter")

@@ -242,7 +242,7 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 		return err
 	}
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
-		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history")})
+		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 

@@ -9,14 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/plugindev"
 	"github.com/patchbay-dev/patchbay/internal/render"
-	"github.com/patchbay-dev/patchbay/internal/scratch"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -226,26 +224,15 @@ func (k *devDesk) sendEdited(ctx context.Context, _ int) {
 }
 
 func (k *devDesk) editPayload(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
-	dir, _, err := scratch.Make("dev")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	var text bytes.Buffer
 	if err := json.Indent(&text, payload, "", "  "); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, "payload.json")
-	if err := os.WriteFile(path, append(text.Bytes(), '\n'), 0o600); err != nil {
-		return nil, err
-	}
-	if err := k.edit(ctx, path); err != nil {
-		return nil, err
-	}
-	edited, err := os.ReadFile(path)
+	became, err := k.editText(ctx, "payload.json", text.String()+"\n")
 	if err != nil {
 		return nil, err
 	}
+	edited := []byte(became)
 	if err := rawjson.Check(edited); err != nil {
 		return nil, errors.New(syntaxMessage("the payload", edited, err))
 	}

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
 	"github.com/patchbay-dev/patchbay/internal/proc"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
 )
 
 // editor is the command that the environment names; it may have arguments, as in "code --wait".
@@ -28,6 +31,33 @@ func (a *app) edit(ctx context.Context, path string) error {
 	}
 	err = a.editOn(ctx, path, [3]*os.File{streams.in.file, streams.out.file, streams.err.file})
 	return errors.Join(err, streams.close())
+}
+
+// editText has a text edited in a file of that name, which nobody else can read, and returns what became of it.
+func (a *app) editText(ctx context.Context, name, text string) (string, error) {
+	dir, _, err := scratch.Make("edit")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	if err := a.edit(ctx, path); err != nil {
+		return "", err
+	}
+	edited, err := plainfile.Read(path, maxPrompt)
+	return string(edited), err
+}
+
+// editMessage is editText for the chat, whose screen shows an error as one text.
+func (a *app) editMessage(ctx context.Context, text string) (string, error) {
+	edited, err := a.editText(ctx, "message.md", text)
+	if fix := fixOf(err); err != nil && fix != "" {
+		err = fmt.Errorf("%w\n%s", err, fix)
+	}
+	return edited, err
 }
 
 // editOn is edit on given streams.

@@ -135,6 +135,8 @@ func keyHelp() [][2]string {
 		{"Enter", "send; while a turn runs, the message waits for its end"},
 		{"Alt+Enter, Ctrl+J", "a new line (Shift+Enter, where the terminal can tell)"},
 		{"↑ ↓", "what was typed before, on the first and last line"},
+		{"Ctrl+R", "search what was typed before; again for older, Enter takes, Esc leaves"},
+		{"Ctrl+G", "edit the message in $VISUAL or $EDITOR"},
 		{"Tab", "complete a command"},
 		{"Esc", "one step back: interrupts the turn, refuses the tool that asks, closes a menu, goes back in a form"},
 		{"Ctrl+C", "interrupts the turn; else clears what is typed; at an empty prompt it leaves, as Ctrl+D does"},

@@ -27,6 +27,7 @@ type inputBox struct {
 	area   textarea.Model
 	past   past
 	pastes []string // what the marks [paste #N: …] stand for
+	find   *finder  // the search in the past; nil: none
 	chosen int      // in the menu
 	closed bool     // the menu, by Esc, until something is typed
 
@@ -81,6 +82,7 @@ func (b *inputBox) text() string {
 }
 
 func (b *inputBox) clear() {
+	b.find = nil
 	b.area.Reset()
 	b.pastes = nil
 	b.chosen, b.closed = 0, false

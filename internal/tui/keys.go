@@ -45,6 +45,9 @@ func (s *screen) controlC() tea.Cmd {
 	case len(s.questions) > 0 && s.questions[0].instead != nil:
 		s.questions[0].instead = nil
 		return nil
+	case s.input.find != nil:
+		s.input.leaveSearch()
+		return nil
 	case s.leaving: // what is under way takes too long to end; Run waits for it, but not for ever
 		return tea.Quit
 	case s.interrupt():
@@ -73,6 +76,9 @@ func (s *screen) typing() bool { return time.Since(s.typed) < typingPause }
 
 // inputKey is a key for the input, or for what stands around it.
 func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
+	if s.input.find != nil {
+		return s.searchKey(msg)
+	}
 	menu := s.input.menu()
 	switch key := msg.String(); {
 	case key == "esc" && len(menu) > 0:
@@ -81,6 +87,11 @@ func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 	case key == "esc":
 		s.interrupt()
 		return nil
+	case key == "ctrl+r":
+		s.input.openSearch()
+		return nil
+	case key == "ctrl+g":
+		return s.openEditor()
 	case key == "ctrl+d" && s.input.value() == "":
 		s.leave()
 		return nil
@@ -112,6 +123,9 @@ func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 		return nil
 	case s.wizard != nil:
 		return s.wizardMsg(msg)
+	}
+	if s.input.find != nil {
+		s.input.takeFound()
 	}
 	s.typed = time.Now()
 	s.input.paste(msg.Content)

@@ -22,6 +22,7 @@ type screen struct {
 	resume   string
 	log      *slog.Logger
 	calls    calls // to talk, under way
+	edit     func(context.Context, string) (string, error)
 
 	look    look
 	ready   bool // the terminal has told its size
@@ -62,7 +63,7 @@ type (
 
 func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	s := &screen{ctx: ctx, talk: c, approver: o.Approver, history: &history{path: o.HistoryFile},
-		resume: cmp.Or(o.Resume, DefaultResume), log: o.Logger,
+		resume: cmp.Or(o.Resume, DefaultResume), log: o.Logger, edit: o.Edit,
 		look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(o.Out)}
 	if s.approver == nil {
 		s.approver = NewApprover()
@@ -129,6 +130,8 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		s.input.past.load(msg.entries)
 	case savedHistoryMsg:
 		s.logged("keep input history", msg.err)
+	case editedMsg:
+		s.edited(msg)
 	case leaveMsg:
 		s.leave()
 	case compactedMsg:

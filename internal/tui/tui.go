@@ -84,6 +84,9 @@ type Options struct {
 	Approver    *Approver    // whose questions are put to the person; nil: nobody asks
 	Resume      string       // the command that takes a session up again, before its id; "": DefaultResume
 	Logger      *slog.Logger // nil discards
+
+	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there is no way to.
+	Edit func(ctx context.Context, text string) (string, error)
 }
 
 // DefaultResume is the command that takes up a session whose id follows.

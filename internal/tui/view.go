@@ -70,6 +70,9 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 	}
 	out = append(out, strings.Split(s.input.area.View(), "\n")...)
 	out = append(out, rule)
+	if s.input.find != nil {
+		return append(out, s.searchLine()), cursor
+	}
 	if menu := s.input.menu(); len(menu) > 0 {
 		out = append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out)-1)...)
 		out = append(out, l.dim(render.Cut("  enter runs · tab completes · esc closes", l.cols())))
