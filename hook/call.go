@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -24,6 +25,30 @@ type Counters struct {
 	Calls    atomic.Int64 // those that are over
 	Errors   atomic.Int64
 	Timeouts atomic.Int64
+
+	recent [recentCalls]atomic.Uint32 // microseconds of the last calls, each in the place of one so many calls before
+	next   atomic.Uint32
+}
+
+// recentCalls is how many calls are remembered by how long they took: as many as a small line in a picture has points.
+const recentCalls = 64
+
+// Recent is how long the last calls took, in microseconds, the oldest first. While calls end it may be one off.
+func (c *Counters) Recent() []uint32 {
+	next := c.next.Load()
+	out := make([]uint32, 0, recentCalls)
+	for i := range uint32(recentCalls) {
+		if us := c.recent[(next+i)%recentCalls].Load(); us > 0 {
+			out = append(out, us)
+		}
+	}
+	return out
+}
+
+// took remembers how long a call took. No call takes no time at all.
+func (c *Counters) took(d time.Duration) {
+	us := min(max(d.Microseconds(), 1), math.MaxUint32)
+	c.recent[(c.next.Add(1)-1)%recentCalls].Store(uint32(us))
 }
 
 // Do is the one place that calls a plugin: hooks, tools and methods all pass
@@ -39,12 +64,12 @@ func Do[T any](ctx context.Context, c *Call, ask func(context.Context) (T, error
 		defer limited.end()
 		callCtx = limited
 	}
-	c.Counters.begin()
+	began := c.Counters.begin()
 	answer, err := ask(callCtx)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && expired(ctx) {
 		<-ctx.Done() // the caller's own deadline has passed: its timer may be a moment behind
 	}
-	c.Counters.count(err)
+	c.Counters.count(began, err)
 	if err == nil {
 		return answer, nil
 	}
@@ -75,16 +100,19 @@ func (t timedOut) Error() string { return "timed out after " + time.Duration(t).
 // Unwrap makes it what contexts return as well.
 func (timedOut) Unwrap() error { return context.DeadlineExceeded }
 
-func (c *Counters) begin() {
+func (c *Counters) begin() (began time.Time) {
 	if c != nil {
 		c.Pending.Add(1)
+		began = time.Now()
 	}
+	return began
 }
 
-func (c *Counters) count(err error) {
+func (c *Counters) count(began time.Time, err error) {
 	if c == nil {
 		return
 	}
+	c.took(time.Since(began))
 	c.Pending.Add(-1)
 	c.Calls.Add(1)
 	if err == nil {

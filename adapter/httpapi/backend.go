@@ -100,10 +100,16 @@ type Turns interface {
 type Inspect interface {
 	Plugins(ctx context.Context) (any, error)               // `plugin list`
 	Plugin(ctx context.Context, name string) (any, error)   // `plugin info`; ErrNoPlugin
+	Latencies(ctx context.Context) (Latencies, error)       // of every plugin
 	Tools(ctx context.Context) (any, error)                 // `tool list`
 	Doctor(ctx context.Context) (any, error)                // `doctor`
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Health(ctx context.Context) (report any, ok bool)
+}
+
+// Latencies are how long the last calls of plugins took.
+type Latencies struct {
+	Plugins map[string][]uint32 `json:"plugins" doc:"Microseconds by the plugin's name, the oldest call first; of two plugins of one name the second has its dialect before it." example:"{\"words\":[412,388,1024]}"`
 }
 
 // A TraceFilter says which traces are wanted; empty fields want all.

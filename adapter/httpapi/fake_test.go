@@ -319,6 +319,10 @@ func (f *fakeInspect) Plugin(_ context.Context, name string) (any, error) {
 	return map[string]string{"name": name}, nil
 }
 
+func (f *fakeInspect) Latencies(context.Context) (Latencies, error) {
+	return Latencies{map[string][]uint32{"logger": {7}}}, nil
+}
+
 func (f *fakeInspect) Tools(context.Context) (any, error) {
 	return json.RawMessage(`[{"name":"git.log"}]`), nil
 }

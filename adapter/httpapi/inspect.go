@@ -46,7 +46,13 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Plugins(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/plugins/{name}", id: "get-plugin", tag: tag, summary: "Show all there is to know about a plugin",
-		shape: plugin{}, errors: []int{404, 422}}, a.plugin)
+		doc: "What the plugin says of itself, its wiring, its config without secrets, what it may do and was refused, and how its last calls went. " +
+			"A mine plugin is asked for its health, for at most five seconds.",
+		shape: pluginDetail{}, errors: []int{404, 422}}, a.plugin)
+	add(a, route{method: "GET", path: "/v1/latencies", id: "latencies", tag: tag, summary: "Tell how long the last calls of plugins took",
+		doc: "Up to 64 calls of each plugin: hooks, tools and methods alike."}, func(ctx context.Context, _ *struct{}) (*answer[Latencies], error) {
+		return answered(a.Inspect.Latencies(ctx))
+	})
 	add(a, route{method: "GET", path: "/v1/tools", id: "list-tools", tag: tag, summary: "List the tools that plugins offer",
 		shape: []tool{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Tools(ctx))

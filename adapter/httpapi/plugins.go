@@ -87,17 +87,6 @@ type knobChange struct {
 	Restarted bool     `json:"restarted"`
 }
 
-type knob struct {
-	_       struct{}        `additionalProperties:"true"`
-	Key     string          `json:"key"`
-	Type    string          `json:"type" enum:"range,int_range,enum,boolean,text,multiline,model_alias,path"`
-	Label   string          `json:"label"`
-	BindsTo string          `json:"binds_to"`
-	Value   json.RawMessage `json:"value"`
-	Source  string          `json:"source" doc:"default, user or project; empty where it has no value."`
-	Default json.RawMessage `json:"default"`
-}
-
 func (a *api) addPlugins() {
 	const tag = "calls"
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/call", id: "call-method", tag: tag, summary: "Call one of a plugin's own methods",
@@ -157,10 +146,10 @@ func (a *api) addMending() {
 	states := append([]int{http.StatusConflict}, pluginErrors...)
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/restart", id: "restart-plugin", tag: tag, summary: "Restart a plugin",
 		doc: "Opens it anew, with its files as they are. Events under way go on with the old process. Answers with the plugin, whose `state` and `error` tell " +
-			"whether it works. One that is disabled is 409.", shape: plugin{}, errors: states}, a.mending(a.Plugins.Restart))
+			"whether it works. One that is disabled is 409.", shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.Restart))
 	add(a, route{method: "POST", path: "/v1/plugins/{name}/executable", id: "make-executable", tag: tag, summary: "Let a plugin's file be executed",
 		doc:   "chmod u+x of the plugin's own file, where that is what keeps it from starting: 409 otherwise. Answers with the plugin, which is started.",
-		shape: plugin{}, errors: states}, a.mending(a.Plugins.MakeExecutable))
+		shape: pluginDetail{}, errors: states}, a.mending(a.Plugins.MakeExecutable))
 }
 
 // mending does something to a plugin, and answers with how it stands then.

@@ -8,24 +8,6 @@ import (
 // The types below are for the OpenAPI document alone: they say what the JSON
 // looks like that a backend returns ready made. Other programs rely on these fields; more may come beside them.
 
-type plugin struct {
-	_           struct{} `additionalProperties:"true"`
-	Name        string   `json:"name"`
-	Dialect     string   `json:"dialect"`
-	Version     string   `json:"version"`
-	Description string   `json:"description"`
-	Path        string   `json:"path"`
-	State       string   `json:"state" enum:"ready,broken,disabled,skipped,unsupported"`
-	Hooks       []string `json:"hooks" doc:"The dialect's own names."`
-	Tools       []string `json:"tools"`
-	Commands    []string `json:"commands"`
-	Methods     []string `json:"methods"`
-	Kinds       []string `json:"kinds"`
-	Priority    int      `json:"priority"`
-	Pid         *int     `json:"pid"`
-	Error       *string  `json:"error" doc:"Why it is not ready."`
-}
-
 type tool struct {
 	_           struct{}        `additionalProperties:"true"`
 	Name        string          `json:"name" doc:"As it is called, with the plugin's name in it."`

@@ -64,7 +64,7 @@ func (c configuration) apply(ctx context.Context, changes []pluginhost.ConfigCha
 }
 
 func (c configuration) result(e *pluginhost.ConfigEdit) httpapi.ConfigResult {
-	return httpapi.ConfigResult{File: e.File, Base: e.Base(), Diff: c.Host.Hidden().Clean(shownDiff(e))}
+	return httpapi.ConfigResult{File: e.File, Base: e.Base(), Diff: c.Host.Hidden().Clean(c.shownDiff(e))}
 }
 
 func pluginsOf(changes []pluginhost.ConfigChange) []string {
@@ -89,7 +89,7 @@ func changeError(err error) error {
 }
 
 // shownDiff is the change of a file without the secrets in it. A secret that changes is shown to have changed.
-func shownDiff(e *pluginhost.ConfigEdit) string {
+func (c configuration) shownDiff(e *pluginhost.ConfigEdit) string {
 	before := make(map[string]bool) // secrets as they are written, with their places
 	note := func(path []string, value string) string {
 		before[strings.Join(path, "\x00")+"\x00"+value] = true
@@ -101,7 +101,7 @@ func shownDiff(e *pluginhost.ConfigEdit) string {
 		}
 		return `"` + config.Hidden + ` (new)"`
 	}
-	diff := render.Unified(masked(e.Old, note), masked(e.New, compare))
+	diff := render.Unified(c.masked(e.Old, note), c.masked(e.New, compare))
 	if diff == "" {
 		return ""
 	}
@@ -110,9 +110,9 @@ func shownDiff(e *pluginhost.ConfigEdit) string {
 }
 
 // masked is a text of config.toml without what is not for showing.
-func masked(text []byte, hide func(path []string, value string) string) string {
+func (c configuration) masked(text []byte, hide func(path []string, value string) string) string {
 	shown := editfile.MaskTOML(text, func(path []string, value string) string {
-		if config.Private(path, plainValue(value)) {
+		if config.Private(path, plainValue(value)) || c.Host.DeclaredSecret(path) {
 			return hide(path, value)
 		}
 		return ""

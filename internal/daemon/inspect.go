@@ -31,6 +31,10 @@ func (i inspect) Plugin(ctx context.Context, name string) (any, error) {
 	return detail, err
 }
 
+func (i inspect) Latencies(context.Context) (httpapi.Latencies, error) {
+	return httpapi.Latencies{Plugins: i.Host.Latencies()}, nil
+}
+
 func (i inspect) Tools(context.Context) (any, error) { return i.Host.Tools(), nil }
 
 // A Diagnosis is what `doctor --json` prints.

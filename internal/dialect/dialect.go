@@ -70,6 +70,7 @@ type Found struct {
 	Problems []Problem // what is wrong with its manifest, all of it
 	Warnings []Problem // what is odd about it
 	Info     *Info     // what it declares; nil: not known until it is opened
+	File     string    // its manifest, absolute; "": it has none that could be read
 	Sole     string    // a role that only one enabled plugin may have, e.g. "compactor"; "": none
 	Manifest any       // the dialect's own
 }
@@ -94,7 +95,8 @@ type Info struct {
 	Homepage    string
 	Hooks       []string // the dialect's own names
 	Tools       []Tool
-	Knobs       []Knob // settings that a person may turn
+	Knobs       []Knob          // settings that a person may turn
+	Schema      json.RawMessage // JSON Schema of its config, an object; nil: it declares none
 	Commands    []string
 	CommandDocs []CommandDoc // of the commands, where its dialect has words for them
 	Methods     []string

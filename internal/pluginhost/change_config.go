@@ -24,7 +24,7 @@ func (c *configEdit) configure(value json.RawMessage) error {
 	given := &given{user: c.read, project: &config.Project{}}
 	user, _ := given.layers(c.entry.names)
 	key := c.host.sectionKey(c.entry, user)
-	if err := keepHidden(want, user.table, nil); err != nil {
+	if err := keepHidden(want, user.table, c.entry.shownConfig(user.table), nil); err != nil {
 		return err
 	}
 	if err := c.checkConfig(want); err != nil {
@@ -34,27 +34,32 @@ func (c *configEdit) configure(value json.RawMessage) error {
 }
 
 // keepHidden puts the values back in place of what was shown for them.
-func keepHidden(want, old map[string]any, path []string) error {
+func keepHidden(want, old, shown map[string]any, path []string) error {
 	for name, v := range want {
 		at := append(slices.Clone(path), name)
-		was, there := old[name]
-		switch v := v.(type) {
-		case map[string]any:
-			inner, _ := was.(map[string]any)
-			if err := keepHidden(v, inner, at); err != nil {
+		if was, there := old[name]; there && !isTable(v) && reflect.DeepEqual(numbers(shown[name]), numbers(v)) {
+			want[name] = was
+			continue
+		}
+		if inner, ok := v.(map[string]any); ok {
+			was, _ := old[name].(map[string]any)
+			seen, _ := shown[name].(map[string]any)
+			if err := keepHidden(inner, was, seen, at); err != nil {
 				return err
 			}
-		default:
-			if !strings.Contains(fmt.Sprint(v), config.Hidden) {
-				continue
-			}
-			if !there || !reflect.DeepEqual(config.Shown(map[string]any{name: was})[name], v) {
-				return fmt.Errorf("config.%s: %q stands for a value that is not shown: write the value, or leave it as it was shown", strings.Join(at, "."), config.Hidden)
-			}
-			want[name] = was
+			continue
+		}
+		covered := !reflect.DeepEqual(numbers(shown[name]), numbers(old[name])) // something there is not shown
+		if v == config.Hidden || covered && strings.Contains(fmt.Sprint(v), config.Hidden) {
+			return fmt.Errorf("config.%s: %q stands for a value that is not shown: write the value, or leave it as it was shown", strings.Join(at, "."), config.Hidden)
 		}
 	}
 	return nil
+}
+
+func isTable(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
 }
 
 // replace changes a table of the file, value by value.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,12 +116,41 @@ func TestAChangeIsMadeForOneText(t *testing.T) {
 	}
 }
 
+// TestDeclaredSecretsAreNotShown: what the schema says is a password is shown nowhere, and can be set.
+func TestDeclaredSecretsAreNotShown(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes.config]\nheader = \"hush-hush\"\nlevel = 2\n")
+	n.put(filepath.Join(n.home, ".local/share/kaged/plugins/notes/manifest.yaml"), strings.Replace(notesManifest, "header: {type: string}", "header: {type: string, format: password}", 1))
+	host := n.open()
+	p, err := host.Plugin("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(p)
+	if err != nil || strings.Contains(string(text), "hush-hush") || p.Config["header"] != "…" || p.ConfigUser["header"] != "…" || p.ConfigFrom["header"] != "user" || !p.Enabled ||
+		!strings.Contains(string(p.ConfigSchema), `"format":"password"`) || p.Manifest == nil || !strings.Contains(p.Manifest.Text, "kaged_api: 1") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "header", Value: json.RawMessage(`"…"`)}); !errors.Is(err, pluginhost.ErrBadValue) {
+		t.Errorf("what is shown is no value: %v", err)
+	}
+	change, err := host.SetKnob(t.Context(), "notes", pluginhost.KnobSetting{Key: "header", Value: json.RawMessage(`"psst-psst"`)})
+	if err != nil || string(change.Knob.Value) != `"…"` || !strings.Contains(n.read(n.config), "psst-psst") {
+		t.Errorf("%+v, %v", change, err)
+	}
+}
+
 func TestASecretOfAConfigStays(t *testing.T) {
 	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes.config]\nheader = \"h\" # it\napi_token = \"hush-hush\"\nurl = \"https://me:pw@example.org/x\"\n")
 	host := n.open()
 	edit, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"new","api_token":"…","url":"https://…@example.org/x"}`)})
 	if err != nil || !strings.Contains(string(edit.New), "header = \"new\" # it\napi_token = \"hush-hush\"\nurl = \"https://me:pw@example.org/x\"\n") {
 		t.Errorf("%v\n%s", err, edit.New)
+	}
+	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"url":"https://…@example.com/x"}`)}); err == nil || !strings.Contains(err.Error(), "config.url") {
+		t.Errorf("a value that is half shown, and changed: %v", err)
+	}
+	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"and so on…"}`)}); err != nil {
+		t.Errorf("three dots that stand for themselves: %v", err)
 	}
 	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"…"}`)}); err == nil || !strings.Contains(err.Error(), "config.header") {
 		t.Errorf("a value that is no secret: %v", err)

@@ -3,19 +3,25 @@ package pluginhost
 import (
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/patchbay-dev/patchbay/internal/secretenv"
 )
 
 // Hidden are texts that must not be in anything that is written down for others.
-type Hidden struct{ Texts []string }
+type Hidden struct {
+	Texts []string
+
+	once     sync.Once
+	replacer *strings.Replacer // set by once
+}
 
 // Hidden lists what is secret here: the values of the secrets file and of dotagent's, the server's token, what MCP
 // servers are given in headers and secret variables, passwords in addresses, and variables of the environment whose
 // names say that they are secret. It is the same value until the files are read again.
 func (h *Host) Hidden() *Hidden {
 	s := h.setup()
-	s.hiding.Do(func() { s.hidden = Hidden{s.secretTexts()} })
+	s.hiding.Do(func() { s.hidden.Texts = s.secretTexts() })
 	return &s.hidden
 }
 
@@ -72,17 +78,18 @@ const shortest = 6
 
 // Clean is a text without the secrets in it.
 func (h *Hidden) Clean(text string) string {
-	var pairs []string
-	for _, secret := range h.Texts {
-		if secret = strings.TrimSpace(secret); len(secret) >= shortest {
+	h.once.Do(func() {
+		var pairs []string
+		for _, secret := range h.Texts {
+			if secret = strings.TrimSpace(secret); len(secret) < shortest {
+				continue
+			}
 			pairs = append(pairs, secret, "[secret]")
 			if quoted, err := encode(secret); err == nil {
 				pairs = append(pairs, string(quoted[1:len(quoted)-1]), "[secret]")
 			}
 		}
-	}
-	if pairs == nil {
-		return text
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
+		h.replacer = strings.NewReplacer(pairs...)
+	})
+	return h.replacer.Replace(text)
 }

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,10 +42,19 @@ type PluginDetail struct {
 	Wiring       []Wire       `json:"wiring"`
 	Knobs        []Knob       `json:"knobs"`
 	ConfigFiles  []string     `json:"config_files"` // where its config comes from; of two values the later file's counts
+	Enabled      bool         `json:"enabled"`      // by the configuration
+	Manifest     *Manifest    `json:"manifest"`     // nil: it has none
 	Capabilities []Capability `json:"capabilities"`
 	Mounts       []Mount      `json:"mounts"` // empty where it is not confined, or was not started yet
 	Health       string       `json:"health"`
 	Counters     Counters     `json:"counters"`
+	Recent       []uint32     `json:"recent_us"` // how long the last calls took, oldest first
+	Denials      []Denied     `json:"denials"`   // what its sandbox refused it, oldest first
+
+	ConfigSchema json.RawMessage   `json:"config_schema"` // null: it declares none
+	Config       map[string]any    `json:"config"`        // in force, without secrets
+	ConfigUser   map[string]any    `json:"config_user"`   // the part that stands in config.toml, without secrets
+	ConfigFrom   map[string]string `json:"config_from"`   // user or project, for each name in config
 
 	CommandDocs   []dialect.CommandDoc   `json:"command_docs"`
 	Notifications []dialect.Notification `json:"notifications"` // the last ones, oldest first
@@ -97,7 +107,7 @@ type Counters struct {
 }
 
 // Plugins lists every plugin that was found, also those that are not running. It
-// is answered from memory, as [Host.Plugin] and [Host.Counters] are: no plugin is
+// is answered from memory, as [Host.Counters] is, and [Host.Plugin] but for the text of the manifest: no plugin is
 // asked for anything.
 func (h *Host) Plugins() []PluginInfo {
 	entries := h.roster().entries
@@ -122,7 +132,10 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
 	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), orEmpty(e.tally.notifications())
 	d.Lock = h.trustDetail(e)
-	d.Counters = e.tally.count()
+	d.Counters, d.Recent, d.Denials = e.tally.count(), e.tally.Recent(), orEmpty(e.tally.denials())
+	_, disabled := e.own.disabled()
+	d.Enabled, d.Manifest = !disabled, h.manifest(e)
+	h.describeConfig(e, d)
 	if e.plugin != nil {
 		d.Health = e.plugin.Status().Health
 	}

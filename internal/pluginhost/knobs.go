@@ -45,9 +45,25 @@ func (h *Host) knobs(e *entry) []Knob {
 	user, project := h.setup().given.Load().layers(e.names)
 	out := make([]Knob, 0, len(e.info.Knobs))
 	for _, k := range e.info.Knobs {
-		out = append(out, standing(k, user, project))
+		out = append(out, e.shownKnob(standing(k, user, project)))
 	}
 	return out
+}
+
+// shownKnob is a knob without its value, where that is a secret. The default is in the manifest for all to read.
+func (e *entry) shownKnob(k Knob) Knob {
+	if k.Source != fromDefault && k.Source != "" && e.hides(k.Path) {
+		k.Value = json.RawMessage(hiddenValue)
+	}
+	return k
+}
+
+// hiddenValue is what is shown of a secret.
+const hiddenValue = `"` + config.Hidden + `"`
+
+// hides tells whether the value at a path of the plugin's config is a secret, by its name or by the schema.
+func (e *entry) hides(path []string) bool {
+	return config.Private(append([]string{"plugins", e.names.place, "config"}, path...), "x") || declaredAt(e.info.Schema, path)
 }
 
 func standing(k dialect.Knob, user, project layer) Knob {
@@ -91,7 +107,7 @@ func (h *Host) SetKnob(ctx context.Context, plugin string, s KnobSetting) (*Knob
 		change.Restarted, err = h.Reconfigure(ctx, plugin)
 	}
 	user, project := h.setup().given.Load().layers(e.names)
-	change.Knob = standing(knob, user, project)
+	change.Knob = e.shownKnob(standing(knob, user, project))
 	if err != nil {
 		return change, fmt.Errorf("%s was written: %w", done.Path, err)
 	}
@@ -111,6 +127,9 @@ func (e *entry) knob(key string) (dialect.Knob, error) {
 
 // checkKnob refuses a value that does not fit. What is wrong with other values of the config is not this one's fault.
 func (h *Host) checkKnob(e *entry, k dialect.Knob, s KnobSetting) error {
+	if string(s.Value) == hiddenValue && e.hides(k.Path) {
+		return fmt.Errorf("plugin %s: knob %s: %s stands for a value that is not shown: %w", e.info.Name, k.Key, s.Value, ErrBadValue)
+	}
 	checker, ok := e.dialect.(dialect.SettingsChecker)
 	if !ok || s.removes() {
 		return nil // without a value there is the default

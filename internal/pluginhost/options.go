@@ -57,6 +57,8 @@ type Options struct {
 	NoStart bool
 	// OnNotification is told what plugins say unasked, as far as they have announced it. It must return at once. May be nil.
 	OnNotification func(Notification)
+	// OnDenied is told what the sandboxes of plugins refused them. It must return at once. May be nil.
+	OnDenied func(Denial)
 	// OnWired is told that the hooks of a host have changed: of this one, or of one that [Host.In] made of it. It must return at once,
 	// and must not call the host. May be nil.
 	OnWired func()
@@ -96,6 +98,22 @@ func ReadFiles(d config.Dirs) (*Files, error) {
 	}
 	secrets, err := config.LoadSecrets(d.SecretsFile)
 	return &Files{Config: read, Secrets: secrets}, err
+}
+
+// A Denial is something that the sandbox of a plugin refused it.
+type Denial struct {
+	Plugin  string `json:"plugin"`
+	Dialect string `json:"dialect"`
+	What    string `json:"what"`   // as in "connection to 192.0.2.7:443"
+	Detail  string `json:"detail"` // what would have allowed it; may be ""
+	Dropped int    `json:"-"`      // so many more, which were too many to be told of
+}
+
+// tellDenied passes a denial on.
+func (h *Host) tellDenied(e *entry, d sandbox.Denial) {
+	if tell := h.setup().OnDenied; tell != nil {
+		tell(Denial{Plugin: e.info.Name, Dialect: e.found.Dialect, What: d.What, Detail: d.Capability, Dropped: d.Dropped})
+	}
 }
 
 // A Notification is something that a plugin said unasked.

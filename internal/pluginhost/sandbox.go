@@ -96,6 +96,8 @@ func (h *Host) confine(e *entry, rt *dialect.Runtime) error {
 				OnDenied: func(d sandbox.Denial) {
 					rt.Log.Warn("denied by the sandbox", "what", d.What, "grant", d.Capability, "dropped", d.Dropped)
 					e.denials.add(d)
+					e.tally.deny(d)
+					h.tellDenied(e, d)
 				}})
 		})
 	}

@@ -3,9 +3,11 @@ package pluginhost
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/sandbox"
 )
 
 // A tally counts what happened to one plugin, in all the places where it runs: a host that works in several projects runs it once
@@ -17,6 +19,37 @@ type tally struct {
 	running map[dialect.Plugin]struct{}
 	ended   dialect.Status         // the counts of those that were closed
 	said    []dialect.Notification // the last ones of these, oldest first
+	denied  []Denied               // the last ones, oldest first
+}
+
+// A Denied is something that a plugin's sandbox refused it.
+type Denied struct {
+	Time   time.Time `json:"time"`   // the last time
+	What   string    `json:"what"`   // as in "connection to 192.0.2.7:443"
+	Detail string    `json:"detail"` // what would have allowed it, as in "net:192.0.2.7:443"; may be ""
+	Count  int       `json:"count"`  // how often
+}
+
+// keptDenials is how many different denials of a plugin are listed.
+const keptDenials = 50
+
+// deny notes a denial. Of many that are alike it is the last one.
+func (t *tally) deny(d sandbox.Denial) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := Denied{Time: time.Now().UTC(), What: d.What, Detail: d.Capability, Count: 1}
+	if i := slices.IndexFunc(t.denied, func(o Denied) bool { return o.What == now.What && o.Detail == now.Detail }); i >= 0 {
+		now.Count += t.denied[i].Count
+		t.denied = slices.Delete(t.denied, i, i+1)
+	}
+	t.denied = append(t.denied, now)
+	t.denied = t.denied[max(0, len(t.denied)-keptDenials):]
+}
+
+func (t *tally) denials() []Denied {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.denied)
 }
 
 // keptNotifications is how many of a plugin's notifications are listed: as many as one of its processes has kept for it.

@@ -122,6 +122,7 @@ func (f *found) warn(path, message string) {
 
 // readManifest fills in what the manifest says, and everything that is wrong with it.
 func (f *found) readManifest(file string) {
+	f.File = file
 	data, err := dialect.ReadManifest(file, maxManifest)
 	if err != nil {
 		f.broken(err)
@@ -155,7 +156,7 @@ func (f *found) nameOf(m *Manifest, file string) {
 // infoOf is what the manifest declares.
 func infoOf(m *Manifest) *dialect.Info {
 	info := &dialect.Info{Name: m.Name, Version: m.Version, Description: m.Description,
-		Author: m.Author, License: m.License, Homepage: m.Homepage, Knobs: slices.Clone(m.Knobs),
+		Author: m.Author, License: m.License, Homepage: m.Homepage, Knobs: slices.Clone(m.Knobs), Schema: m.ConfigSchema.JSON(),
 		Hooks: slices.Clone(m.Hooks), Methods: slices.Clone(m.Methods),
 		Capabilities: capabilityNames(m.Capabilities), Needs: append([]capability.Capability{}, m.Capabilities...), Priority: hook.DefaultPriority}
 	for _, t := range m.Tools {

@@ -95,6 +95,7 @@ func pluginsDir(env dialect.Env) string {
 func look(dir string, env dialect.Env) dialect.Found {
 	f := dialect.Found{Dialect: Name, Name: filepath.Base(dir), Place: filepath.Base(dir), Path: dir}
 	file := filepath.Join(dir, manifestFile)
+	f.File = file
 	data, err := dialect.ReadManifest(file, mostManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = dialect.WithFix(err, dialect.MissingManifest(manifestFile))

@@ -1,0 +1,133 @@
+package pluginhost
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// A Manifest is the file in which a plugin describes itself.
+type Manifest struct {
+	Path string `json:"path"`
+	Text string `json:"text"` // as it is now, without secrets; a long one is cut
+}
+
+const (
+	mostManifest  = 1 << 20  // of a file that is read
+	shownManifest = 64 << 10 // of its text that is shown
+)
+
+// manifest reads a plugin's manifest; nil: it has none, or it is gone.
+func (h *Host) manifest(e *entry) *Manifest {
+	if e.found.File == "" {
+		return nil
+	}
+	text, err := plainfile.Read(e.found.File, mostManifest)
+	if err != nil {
+		return nil // what is wrong with it is a finding
+	}
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	return &Manifest{Path: e.found.File, Text: excerpt.Head(h.Hidden().Clean(string(text)), shownManifest)}
+}
+
+// describeConfig says what config a plugin has, and where it comes from. Of a secret it says that it is there.
+func (h *Host) describeConfig(e *entry, d *PluginDetail) {
+	user, project := h.setup().given.Load().layers(e.names)
+	d.ConfigSchema = e.info.Schema
+	if d.ConfigSchema == nil {
+		d.ConfigSchema = json.RawMessage("null")
+	}
+	d.ConfigUser, d.Config = e.shownConfig(user.table), e.shownConfig(config.Over(user.table, project.table))
+	d.ConfigFrom = make(map[string]string, len(d.Config))
+	for name := range d.Config {
+		d.ConfigFrom[name] = fromUser
+		if _, ok := project.table[name]; ok {
+			d.ConfigFrom[name] = fromProject
+		}
+	}
+}
+
+// shownConfig is a config without what sounds like a secret, or is one by the plugin's own schema.
+func (e *entry) shownConfig(table map[string]any) map[string]any {
+	shown := config.Shown(table)
+	hideDeclared(e.info.Schema, shown)
+	return shown
+}
+
+// hideDeclared hides the values that a schema says are passwords.
+func hideDeclared(schema json.RawMessage, table map[string]any) {
+	declared := declaredSecrets(schema)
+	for _, name := range slices.Collect(maps.Keys(table)) {
+		p, ok := declared[name]
+		if !ok {
+			continue
+		}
+		if p.secret() {
+			table[name] = config.Hidden
+		} else if inner, ok := table[name].(map[string]any); ok {
+			hideDeclared(p.raw, inner)
+		}
+	}
+}
+
+// A declaredProperty is one of a schema's, as far as it tells whether it is a secret.
+type declaredProperty struct {
+	raw       json.RawMessage
+	Format    string `json:"format"`
+	WriteOnly bool   `json:"writeOnly"`
+}
+
+func (p declaredProperty) secret() bool { return p.WriteOnly || p.Format == "password" }
+
+func declaredSecrets(schema json.RawMessage) map[string]declaredProperty {
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if len(schema) == 0 || json.Unmarshal(schema, &object) != nil {
+		return nil // the dialect has complained
+	}
+	out := make(map[string]declaredProperty, len(object.Properties))
+	for name, raw := range object.Properties {
+		p := declaredProperty{}
+		if json.Unmarshal(raw, &p) == nil {
+			p.raw = raw
+			out[name] = p
+		}
+	}
+	return out
+}
+
+// DeclaredSecret tells of a value of config.toml, by its keys, whether it is a secret by the schema of the plugin it is for.
+func (h *Host) DeclaredSecret(path []string) bool {
+	if len(path) < 4 || path[0] != "plugins" || path[2] != "config" {
+		return false
+	}
+	return slices.ContainsFunc(h.roster().entries, func(e *entry) bool {
+		return e.names.bears(path[1]) && declaredAt(e.info.Schema, path[3:])
+	})
+}
+
+// declaredAt tells whether a path of a config is a secret, or in one.
+func declaredAt(schema json.RawMessage, path []string) bool {
+	p, ok := declaredSecrets(schema)[path[0]]
+	return ok && (p.secret() || len(path) > 1 && declaredAt(p.raw, path[1:]))
+}
+
+// Latencies are how long the last calls of each plugin took, in microseconds, the oldest first. Of two plugins of one name
+// the second has its dialect before it.
+func (h *Host) Latencies() map[string][]uint32 {
+	out := make(map[string][]uint32)
+	for _, e := range h.roster().entries {
+		name := e.info.Name
+		if _, taken := out[name]; taken {
+			name = e.address()
+		}
+		out[name] = e.tally.Recent()
+	}
+	return out
+}
