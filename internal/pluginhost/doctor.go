@@ -129,8 +129,10 @@ func (e *entry) action() Action {
 		return Action{ActionEnable, e.address()}
 	case inexecutable:
 		return Action{ActionExecutable, e.address()}
-	case e.state == dialect.Broken:
-		return Action{ActionRestart, e.address()}
+	case e.state == dialect.Broken && e.err != nil:
+		if _, fix := apart(e.err); fix == "" { // else something is to be done first
+			return Action{ActionRestart, e.address()}
+		}
 	}
 	return Action{}
 }
