@@ -88,7 +88,7 @@ func newTab(t testing.TB, s *site, path string) *tab {
 	if err := chromedp.Run(ctx); err != nil { // without a deadline: the tab would end with it
 		t.Fatal(err)
 	}
-	p.run(log.Enable(), emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+	p.run(page.BringToFront(), log.Enable(), emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
 	p.open(path)
 	return p
 }
