@@ -1,0 +1,96 @@
+// What pages need to know of a trace: an event that went through plugins, {id, session_id, turn, time, outcome}.
+
+// micros of a time such as 2026-11-16T16:39:13.739118532Z. Date knows milliseconds only.
+export function micros(time) {
+  const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
+  return Math.floor(Date.parse(time) / 1000) * 1e6 + Number((fraction + '000000').slice(0, 6));
+}
+
+// What came of a step or an event, for the eye: 'bad', 'stopped', 'changed' or 'same'.
+export function mark(step) {
+  if (step.error) return 'bad';
+  if (step.verdict !== 'continue') return 'stopped';
+  return step.changed ? 'changed' : 'same';
+}
+
+export const failed = (outcome) => outcome.verdict === 'deny' || outcome.steps.some((step) => step.error);
+export const hostOf = (trace) => trace.host || trace.outcome?.payload?.host || '';
+
+// spans says when each step began and ended, in microseconds: [{from, to}]. A trace without the time at which its steps
+// began has them one after the other up to its end.
+export function spans(trace) {
+  const { steps } = trace.outcome;
+  const end = micros(trace.time);
+  let at = end - steps.reduce((sum, step) => sum + step.duration_us, 0);
+  return steps.map((step) => {
+    const from = step.started ? micros(step.started) : at;
+    at = from + step.duration_us;
+    return { from, to: at };
+  });
+}
+
+// took is how long the event was with plugins.
+export function took(trace) {
+  const all = spans(trace);
+  if (!all.length) return 0;
+  return Math.max(...all.map((one) => one.to)) - Math.min(...all.map((one) => one.from));
+}
+
+// summary is what a row of a long list needs, and no payload: ten thousand of them are kept.
+export function summary(id, type, data) {
+  const one = { id: String(id), type, time: data.time, session: data.session_id ?? '', turn: data.turn ?? '', host: '', steps: [] };
+  if (type !== 'point') return { ...one, point: type, text: telling(type, data) };
+  const { point, verdict, steps, reason, payload } = data.outcome;
+  return {
+    ...one,
+    host: hostOf(data),
+    point,
+    verdict,
+    failed: failed(data.outcome),
+    took: took(data),
+    steps: steps.map((step) => ({ plugin: step.plugin, dialect: step.dialect, mark: mark(step) })),
+    text: short(reason || about(payload)),
+  };
+}
+
+const short = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '').slice(0, 160);
+
+// about says in a few words what an event is about.
+function about(payload) {
+  if (!payload) return '';
+  const { tool, message, user_message, text, command, user_text } = payload;
+  return tool ?? message ?? user_message ?? text ?? command ?? user_text ?? '';
+}
+
+function telling(type, data) {
+  const name = data.plugin ?? data.name ?? data.agent ?? data.tool?.name ?? data.title ?? data.id ?? '';
+  const rest = data.text ?? data.state ?? data.detail ?? data.event ?? data.error ?? data.result?.status ?? '';
+  return short([name, rest].filter((part) => typeof part === 'string' && part).join(' · '));
+}
+
+const copy = (value) => JSON.parse(JSON.stringify(value));
+
+// payloadBefore is the payload as it was before a step: what the event ended with, with the changes of that step and all
+// behind it taken back.
+export function payloadBefore(outcome, index) {
+  const payload = copy(outcome.payload ?? {});
+  for (const step of outcome.steps.slice(index).reverse()) {
+    for (const { path, old } of [...(step.diff ?? [])].reverse()) put(payload, path, old);
+  }
+  return payload;
+}
+
+// put sets the value at a JSON Pointer; undefined takes it out.
+function put(target, pointer, value) {
+  const parts = pointer.split('/').slice(1).map((part) => part.replace(/~1/g, '/').replace(/~0/g, '~'));
+  const last = parts.pop();
+  let at = target;
+  for (const part of parts) {
+    at = at?.[part];
+    if (at === null || typeof at !== 'object') return;
+  }
+  if (last === undefined) return;
+  if (value !== undefined) at[last] = copy(value);
+  else if (Array.isArray(at)) at.splice(Number(last), 1);
+  else delete at[last];
+}
