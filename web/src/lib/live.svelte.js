@@ -1,4 +1,6 @@
 // What happens in the daemon, as it happens: one stream of /v1/events for the whole page.
+import { untrack } from 'svelte';
+
 import { follow } from './stream.js';
 
 // live.state: 'connecting' | 'open' | 'lost'. live.returns counts how often the stream came back: a page that shows
@@ -38,7 +40,8 @@ const hiddenFor = 60_000;
 
 // startLive opens the stream and answers how to end it.
 export function startLive() {
-  let stop = follow('/v1/events', { onEvent: deliver, onState: changed });
+  // Untracked: an effect that starts this must not run again, and open another stream, when the state changes.
+  let stop = untrack(() => follow('/v1/events', { onEvent: deliver, onState: changed }));
   let timer;
   const visibility = () => {
     clearTimeout(timer);
