@@ -29,10 +29,12 @@ function common(x, y) {
 // lines compares two values line by line: [{kind: 'same' | 'old' | 'new' | 'fold', text | count}], with two lines of what is
 // common around a difference. A value that is undefined has no lines.
 export function lines(old, now) {
-  const [x, y] = [old, now].map((value) => (value === undefined ? [] : text(value).split('\n')));
-  const pairs = align(x, y);
-  return fold(pairs);
+  const [x, y] = [rows(old), rows(now)];
+  const ends = [x, y].map((list) => (list.at(-1) === '' ? list.slice(0, -1) : list)); // a newline at the end makes no line
+  return fold(JSON.stringify(ends[0]) === JSON.stringify(ends[1]) ? align(x, y) : align(...ends));
 }
+
+const rows = (value) => (value === undefined || value === '' ? [] : text(value).split('\n'));
 
 // align finds the longest list of common lines. Where that would take long, all between the first and the last
 // difference counts as changed.
