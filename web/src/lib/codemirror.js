@@ -24,7 +24,7 @@ const look = EditorView.theme({
 
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.controlKeyword, tags.operatorKeyword, tags.definitionKeyword, tags.moduleKeyword], color: 'var(--accent)' },
-  { tag: [tags.string, tags.special(tags.string)], color: 'var(--ok)' },
+  { tag: [tags.string, tags.special(tags.string), tags.escape], color: 'var(--ok)' },
   { tag: [tags.number, tags.bool, tags.null, tags.self], color: 'var(--warn)' },
   { tag: [tags.comment, tags.meta], color: 'var(--muted)', fontStyle: 'italic' },
   { tag: [tags.propertyName], color: 'var(--accent)' },

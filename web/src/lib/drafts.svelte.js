@@ -1,0 +1,11 @@
+// What was typed and not saved yet, by the name of the python plugin: {text, base}, where base is what the file had.
+// Drafts stay while one goes from page to page; the browser asks before it closes a page that has any.
+export const drafts = $state({});
+
+const names = () => Object.keys(drafts).filter((name) => drafts[name].text !== drafts[name].base);
+
+export const unsaved = (name) => name in drafts && drafts[name].text !== drafts[name].base;
+
+addEventListener('beforeunload', (event) => {
+  if (names().length) event.preventDefault();
+});
