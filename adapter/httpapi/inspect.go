@@ -61,7 +61,7 @@ func (a *api) addInspect() {
 		doc: "The newest first.", shape: tracePage{}, errors: []int{400, 422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Traces(ctx, TraceFilter{Session: in.Session, Turn: in.Turn, Page: in.page()}))
 	})
-	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to mend it",
+	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to fix it",
 		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Doctor(ctx))
 	})

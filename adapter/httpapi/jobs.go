@@ -25,7 +25,7 @@ type Jobs interface {
 // The errors of Jobs that are answers.
 var (
 	ErrNoJob   = errors.New("no such job")
-	ErrJobBusy = errors.New("the last run is not over")
+	ErrJobBusy = errors.New("the previous run is still in progress")
 	ErrRunOver = errors.New("the run is over")
 )
 
@@ -71,7 +71,7 @@ func (a *api) addJobs() {
 		doc:   "Answers with the run, which goes on by itself: follow its output.",
 		shape: map[string]any{}, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
-		doc: "Those that are not over, then the others, the last to end first.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
+		doc: "Those in progress, then the others, the last to end first.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Runs(ctx, in.Agent, in.page()))
 	})
 	const run = "/v1/runs/{agent}/{schedule}/{time}"

@@ -72,8 +72,8 @@ type finding struct {
 	Dialect  string         `json:"dialect" doc:"The plugin's protocol; may be empty." example:"dotagent"`
 	Where    string         `json:"where" doc:"A file, with line and column where they are known." example:"/home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
 	Problem  string         `json:"problem" doc:"What is wrong, for a person to read." example:"it is not executable"`
-	Fix      string         `json:"fix" doc:"How to mend it; may be empty." example:"chmod +x /home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
-	Action   *findingAction `json:"action,omitempty" doc:"What mends it at once; absent where a person has to."`
+	Fix      string         `json:"fix" doc:"How to fix it; may be empty." example:"chmod +x /home/mira/.config/dotagent/plugins/dotagent-plugin-shout"`
+	Action   *findingAction `json:"action,omitempty" doc:"What fixes it at once; absent where a person has to."`
 }
 
 type findingAction struct {

@@ -162,7 +162,7 @@ func TestTicksAreTakenOnce(t *testing.T) {
 		}
 	})
 	t.Run("one that comes meanwhile is skipped, and recorded", func(t *testing.T) {
-		if got := status(11); take(t, 11) != nil || status(11) != "skipped the last run is not over: "+first.run.ID+" <nil>" {
+		if got := status(11); take(t, 11) != nil || status(11) != "skipped the previous run is still in progress: "+first.run.ID+" <nil>" {
 			t.Errorf("%s, then %s", got, status(11))
 		}
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrBusy is returned for a run of a schedule whose last run is not over.
-var ErrBusy = errors.New("the last run is not over")
+var ErrBusy = errors.New("the previous run is still in progress")
 
 // errLost ends an attempt whose run was given to somebody else, because nothing was heard of this process for too long.
 var errLost = errors.New("the run was taken for dead")
@@ -150,7 +150,7 @@ func (c *claim) write(ctx context.Context, o Order) error {
 	return c.goOn(ctx, o)
 }
 
-// refuse is for an order that comes while the last run is not over. A person is told why; a tick is recorded as skipped.
+// refuse is for an order that comes while the previous run is still in progress. A person is told why; a tick is recorded as skipped.
 func (c *claim) refuse(ctx context.Context, why error) error {
 	if c.run.Manual {
 		return why

@@ -32,7 +32,7 @@ func TestSettle(t *testing.T) {
 		{rule: "one that was cut off counts as failed", number: 1, result: CutOff, want: []Event{AttemptFailed}, status: Waiting, next: 5 * time.Minute},
 		{rule: "one that was stopped by a planned end does not count, though it was the last", number: 3, result: Stopped, status: Waiting},
 		{rule: "one that was ended on purpose is neither a success nor a failure", state: State{Streak: 4}, number: 1, result: WasCancelled, status: Cancelled},
-		{rule: "nor does it mend what failed before", state: State{Streak: -2, Failing: true}, number: 2, result: WasCancelled, status: Cancelled},
+		{rule: "nor does it fix what failed before", state: State{Streak: -2, Failing: true}, number: 2, result: WasCancelled, status: Cancelled},
 		{rule: "the last failed attempt emits attempt_failed, then given_up", number: 3, result: Failed, want: []Event{AttemptFailed, RunGivenUp}, status: GivenUp},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -266,7 +266,7 @@ async def seen(ctx, call):
 		}
 	})
 	t.Run("the session is there like any other, with a title, and so are the traces", func(t *testing.T) {
-		prompt := fmt.Sprintf(`{"session_id":"s-one","prompt_id":"p9","hook_event_name":"UserPromptSubmit","transcript_path":"/x","cwd":%q,"prompt":"mend the gate"}`,
+		prompt := fmt.Sprintf(`{"session_id":"s-one","prompt_id":"p9","hook_event_name":"UserPromptSubmit","transcript_path":"/x","cwd":%q,"prompt":"fix the gate"}`,
 			filepath.Join(h.home, "one"))
 		if got := h.ask("one", "UserPromptSubmit", prompt); got.code != 0 {
 			t.Fatalf("%+v", got)
@@ -280,7 +280,7 @@ async def seen(ctx, call):
 				t.Fatal(err)
 			}
 			for _, s := range sessions {
-				if s.Host == "claude" && s.HostSession == "s-one" && s.Title == "mend the gate" {
+				if s.Host == "claude" && s.HostSession == "s-one" && s.Title == "fix the gate" {
 					return len(sessions) == 2
 				}
 			}

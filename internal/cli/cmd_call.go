@@ -36,7 +36,7 @@ result. The parameters are a JSON object: written out, read from a file with
 			return a.runCall(cmd.Context(), args[0], args[1], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters: JSON, @FILE, or - for stdin")
+	cmd.Flags().StringVar(&opts.params, "params", "", "the parameters, an object: `JSON|@FILE|-` (- is stdin)")
 	return cmd
 }
 

@@ -83,7 +83,7 @@ others need --yes.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "send this `PROMPT`, print the answer and exit; stdin is added to it, - is stdin alone")
-	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, only these take part, in this order")
+	flags.StringSliceVar(&f.plugins, "plugins", nil, "of the python plugins, only these take part, in this order: `NAME,…`")
 	flags.StringVar(&f.resume, "resume", "", "go on with the session of this `ID`; alone, on a terminal, choose one")
 	flags.Lookup("resume").NoOptDefVal = resumeChosen
 	flags.BoolVarP(&f.last, "continue", "c", false, "go on with the session of this directory that was used last")
@@ -306,7 +306,7 @@ func (r *refusals) refuse(_ context.Context, t chat.Tool, c model.ToolCall) (cha
 	if !slices.Contains(r.tools, t.Name) {
 		r.tools = append(r.tools, t.Name)
 	}
-	return chat.Approval{Reason: "tools that change things need --yes where nobody can be asked"}, nil
+	return chat.Approval{Reason: "tools that change things need --yes where there is no terminal to ask on"}, nil
 }
 
 // words is how a person sees the turn as it happens.

@@ -22,10 +22,10 @@ import (
 func newDoctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "doctor",
-		Short:   "Find everything that is wrong, and how to mend it",
+		Short:   "Find everything that is wrong, and how to fix it",
 		GroupID: groupMore,
 		Long: `Read the configuration, start every plugin there is, and list all that is wrong or
-odd, each with how to mend it. Mine plugins are asked for their health, side by
+odd, each with how to fix it. Mine plugins are asked for their health, side by
 side, for at most five seconds in all. Hooks that are installed in other agents are
 tried with a sample event, as ` + "`patchbay hook status`" + ` does. Nothing is changed.`,
 		Example: `  patchbay doctor
@@ -73,7 +73,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 	if err := a.printDiagnosis(&d); err != nil || d.OK {
 		return err
 	}
-	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
+	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
 // hookFindings is what is wrong with Patchbay in the files of other agents, whose hooks are tried.

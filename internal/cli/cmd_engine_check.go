@@ -22,7 +22,7 @@ found so far.`,
 		Example: `  patchbay engine check
   patchbay engine check --json | jq '.read.findings[] | {stream, block, kind, lost}'`,
 		Annotations: exits(exit{exitOK, "nothing is damaged, and no damage waits for a repair"},
-			exit{exitFailed, "something is damaged, or was and nobody has acknowledged it"}),
+			exit{exitFailed, "something is damaged, or was and is not acknowledged yet"}),
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error { return a.runEngineCheck() },
 	}

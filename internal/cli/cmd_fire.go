@@ -49,9 +49,9 @@ as it is done.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.data, "data", "", "the payload: JSON, @FILE, or - for stdin")
+	f.StringVar(&opts.data, "data", "", "the payload, an object: `JSON|@FILE|-` (- is stdin)")
 	f.BoolVar(&opts.trace, "trace", false, "show what each plugin was sent, what it answered, and what that changed")
-	f.StringVar(&opts.events, "events", "", "fire the events in this file of JSON lines, or - for stdin")
+	f.StringVar(&opts.events, "events", "", "fire the events in a file of JSON lines: `FILE|-` (- is stdin)")
 	f.BoolVar(&opts.list, "list", false, "list the points there are")
 	return cmd
 }

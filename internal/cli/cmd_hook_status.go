@@ -53,7 +53,7 @@ func (a *app) hookStates(ctx context.Context) (states []hookState, faults []hook
 	}
 	all, errs := hookinstall.All(home, project.Root(dir), a.getenv)
 	for _, err := range errs {
-		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "mend the file: the agent cannot read it either"})
+		faults = append(faults, hookinstall.Fault{Problem: err.Error(), Fix: "correct the file: the agent cannot read it either"})
 	}
 	for _, in := range all {
 		s := hookState{in: in, faults: in.Faults}
@@ -94,7 +94,7 @@ func unapproved(ctx context.Context, prober hookinstall.Prober, in hookinstall.I
 	if len(missing) == 0 {
 		return nil
 	}
-	return []hookinstall.Fault{{Problem: "Codex passes over " + strings.Join(missing, ", ") + ": nobody has approved them",
+	return []hookinstall.Fault{{Problem: "Codex passes over " + strings.Join(missing, ", ") + ": they are not approved",
 		Fix: "type /hooks in Codex, or `patchbay hook install codex --trust`"}}
 }
 

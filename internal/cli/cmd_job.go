@@ -138,8 +138,8 @@ func newJobHistoryCommand(a *app) *cobra.Command {
 	page := httpapi.Page{Limit: 20}
 	cmd := &cobra.Command{
 		Use:   "history [AGENT]",
-		Short: "List runs: those that are not over, then the last to end first",
-		Long: `List runs: those that are not over, then the others, the last to end first. A page that is
+		Short: "List runs: those in progress, then the others, the last to end first",
+		Long: `List runs: those in progress, then the others, the last to end first. A page that is
 not the last one ends with the command for the next; with --json, next is what to give to --after.`,
 		Example:     "  patchbay job history disk-report\n  patchbay job history -n 100 --json | jq -r .next",
 		Annotations: exits(exit{exitOK, "the list was printed"}),
@@ -150,7 +150,7 @@ not the last one ends with the command for the next; with --json, next is what t
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "at most so many")
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N`")
 	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
 	cmd.ValidArgsFunction = completeOnce(a.completeAgents)
 	return cmd

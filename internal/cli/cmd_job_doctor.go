@@ -24,7 +24,7 @@ func newJobDoctorCommand(a *app) *cobra.Command {
 	reach := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong with agents, and how to mend it",
+		Short: "Find what is wrong with agents, and how to fix it",
 		Long: `Check every agent: its manifest, its program, whether its plugins are there, of the right
 kind and content with their configuration, and whether its notifiers can be used. Nothing is
 run but the plugins' own checks, and nothing is sent to anybody.`,
@@ -61,7 +61,7 @@ func (a *app) runJobDoctor(ctx context.Context, reach bool) error {
 	if d.OK {
 		return nil
 	}
-	return told(kindFailed, "each finding says what mends it", "%s found", render.Count(failed, "error"))
+	return told(kindFailed, "each finding says how to fix it", "%s found", render.Count(failed, "error"))
 }
 
 // verdict is a diagnosis in a few words.

@@ -67,7 +67,7 @@ and what they would have been given is shown.`,
   patchbay job run disk-report --schedule daily --once
   patchbay job run disk-report --dry-run`,
 		Annotations: exits(exit{exitOK, "it succeeded"}, exit{exitFailed, "every attempt failed"},
-			exit{exitRefused, "the last run of the schedule is not over"}, exit{exitNotFound, "no such agent or schedule"},
+			exit{exitRefused, "the previous run of the schedule is still in progress"}, exit{exitNotFound, "no such agent or schedule"},
 			exit{exitInterrupted, "the run was cancelled, by Ctrl-C or `patchbay job cancel`"}),
 		Args: arguments("AGENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {

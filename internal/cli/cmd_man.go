@@ -1,32 +1,109 @@
 package cli
 
 import (
-	"io"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
-	mcobra "github.com/muesli/mango-cobra"
-	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/atomicfile"
+	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
-// newManCommand is for packagers; it is not listed.
 func newManCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:         "man",
-		Short:       "Print the manual page",
-		Hidden:      true,
-		Example:     `  patchbay man > patchbay.1`,
-		Annotations: exits(exit{exitOK, "printed"}),
-		Args:        arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			page, err := mcobra.NewManPage(1, cmd.Root())
-			if err != nil {
-				return err
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "man [COMMAND…]",
+		Short: "Print manual pages, or write them where man finds them",
+		Long: `Print the manual page of a command, or of patchbay itself. With --dir, write the pages of all
+commands into a directory: patchbay.1, patchbay-plugin.1, patchbay-plugin-list.1 and so on.`,
+		GroupID: groupMore,
+		Example: `  patchbay man plugin test | man -l -
+  patchbay man --dir ~/.local/share/man/man1
+  man patchbay-plugin-test`,
+		Annotations: exits(exit{exitOK, "printed, or written"}, exit{exitFailed, "a page cannot be written"}, exit{exitNotFound, "no such command"}),
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if dir != "" {
+				return a.writeManPages(cmd.Root(), dir, words)
 			}
-			_, err = io.WriteString(a.out, page.WithSection("Exit status", manExits).Build(roff.NewDocument()))
-			return err
+			page, rest, err := cmd.Root().Find(words)
+			if err != nil || len(rest) > 0 {
+				return &problem{kind: kindNotFound, err: fmt.Errorf("no such command: %q", strings.Join(words, " ")), fix: "`patchbay help` lists the commands"}
+			}
+			a.printf("%s", manPage(page))
+			return nil
 		},
+		ValidArgsFunction: completeCommands,
 	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into the directory `DIR`")
+	return cmd
 }
 
-const manExits = `0 it worked; 1 what was asked for failed; 2 the command line makes no sense; 3 a plugin refused the event;
-4 no such plugin, tool, method or point; 5 the configuration is at fault; 130 interrupted; 141 nobody read the output.`
+// completeCommands offers the commands below the words that are there.
+func completeCommands(cmd *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+	at, rest, err := cmd.Root().Find(words)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, c := range at.Commands() {
+		if c.IsAvailableCommand() {
+			out = append(out, c.Name()+"\t"+c.Short)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) writeManPages(root *cobra.Command, dir string, words []string) error {
+	if len(words) > 0 {
+		return usage("leave out the command: --dir writes the pages of all", "patchbay man --dir takes no COMMAND: %q", words[0])
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	pages := manCommands(root)
+	for _, c := range pages {
+		if err := atomicfile.Write(filepath.Join(dir, manName(c)+".1"), []byte(manPage(c)), atomicfile.Options{Mode: 0o644}); err != nil {
+			return err
+		}
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]any{"dir": dir, "pages": len(pages)})
+	}
+	a.printf("%s written to %s. Try: man patchbay\n", render.Count(len(pages), "page"), render.Line(dir))
+	return nil
+}
+
+// manCommands are the commands that have a page: the listed ones.
+func manCommands(c *cobra.Command) []*cobra.Command {
+	out := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			out = append(out, manCommands(sub)...)
+		}
+	}
+	return out
+}
+
+// manName is what a page is called: the command with hyphens between its words.
+func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// manSeeAlso are the pages next to a command's: above it and below it.
+func manSeeAlso(c *cobra.Command) string {
+	var pages []string
+	if c.HasParent() {
+		pages = append(pages, manName(c.Parent()))
+	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			pages = append(pages, manName(sub))
+		}
+	}
+	for i, p := range pages {
+		pages[i] = fmt.Sprintf("\\fB%s\\fR(1)", roffText(p))
+	}
+	return strings.Join(pages, ",\n")
+}

@@ -52,7 +52,7 @@ With --dialect mcp, PATH is a program that is an MCP server.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPluginDev(cmd.Context(), args[0], watch) },
 	}
-	cmd.Flags().StringArrayVar(&watch, "watch", nil, "start the plugin anew when this file or directory changes, too (may be repeated)")
+	cmd.Flags().StringArrayVar(&watch, "watch", nil, "restart the plugin when the file or directory `PATH` changes, too (may be repeated)")
 	return cmd
 }
 

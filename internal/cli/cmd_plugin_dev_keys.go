@@ -94,7 +94,7 @@ func (k *devDesk) note(e plugindev.Event) {
 		}
 	case plugindev.Broken:
 		k.targets, k.style = nil, render.StyleRed
-		k.state = render.Line(devName(k.path)) + " does not work: mend it, and save"
+		k.state = render.Line(devName(k.path)) + " does not work: fix it, and save"
 	case plugindev.Changed:
 		k.state, k.style = render.Line(devName(k.path))+" is being started anew", render.StyleDim
 	}

@@ -34,7 +34,7 @@ import is written beside them. A directory that is there already is never touche
   patchbay plugin new notes --dialect kaged --lang go --dry-run
   patchbay plugin new`,
 		Annotations: exits(exit{exitOK, "written"}, exit{exitFailed, "it could not be written, or is there already"},
-			exit{exitUsage, "something is missing, a name will not do, or the pair makes no sense"}, exit{exitInterrupted, "the questions were not answered"}),
+			exit{exitUsage, "something is missing, a name will not do, or the language cannot be used with the dialect"}, exit{exitInterrupted, "the questions were not answered"}),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
@@ -49,8 +49,8 @@ import is written beside them. A directory that is there already is never touche
 			return a.runPluginNew(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.request.Dialect, "dialect", "", "the protocol it speaks: "+strings.Join(newplugin.Words(newplugin.Dialects()), ", "))
-	cmd.Flags().StringVar(&opts.request.Language, "lang", "", "the language it is written in: "+strings.Join(newplugin.Words(newplugin.Languages("")), ", "))
+	cmd.Flags().StringVar(&opts.request.Dialect, "dialect", "", "the protocol it speaks, a `DIALECT`: "+strings.Join(newplugin.Words(newplugin.Dialects()), ", "))
+	cmd.Flags().StringVar(&opts.request.Language, "lang", "", "the `LANGUAGE` it is written in: "+strings.Join(newplugin.Words(newplugin.Languages("")), ", "))
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be written, and write nothing")
 	completeFlag(cmd, "dialect", func() []newplugin.Choice { return newplugin.DialectsOf(opts.request.Language) })
 	completeFlag(cmd, "lang", func() []newplugin.Choice { return newplugin.Languages(opts.request.Dialect) })

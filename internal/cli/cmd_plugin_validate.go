@@ -189,7 +189,7 @@ func (a *app) printValidation(v *validation, p *pluginhost.PluginDetail) error {
 	return nil
 }
 
-// text is the problem on a line that editors jump to, and how to mend it on the next.
+// text is the problem on a line that editors jump to, and how to fix it on the next.
 func (p problemJSON) text() string {
 	where := p.Path
 	if p.Line > 0 {

@@ -47,7 +47,7 @@ the whole. No plugin is started, and a daemon may run meanwhile.`,
 	f.SortFlags = false
 	f.BoolVar(&opts.here, "here", false, "only those of this directory; --dir DIR: only those of that one")
 	f.StringVar(&opts.host, "host", "", "only those from `WHERE`: chat, http, or another agent such as claude")
-	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "at most `N` (default 20)")
+	f.IntVarP(&opts.limit, "limit", "n", opts.limit, "show at most `N`")
 	mustComplete(cmd, "host", sessionHosts()...)
 	return cmd
 }

@@ -36,14 +36,14 @@ checked against what the tool says it takes before it is called.`,
   echo '{"count":3}' | patchbay tool call plugin_git_log --args - --json`,
 		Annotations: exits(exit{exitOK, "the tool succeeded"},
 			exit{exitFailed, "the tool failed, timed out or crashed"},
-			exit{exitUsage, "the tool does not take these arguments, or the command line makes no sense"}, exit{exitNotFound, "no such tool"}),
+			exit{exitUsage, "usage error, or the tool does not take these arguments"}, exit{exitNotFound, "no such tool"}),
 		Args:              toolCallArgs,
 		ValidArgsFunction: completeOnce(a.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runToolCall(cmd.Context(), args[0], args[1:], &opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments: JSON, @FILE, or - for stdin")
+	cmd.Flags().StringVar(&opts.args, "args", "", "the arguments, an object: `JSON|@FILE|-` (- is stdin)")
 	return cmd
 }
 

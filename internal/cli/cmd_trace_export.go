@@ -53,7 +53,7 @@ that is busy is asked again a few times, when it says. With --file they are writ
 	f.StringVar(&opts.otlp, "otlp", "", "send them to the collector at this `URL`")
 	f.StringVar(&opts.file, "file", "", "write them to this `FILE`, or - for stdout")
 	f.BoolVar(&opts.gzip, "gzip", false, "compress what is sent")
-	f.IntVarP(&opts.limit, "limit", "n", 10_000, "at most so many events, the newest")
+	f.IntVarP(&opts.limit, "limit", "n", 10_000, "export at most `N` events, the newest")
 	cmd.MarkFlagsMutuallyExclusive("otlp", "file")
 	return cmd
 }

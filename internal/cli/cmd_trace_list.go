@@ -123,7 +123,7 @@ give to --after. No plugin is started, and a daemon may run meanwhile.`,
 		},
 	}
 	flags.add(a, cmd)
-	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "at most so many")
+	cmd.Flags().IntVarP(&page.Limit, "limit", "n", page.Limit, "show at most `N`")
 	cmd.Flags().StringVar(&page.After, "after", "", "go on behind the page that named this `CURSOR`")
 	return cmd
 }

@@ -24,14 +24,14 @@ import (
 const (
 	exitOK          = 0
 	exitFailed      = 1   // what was asked for failed
-	exitUsage       = 2   // the command line makes no sense
+	exitUsage       = 2   // usage error
 	exitRefused     = 3   // a plugin refused the event
 	exitNotFound    = 4   // no such plugin, tool, method or point
-	exitConfig      = 5   // the configuration is at fault
+	exitConfig      = 5   // the configuration has an error
 	exitChecks      = 6   // a plugin breaks a rule of its protocol, or does otherwise than in a recording
 	exitTaken       = 7   // the address or the place of a daemon is taken
 	exitInterrupted = 130 // Ctrl-C, or a supervisor
-	exitPipe        = 141 // nobody reads the output any more
+	exitPipe        = 141 // the program that read the output has ended
 )
 
 // A kind is a class of errors, as other programs see it.
@@ -148,7 +148,7 @@ func fixOf(err error) string {
 	return ""
 }
 
-// A fixer is an error that says what mends it, at the end of its text.
+// A fixer is an error that says how to fix it, at the end of its text.
 type fixer interface {
 	error
 	Fix() string
@@ -166,7 +166,7 @@ func callFix(e *hook.Error) string {
 	case hook.Crash:
 		return "run the command again with -v to see all that the plugin wrote to stderr"
 	case hook.Unavailable:
-		return joinFixes("`patchbay doctor` says how to mend it", without(e))
+		return joinFixes("`patchbay doctor` says how to fix it", without(e))
 	case hook.Garbled, hook.TooLarge:
 		return "the plugin breaks its protocol; tell its author, or disable it in the configuration"
 	}

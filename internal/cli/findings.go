@@ -17,7 +17,7 @@ func findingsOf(all []pluginhost.Finding, s pluginhost.Severity) []pluginhost.Fi
 	return out
 }
 
-// printFindings writes each finding with how to mend it, a blank line before each.
+// printFindings writes each finding with how to fix it, a blank line before each.
 func (a *app) printFindings(findings []pluginhost.Finding) {
 	o := a.screen()
 	for _, f := range findings {

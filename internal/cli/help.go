@@ -28,7 +28,7 @@ type exit struct {
 func exits(own ...exit) map[string]string {
 	all := own
 	for _, e := range []exit{
-		{exitUsage, "the command line makes no sense"}, {exitConfig, "the configuration is at fault"}, {exitInterrupted, "interrupted"},
+		{exitUsage, "usage error"}, {exitConfig, "the configuration has an error"}, {exitInterrupted, "interrupted"},
 	} {
 		if !slices.ContainsFunc(own, func(o exit) bool { return o.code == e.code }) { // the command may say it better
 			all = append(all, e)
@@ -141,6 +141,17 @@ func commandRows(cmd *cobra.Command, group string) [][]render.Cell {
 
 func flagRows(flags *pflag.FlagSet) [][]render.Cell {
 	var rows [][]render.Cell
+	for _, f := range flagTexts(flags) {
+		rows = append(rows, render.Cells("", f.name, f.usage))
+	}
+	return rows
+}
+
+// A flagText is a flag as it is shown: with its value's name, and what it does with its default.
+type flagText struct{ name, usage string }
+
+func flagTexts(flags *pflag.FlagSet) []flagText {
+	var out []flagText
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -150,13 +161,18 @@ func flagRows(flags *pflag.FlagSet) [][]render.Cell {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
 		value, usage := pflag.UnquoteUsage(f)
-		if !strings.Contains(f.Usage, "`") {
-			value = strings.ToUpper(f.Name)
-		}
 		if f.Value.Type() != "bool" {
 			name += " " + value
 		}
-		rows = append(rows, render.Cells("", name, usage))
+		if hasDefault(f) {
+			usage += " (default " + f.DefValue + ")"
+		}
+		out = append(out, flagText{name, usage})
 	})
-	return rows
+	return out
+}
+
+// hasDefault tells whether a flag that is left out means something, and its text does not say what.
+func hasDefault(f *pflag.Flag) bool {
+	return f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" && f.DefValue != "[]" && !strings.Contains(f.Usage, "default")
 }

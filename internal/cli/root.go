@@ -69,9 +69,9 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.BoolVar(&a.flags.json, "json", a.flags.json, "print the result, and errors, as JSON")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show what plugins write to stderr, and a debug log")
-	f.StringVar(&a.flags.config, "config", "", "read this configuration file instead of the default one")
-	f.StringVar(&a.flags.dir, "dir", "", "work in this directory instead of the current one")
-	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "look at plugins of this dialect only (may be repeated)")
+	f.StringVar(&a.flags.config, "config", "", "read the configuration from `FILE` instead of the default one")
+	f.StringVar(&a.flags.dir, "dir", "", "work in the directory `DIR` instead of the current one")
+	f.StringArrayVar(&a.flags.dialects, "dialect", nil, "use plugins of this `DIALECT` only (may be repeated)")
 	f.Lookup("json").DefValue = "false" // whatever the command line at hand says
 }
 
@@ -88,8 +88,8 @@ func (a *app) overview() error {
 		{"patchbay fire --list", "the moments they can hook"},
 		{"patchbay chat", "an agent with your plugins around it"},
 		{"patchbay job list", "agents that run on schedules"},
-		{"patchbay serve", "the same over HTTP, and the schedules"},
-		{"patchbay doctor", "what is wrong, and how to mend it"},
+		{"patchbay serve", "the same over HTTP, a web page, and the schedules"},
+		{"patchbay doctor", "what is wrong, and how to fix it"},
 	} {
 		rows = append(rows, []render.Cell{{}, {Text: line[0], Style: render.StyleCyan}, {Text: line[1]}})
 	}

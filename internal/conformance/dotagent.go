@@ -48,7 +48,7 @@ func (s *dotagentSuite) checks() []Check {
 			Fix:  `print "kinds" as a list of the words preflight, sink, notify`},
 		{ID: "dotagent.info.schema", Row: "D7", needs: []string{info}, run: s.infoSchema, Does: "compiles `schema` in the answer to `info`",
 			Rule: "`schema` is a JSON Schema of `config`, without references to other files.",
-			Fix:  "mend the schema; it says what is wrong with it, and where"},
+			Fix:  "correct the schema; it says what is wrong with it, and where"},
 		{ID: "dotagent.config.refused", Row: "D8", needs: []string{"dotagent.info.schema"}, run: s.configRefused, Does: "holds configs of wrong types against `schema`",
 			Rule: "A config that does not fit is refused before an agent runs: by `schema`, or by `validate`.",
 			Fix:  "give each property of the schema a type, or let validate answer {\"ok\":false,\"error\":…}"},

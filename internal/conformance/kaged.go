@@ -47,7 +47,7 @@ func (s *kagedSuite) checks() []Check {
 	return []Check{
 		{ID: valid, Row: "K1", run: func(t *trial) { t.manifest() }, Does: "reads the manifest",
 			Rule: "The manifest is checked whole: every violated field is reported at once, with line and column.",
-			Fix:  "mend manifest.yaml where it says; the table of fields has each one's type and range"},
+			Fix:  "correct manifest.yaml where it says; the table of fields has each one's type and range"},
 		{ID: "kaged.manifest.odd", Row: "K2", needs: []string{valid}, run: manifestOdd, Does: "looks for unknown keys, two manifests, and a directory of another name",
 			Rule: "An unknown key is a warning; give the directory the plugin's name.",
 			Fix:  "correct the key, or rename the directory"},

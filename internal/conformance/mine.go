@@ -21,7 +21,7 @@ func (s *mineSuite) checks() []Check {
 	return []Check{
 		{ID: valid, Row: "M1", run: s.manifest, Does: "reads `mine-plugin.toml`",
 			Rule: "Every key of `[plugin]`, `[[hooks]]`, `[[commands]]` and `[permissions]` has its type; name, version, description, author and protocol_version are required.",
-			Fix:  "mend mine-plugin.toml where it says; `patchbay plugin validate` lists every fault with its line"},
+			Fix:  "correct mine-plugin.toml where it says; `patchbay plugin validate` lists every fault with its line"},
 		{ID: "mine.manifest.odd", Row: "M2", needs: []string{valid}, run: manifestOdd, Does: "looks for unknown keys, and for a folder of another name",
 			Rule: "Unknown keys are warnings; the folder has the plugin's name.",
 			Fix:  "correct the key, or rename the folder"},

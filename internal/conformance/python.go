@@ -71,7 +71,7 @@ func (s *pythonSuite) checks() []Check {
 			Fix:  "install Python 3.10 or newer, and put it first in PATH"},
 		{ID: loads, Row: "P2", needs: []string{"python.interpreter.found"}, run: s.loads, Does: "loads the file",
 			Rule: "Syntax errors and errors while the file runs: left out, with line and column.",
-			Fix:  "mend the file where it says"},
+			Fix:  "correct the file where it says"},
 		{ID: "python.load.time", Row: "P3", needs: []string{loads}, run: s.loadTime, Does: "looks how long loading took",
 			Rule: "Code that hangs for 20 seconds while it is loaded is no plugin.",
 			Fix:  "do slow work in a handler, not at the top of the file"},

@@ -257,7 +257,7 @@ func is[E error](err error) bool {
 func (t turns) approver() chat.Approver {
 	switch t.Config().Chat.Approve {
 	case config.ApproveAsk:
-		return Deny("the configuration says to ask before things are changed, and over HTTP there is nobody to ask")
+		return Deny("the configuration says to ask before things are changed, and over HTTP there is no one to ask")
 	case config.ApproveDeny:
 		return Deny("the configuration allows no tool that changes things")
 	}

@@ -123,11 +123,11 @@ func TestTurnsOfOtherAgents(t *testing.T) {
 		return s.turn("ses_x", m), m.UserText
 	}
 	before, _ := at("SessionStart", map[string]any{"source": "startup"})
-	first, text := at("UserPromptSubmit", map[string]any{"prompt": "mend it"})
-	if before == first || text != "mend it" {
+	first, text := at("UserPromptSubmit", map[string]any{"prompt": "fix it"})
+	if before == first || text != "fix it" {
 		t.Errorf("%s %s %q", before, first, text)
 	}
-	if got, text := at("PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}}); got != first || text != "mend it" {
+	if got, text := at("PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}}); got != first || text != "fix it" {
 		t.Errorf("a call belongs to another turn, or does not know what was said: %s %q", got, text)
 	}
 	if got, _ := at("Stop", map[string]any{"last_assistant_message": "done"}); got != first {

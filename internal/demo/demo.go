@@ -133,7 +133,7 @@ func (s *show) curtain() {
 	s.say("  patchbay chat             the agent, with your own plugins around it\n")
 	s.say("  patchbay plugin list      the plugins you already have\n")
 	s.say("  patchbay fire --list      every point a plugin can hook\n")
-	s.say("  patchbay doctor           what is wrong, and how to mend it\n")
+	s.say("  patchbay doctor           what is wrong, and how to fix it\n")
 }
 
 func (s *show) dialects() int {

@@ -7,7 +7,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/nearest"
 )
 
-// A fixable error says what mends it: its text ends with that, and commands show
+// A fixable error says how to fix it: its text ends with that, and commands show
 // it apart.
 type fixable struct {
 	err error

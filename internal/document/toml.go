@@ -35,7 +35,7 @@ func TOML(path string, data []byte) (*Table, error) {
 }
 
 func syntaxError(path string, err error) error {
-	p := Problem{File: path, Message: strings.TrimPrefix(err.Error(), "toml: "), Fix: "mend the line: https://toml.io has the rules"}
+	p := Problem{File: path, Message: strings.TrimPrefix(err.Error(), "toml: "), Fix: "correct the line: https://toml.io has the rules"}
 	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		p.Line, p.Column = decode.Position()
 		p.Key = strings.Join(decode.Key(), ".")

@@ -143,7 +143,7 @@ func (s *Session) broken() error {
 	if s.plugin != nil {
 		return nil
 	}
-	return dialect.WithFix(errors.New("the plugin does not work"), "mend it: it is started again as soon as its files change")
+	return dialect.WithFix(errors.New("the plugin does not work"), "correct it: it is started again as soon as its files change")
 }
 
 // find is the target of a command; its sample stands in for a payload.

@@ -20,7 +20,7 @@ const (
 	SeverityInfo    Severity = "info"    // something is left out on purpose
 )
 
-// A Finding is one thing wrong, and how to mend it.
+// A Finding is one thing wrong, and how to fix it.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Plugin   string   `json:"plugin"`

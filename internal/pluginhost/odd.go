@@ -54,7 +54,7 @@ func (e *entry) problems() (problems, warnings []dialect.Problem) {
 	return problems, slices.Concat(e.found.Warnings, odd)
 }
 
-// lookUp is how to mend what nothing better is known for.
+// lookUp is how to fix what nothing better is known for.
 func lookUp(dialectName string) string {
 	return "the author's page of the " + dialectName + " protocol says what its plugins look like"
 }

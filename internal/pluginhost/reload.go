@@ -84,7 +84,7 @@ type keptEntry struct {
 
 func (k keptEntry) finding() Finding {
 	return finding(SeverityError, k.entry, k.found.Dialect, dialect.Problem{Path: k.found.Path,
-		Message: fmt.Sprintf("its files have changed and do not work, so it goes on as it was: %v", k.why), Fix: "mend it, and reload"})
+		Message: fmt.Sprintf("its files have changed and do not work, so it goes on as it was: %v", k.why), Fix: "correct it, and reload"})
 }
 
 // enter is the roster that an event, or a call, uses until [roster.leave].

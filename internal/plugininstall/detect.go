@@ -73,7 +73,7 @@ var names = map[string]pattern.Pattern{
 func (p Plugin) check() error {
 	if len(p.Problems) > 0 {
 		return &SourceError{why: fmt.Sprintf("%s: its manifest has %d problems: %s", p.ID(), len(p.Problems), dialect.FirstProblem(p.Problems)),
-			fix: "tell its author, or mend a copy and install that"}
+			fix: "tell its author, or correct a copy and install that"}
 	}
 	if name, ok := names[p.Dialect]; !ok || !name.MatchString(p.Name) {
 		return &SourceError{why: fmt.Sprintf("%.80q is no name for a plugin of %s", p.Name, p.Dialect), fix: "rename it in a copy, and install that"}

@@ -103,7 +103,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// fixOf is what an error says would mend it.
+// fixOf is what an error says would fix it.
 func fixOf(err error) string {
 	if f, ok := errors.AsType[interface {
 		error

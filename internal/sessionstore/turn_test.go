@@ -202,8 +202,8 @@ func TestTitle(t *testing.T) {
 		return got.Title
 	}
 	t.Run("the title is the first line of the first message of the user's", func(t *testing.T) {
-		got := titleAfter(t, session.Session{}, say(model.System, "be kind"), user("\n  mend the\tdoor \nplease"), user("other"))
-		if got != "mend the door" {
+		got := titleAfter(t, session.Session{}, say(model.System, "be kind"), user("\n  fix the\tdoor \nplease"), user("other"))
+		if got != "fix the door" {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -303,7 +303,7 @@ func (k *Keeper) changed(p Plugin, changes []Change) error {
 
 func (k *Keeper) unreadable(p Plugin, err error) error {
 	return &Refusal{Plugin: p.Name, why: "its files cannot be compared with the lock: " + err.Error(), err: err,
-		fix: "mend that, then `patchbay plugin trust " + p.Name + "`"}
+		fix: "correct that, then `patchbay plugin trust " + p.Name + "`"}
 }
 
 // Summary names the first few changes.

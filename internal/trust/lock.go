@@ -70,7 +70,7 @@ func (l *Lock) Remove(dialect, name string) {
 }
 
 // Load reads the lock. One that is not there is empty; one that cannot be read or understood is an error that says
-// how to mend it, and nothing ever takes its place by itself.
+// how to fix it, and nothing ever takes its place by itself.
 func Load(path string) (*Lock, error) {
 	data, err := plainfile.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {

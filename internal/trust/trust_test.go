@@ -166,7 +166,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	}
 }
 
-// TestDamagedLock: it is an error that says how to mend it, and the file stays as it is.
+// TestDamagedLock: it is an error that says how to fix it, and the file stays as it is.
 func TestDamagedLock(t *testing.T) {
 	for name, text := range map[string]string{
 		"no TOML":        "version = ",

@@ -76,7 +76,7 @@ func (p *plugin) learn(ctx context.Context) error {
 		return &infoError{err, p.path}
 	}
 	for _, w := range p.manifest.lost {
-		p.rt.Unusable("its answer to info: "+w, "mend what the plugin answers to info")
+		p.rt.Unusable("its answer to info: "+w, "correct what the plugin answers to info")
 	}
 	for _, w := range p.manifest.warnings {
 		p.rt.Odd("its answer to info: "+w, "")

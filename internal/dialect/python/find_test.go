@@ -135,7 +135,7 @@ func TestWithoutPython(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				start, ok := errors.AsType[*program.StartError](s.errs[name])
 				if !ok || !strings.Contains(start.Error(), c.want) || start.Fix != installPython {
-					t.Errorf("%s: %v, want %q and how to mend it", name, s.errs[name], c.want)
+					t.Errorf("%s: %v, want %q and how to fix it", name, s.errs[name], c.want)
 				}
 			}
 			problems := s.dialect.Examine(s.rt.Env)

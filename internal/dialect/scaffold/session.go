@@ -95,7 +95,7 @@ func (p *plugin) adopt(s *session, m *manifest) error {
 	if p.manifest == nil {
 		p.manifest = m
 		for _, w := range m.lost {
-			p.launch.rt.Unusable("its answer to initialize: "+w, "mend the plugin's answer to initialize")
+			p.launch.rt.Unusable("its answer to initialize: "+w, "correct the plugin's answer to initialize")
 		}
 		for _, w := range m.warnings {
 			p.launch.rt.Odd("its answer to initialize: "+w, "")
