@@ -103,11 +103,13 @@ func (b Book) contents(roots []Root, wanted func(path string) bool) (map[string]
 		if wanted != nil && !wanted(v.name) {
 			return nil
 		}
+		if size := v.info.Size(); size <= maxText && (texts == mostTexts || size > room) { // it is not even read
+			found[v.name] = Content{Size: size, Why: fmt.Sprintf("the plugin has more than %d files or %d MiB of text", mostTexts, maxTexts>>20)}
+			return nil
+		}
 		c := v.content(secrets)
-		if size := int64(len(c.Text)); c.Why == "" && (texts == mostTexts || size > room) {
-			c = Content{Size: c.Size, Why: fmt.Sprintf("the plugin has more than %d files or %d MiB of text", mostTexts, maxTexts>>20)}
-		} else if c.Why == "" {
-			texts, room = texts+1, room-size
+		if c.Why == "" {
+			texts, room = texts+1, room-int64(len(c.Text))
 		}
 		found[v.name] = c
 		return nil
