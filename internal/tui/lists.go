@@ -29,7 +29,13 @@ func (s *screen) hello() {
 	if info.Offline {
 		s.printWarning(offlineText)
 	}
+	s.printPast()
+}
+
+// printPast shows what was said in the session before it was opened here.
+func (s *screen) printPast() {
 	past := s.talk.History()
+	s.context = contextSize{}
 	if len(past) > 0 {
 		s.context.estimate(past)
 	}

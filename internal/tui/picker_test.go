@@ -43,7 +43,9 @@ func TestSessions(t *testing.T) {
 			d.enter("/sessions")
 			d.keys("down", "enter")
 			d.wantPrinted("said in ses_01old")
-			d.wantLive("Ask anything", "ses_01old")
+			d.wantLive("Ask anything", "context ~")
+			d.enter("/session")
+			d.wantPrinted("session  ses_01old")
 		})
 	})
 	t.Run("what is typed narrows the list", func(t *testing.T) {
@@ -84,9 +86,14 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("new begins another one", func(t *testing.T) {
 		drive(t, func(d *driver) {
+			d.enter("hello")
+			d.wantLive("context")
 			d.enter("/new")
 			d.wantPrinted("a new session")
 			d.wantLive("Ask anything", "ses_01new")
+			if strings.Contains(d.live(), "context") {
+				t.Errorf("nothing is in its context:\n%s", d.live())
+			}
 		})
 	})
 	t.Run("leaving says how to take it up again, where something was said", func(t *testing.T) {

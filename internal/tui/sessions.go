@@ -111,7 +111,7 @@ func (s *screen) switched(msg switchedMsg) tea.Cmd {
 	} else {
 		s.printNote(render.Line(this.Title))
 		s.printNote(render.Line(this.WorkingDir))
-		s.printHistory(s.talk.History())
 	}
+	s.printPast()
 	return tea.Batch(s.refreshPlugins, s.sendQueued())
 }
