@@ -9,7 +9,8 @@ import (
 // A stream is the text of a reply under way. It is drawn as markdown, as the
 // whole reply will be, so that nothing jumps when it is done; but only as often
 // as the screen moves, for a reply is parsed anew each time. What has become
-// taller than its share of the screen goes into the scrollback, in whole blocks.
+// taller than its share of the screen goes into the scrollback, in whole blocks, or
+// whole lines of a paragraph.
 type stream struct {
 	scrolled string // the text that is in the scrollback already
 	carry    string // opens the fence again that the last cut was made in
@@ -20,6 +21,7 @@ type stream struct {
 	width int      // they were drawn for
 	stale bool     // text has come since
 	drawn time.Time
+	tried time.Time // when that was drawn of which it is known that it cannot be cut
 }
 
 // liveTail is how much of a block is drawn while it comes: several screens. The whole is printed when it is there.
@@ -108,10 +110,14 @@ func (t *stream) piece(l look, text string) []string {
 // scroll takes blocks that are whole off the text, where it is drawn in more than room lines, and returns their lines
 // for the scrollback.
 func (t *stream) scroll(l look, room int) []string {
-	if len(t.draw(l)) <= room {
+	if len(t.draw(l)) <= room || t.tried.Equal(t.drawn) {
 		return nil
 	}
+	t.tried = t.drawn
 	c := lastCut(t.carry, string(t.text))
+	if c.at == 0 {
+		c = t.proseCut(l)
+	}
 	if c.at == 0 {
 		return nil
 	}

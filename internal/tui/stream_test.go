@@ -19,6 +19,10 @@ var essays = map[string]string{
 	"a table":          "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nAfter.",
 	"a quote":          "> one\n> two\n\nAfter.\n\n---\n\nThe end.",
 	"nothing but code": "```\n```",
+	"a long paragraph": strings.Repeat("Many words that say **little** and take `a while` to say it, (really). ", 6) + "\n\nThe end.",
+	"marks over lines": strings.Repeat("one **two ", 12) + strings.Repeat("three** four ", 12) + "\n\nThe end.",
+	"numbers in prose": strings.Repeat("In 1999 - and # later > than 1. that * so + much ", 7) + "\n\nThe end.",
+	"links in prose":   strings.Repeat("See [the page](https://example.com/a) for more of it. ", 6) + "\n\nThe end.",
 }
 
 func TestScrolledParts(t *testing.T) {
