@@ -28,7 +28,7 @@ func (q *question) title() string {
 
 // keys says how to answer, in lines of a width that break between the answers. cut: not all of the question is seen.
 func (q *question) keys(cut bool, width int) string {
-	parts := []string{"y yes", "n no", "i no, do this instead: …"}
+	parts := []string{"y yes", "n, esc no", "i no, do this instead: …"}
 	switch {
 	case q.offer != nil && len(q.offer.Prefix) > 0:
 		parts = append(parts, "p always `"+render.Line(q.offer.String())+"` in this project")
