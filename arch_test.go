@@ -64,6 +64,7 @@ var leaves = map[string]struct {
 	"internal/localsock":      {nil, "sockets know not what is said over them"},
 	"internal/filelock":       {nil, "a lock knows not what it is for"},
 	"internal/approval":       {[]string{"internal/atomicfile", "internal/filelock", "internal/plainfile", "rawjson"}, "it compares command lines, and runs none"},
+	"internal/attach":         {[]string{"internal/excerpt", "internal/plainfile"}, "it makes a text of files, and knows not who reads it"},
 	"internal/trust":          {[]string{"internal/atomicfile", "internal/document", "internal/filelock", "internal/plainfile"}, "it knows files and their sums, not what they do"},
 	"internal/pluginlog":      {[]string{"internal/excerpt", "internal/filelock", "internal/pause"}, "lines know not who keeps them"},
 	"internal/plugindir":      {[]string{"internal/dialect", "internal/pattern", "internal/plainfile", "internal/pluginhost"}, "it says what is there, and not what becomes of it"},

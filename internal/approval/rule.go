@@ -128,7 +128,7 @@ func Join(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		out[i] = w
-		if w == "" || strings.IndexFunc(w, func(r rune) bool { return r > '~' || !bare(byte(r)) }) >= 0 {
+		if w == "" || i == 0 && strings.Contains(w, "=") || strings.IndexFunc(w, func(r rune) bool { return r > '~' || !bare(byte(r)) }) >= 0 {
 			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}

@@ -17,10 +17,12 @@ import (
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/approval"
+	"github.com/patchbay-dev/patchbay/internal/attach"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/excerpt"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
@@ -61,11 +63,15 @@ come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets fil
 A prompt that begins with a word behind a slash is for plugins that hook turn.input. Where
 none does it is an error; a space before the slash sends it to the model.
 
+@path in a prompt attaches that file of the working directory. In the conversation, !command runs a
+command of your own, Ctrl+R searches what you typed before, and Ctrl+G opens the message in $VISUAL or $EDITOR.
+
 Tools that change things (shell, write_file, edit_file) ask first. p at the question of a command
 remembers it for this project: see ` + "`patchbay approvals`" + `. With -p, tools run that were remembered so; the
 others need --yes.`,
 		Example: `  patchbay chat
   patchbay chat -p 'what changed in this repository today?'
+  patchbay chat -p 'explain @go.mod'
   git diff | patchbay chat -p 'review this:' --json
   patchbay chat -p 'explain this' --json --stream | jq -r 'select(.type == "text") | .text'
   patchbay chat --continue
@@ -146,7 +152,7 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 			return err
 		}
 		if prompt != "" {
-			return a.printTurn(ctx, c, prompt, f.stream)
+			return a.printTurn(ctx, c, a.attached(c, f.prompt, prompt), f.stream)
 		}
 		return a.runTUI(ctx, c)
 	})
@@ -244,6 +250,17 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
 		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
+}
+
+// attached is a prompt with the files that it mentions. What is piped in mentions nothing: it may have any @ in it.
+func (a *app) attached(c *conversation, typed, prompt string) string {
+	m := attach.Compose(c.Session().WorkingDir, prompt, attach.Mentions(typed))
+	for _, left := range m.Left {
+		if !a.flags.json {
+			fmt.Fprintln(a.Err, render.Line(left))
+		}
+	}
+	return m.Text
 }
 
 // printTurn is one message and its answer.

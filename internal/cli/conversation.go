@@ -113,6 +113,15 @@ func (c *conversation) Send(ctx context.Context, text string, observe func(chat.
 	return result, err
 }
 
+// Shell runs a command of the person's own.
+func (c *conversation) Shell(ctx context.Context, line string) (string, error) {
+	output, err := c.core.Shell(ctx, daemon.ShellRequest{Session: c.Session(), Line: line, Plugins: c.plugins})
+	if fix := fixOf(err); err != nil && fix != "" {
+		err = fmt.Errorf("%w\n%s", err, fix)
+	}
+	return output, err
+}
+
 // Compact makes the transcript shorter.
 func (c *conversation) Compact(ctx context.Context, strategy string) (*session.Compaction, error) {
 	return c.core.Compact(ctx, daemon.CompactRequest{Session: c.Session().ID, Strategy: strategy, Plugins: c.plugins})

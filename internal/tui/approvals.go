@@ -104,11 +104,11 @@ func (s *screen) approvalChoices() []choice {
 	if err != nil || len(rules) == 0 {
 		return nil // /approvals says why
 	}
-	out := []choice{{"remove", "withdraw one"}}
+	out := []choice{{text: "remove", about: "withdraw one"}}
 	for _, r := range rules {
 		if !strings.Contains(r.String(), "\n") {
-			out = append(out, choice{"remove " + r.String(), ruleText(r)})
+			out = append(out, choice{text: "remove " + r.String(), about: ruleText(r)})
 		}
 	}
-	return append(out, choice{"remove all", "every one of this project"})
+	return append(out, choice{text: "remove all", about: "every one of this project"})
 }

@@ -34,7 +34,7 @@ func commands() []command {
 		{name: "/plugins", about: "the plugins that take part, their hooks and tools", run: (*screen).listPlugins},
 		{name: "/plugin", about: "write a new plugin, with the model's help", alone: true, run: (*screen).openWizard},
 		{name: "/trace", usage: "[full]", about: "the last turn: which plugin changed what", run: (*screen).showTrace,
-			arguments: []choice{{"full", "with all that was sent and answered"}}},
+			arguments: []choice{{text: "full", about: "with all that was sent and answered"}}},
 		{name: "/tools", about: "what the model can do, and whose it is", run: (*screen).listTools},
 		{name: "/approvals", usage: "[remove COMMAND]", about: "commands that run without a question in this project",
 			run: (*screen).approvals, offer: (*screen).approvalChoices},
@@ -54,10 +54,10 @@ func commands() []command {
 // strategies are the ways to compact; seed 002 names them.
 func strategies() []choice {
 	return []choice{
-		{"summarize", "the model sums up what was said"},
-		{"drop", "the oldest messages go"},
-		{"checkpoint", "goal, state and open ends, then a fresh start"},
-		{"delegate", "a plugin does it"},
+		{text: "summarize", about: "the model sums up what was said"},
+		{text: "drop", about: "the oldest messages go"},
+		{text: "checkpoint", about: "goal, state and open ends, then a fresh start"},
+		{text: "delegate", about: "a plugin does it"},
 	}
 }
 
@@ -135,6 +135,8 @@ func keyHelp() [][2]string {
 		{"Enter", "send; while a turn runs, the message waits for its end"},
 		{"Alt+Enter, Ctrl+J", "a new line (Shift+Enter, where the terminal can tell)"},
 		{"↑ ↓", "what was typed before, on the first and last line"},
+		{"@path", "attach a file of the working directory; Tab completes"},
+		{"!command", "run it in your shell; its output goes along with the next message"},
 		{"Ctrl+R", "search what was typed before; again for older, Enter takes, Esc leaves"},
 		{"Ctrl+G", "edit the message in $VISUAL or $EDITOR"},
 		{"Tab", "complete a command"},

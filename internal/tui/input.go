@@ -31,13 +31,14 @@ type inputBox struct {
 	chosen int      // in the menu
 	closed bool     // the menu, by Esc, until something is typed
 
+	files  pathList               // that can be mentioned
 	offers func(command) []choice // what may follow a command, where only the screen knows; nil: nothing
 }
 
 func newInputBox(l look) *inputBox {
 	area := textarea.New()
 	area.ShowLineNumbers = false
-	area.Placeholder = "Ask anything, or / for commands"
+	area.Placeholder = "Ask anything, or / for commands, @ for files, ! for a shell"
 	area.CharLimit = maxInput
 	area.DynamicHeight, area.MinHeight, area.MaxHeight = true, 1, maxInputLines
 	area.MaxContentHeight = maxInput // visual lines: as many as fit in CharLimit

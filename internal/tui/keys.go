@@ -109,7 +109,7 @@ func (s *screen) inputKey(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	s.typed = time.Now()
-	return s.input.update(msg)
+	return tea.Batch(s.input.update(msg), s.wantPaths())
 }
 
 // paste goes to what is edited: a form of the wizard, or the input.
@@ -136,8 +136,11 @@ func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 func (s *screen) enter(menu []choice) tea.Cmd {
 	if len(menu) > 0 {
 		s.input.complete(menu)
+		if menu[0].put != "" { // part of a message, not all of it
+			return nil
+		}
 	}
-	typed := s.input.text()
+	value, typed := s.input.value(), s.input.text()
 	text := strings.TrimSpace(typed)
 	if text == "" {
 		return nil
@@ -146,12 +149,20 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 	if command && !strings.HasPrefix(typed, "/") { // with a space before it, it is a message
 		command, past = false, " "+text
 	}
+	shell := isShell(typed)
+	if isShell(text) && !shell { // likewise
+		past = " " + text
+	}
+	s.mentioned(text, value)
 	s.input.clear()
 	s.typed = time.Time{}
 	s.input.past.add(past)
 	keep := func() tea.Msg { return savedHistoryMsg{s.history.add(past)} }
 	if command {
 		return tea.Batch(keep, s.runCommand(text))
+	}
+	if shell {
+		return tea.Batch(keep, s.runShell(strings.TrimSpace(text[1:])))
 	}
 	return tea.Batch(keep, s.send(text))
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -10,12 +11,21 @@ import (
 
 // A choice is one line of the menu that opens under a slash command: what the
 // input would be, and what that means.
-type choice struct{ text, about string }
+type choice struct {
+	text, about string
+	put         string // what the input becomes, where that is not text
+}
 
 // menu is what the input could become; nothing where it is no command, or typed out.
 func (b *inputBox) menu() []choice {
 	text := b.value()
-	if b.closed || !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") {
+	if b.closed {
+		return nil
+	}
+	if paths := b.pathChoices(); len(paths) > 0 {
+		return paths
+	}
+	if !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") {
 		return nil
 	}
 	name, arg, spaced := strings.Cut(text, " ")
@@ -26,9 +36,9 @@ func (b *inputBox) menu() []choice {
 	for _, c := range commands() {
 		switch {
 		case c.name == name: // first, so that Enter runs what was typed
-			out = append([]choice{{c.name, c.about}}, out...)
+			out = append([]choice{{text: c.name, about: c.about}}, out...)
 		case strings.HasPrefix(c.name, name):
-			out = append(out, choice{c.name, c.about})
+			out = append(out, choice{text: c.name, about: c.about})
 		}
 	}
 	if len(out) == 1 && out[0].text == text {
@@ -49,7 +59,7 @@ func (b *inputBox) argumentChoices(name, arg string) []choice {
 	var out []choice
 	for _, a := range all {
 		if strings.HasPrefix(a.text, arg) && a.text != arg {
-			out = append(out, choice{name + " " + a.text, a.about})
+			out = append(out, choice{text: name + " " + a.text, about: a.about})
 		}
 	}
 	return out
@@ -68,9 +78,9 @@ func (b *inputBox) choose(down bool, n int) {
 
 // complete takes what is chosen in the menu.
 func (b *inputBox) complete(menu []choice) {
-	text := menu[min(b.chosen, len(menu)-1)].text
+	c := menu[min(b.chosen, len(menu)-1)]
 	b.area.Reset()
-	b.area.InsertString(text)
+	b.area.InsertString(cmp.Or(c.put, c.text))
 	b.chosen, b.closed = 0, false
 }
 

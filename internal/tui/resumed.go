@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/patchbay-dev/patchbay/internal/attach"
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
@@ -65,7 +66,7 @@ func (s *screen) messageBlock(m *model.Message, calls map[string]json.RawMessage
 	l := s.look
 	switch m.Role {
 	case model.User:
-		return block{blockUser, l.userLines(m.Content)}
+		return block{blockUser, l.userLines(attach.Fold(m.Content))}
 	case model.Assistant:
 		return block{blockReply, l.replyLines(m.Content)}
 	case model.ToolRole:

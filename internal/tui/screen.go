@@ -34,10 +34,12 @@ type screen struct {
 	turn      *turn // under way; nil: none
 	last      *turn // the one before, for /trace
 	queued    []string
-	questions []*question // that tools wait for; the first is shown
-	wizard    *wizard     // /plugin; nil: not now
-	picker    *picker     // /sessions; nil: not now
-	busy      string      // what else is under way, such as compacting; "": nothing
+	mentions  map[string][]string // the files that a message with pastes mentions
+	ran       []string            // output of the person's commands, for the next message
+	questions []*question         // that tools wait for; the first is shown
+	wizard    *wizard             // /plugin; nil: not now
+	picker    *picker             // /sessions; nil: not now
+	busy      string              // what else is under way, such as compacting; "": nothing
 	busySince time.Time
 	stopBusy  context.CancelFunc // nil: nothing
 
@@ -130,6 +132,10 @@ func (s *screen) receive(msg tea.Msg) tea.Cmd {
 		s.input.past.load(msg.entries)
 	case savedHistoryMsg:
 		s.logged("keep input history", msg.err)
+	case pathsMsg:
+		s.gotPaths(msg)
+	case ranMsg:
+		return s.ranShell(msg)
 	case editedMsg:
 		s.edited(msg)
 	case leaveMsg:

@@ -29,6 +29,7 @@ type scripted struct {
 	info    model.Info
 	past    []model.Message
 	others  []SessionRow
+	dir     string // the working directory; "": one that is not there
 
 	intercepts bool // a plugin has commands of its own
 
@@ -64,7 +65,7 @@ func (c *scripted) Switch(_ context.Context, id string) error {
 func (c *scripted) Session() session.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return session.Session{ID: cmp.Or(c.current, "ses_01test"), WorkingDir: "/home/somebody/project", Title: "a test",
+	return session.Session{ID: cmp.Or(c.current, "ses_01test"), WorkingDir: cmp.Or(c.dir, "/home/somebody/project"), Title: "a test",
 		CreatedAt: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
 }
 
@@ -111,6 +112,17 @@ func (c *scripted) Send(ctx context.Context, text string, observe func(chat.Even
 	result, err := play(p)
 	p.emit(chat.Event{Type: chat.TurnFinished, Result: result})
 	return result, err
+}
+
+func (c *scripted) Shell(ctx context.Context, line string) (string, error) {
+	switch line {
+	case "hang":
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "refused":
+		return "", errors.New("sh was refused by plugin guard")
+	}
+	return strings.Repeat("output of "+line+"\n", 3), nil
 }
 
 func (c *scripted) Compact(ctx context.Context, strategy string) (*session.Compaction, error) {

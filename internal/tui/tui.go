@@ -31,6 +31,9 @@ type Conversation interface {
 	// Send runs a turn. What happens is handed to observe, one event at a time,
 	// until Send returns. A turn that ended badly has a result as well as an error.
 	Send(ctx context.Context, text string, observe func(chat.Event)) (*chat.Result, error)
+	// Shell runs a command of the person's own in the working directory, and returns what it printed and how it ended. The error says
+	// why it did not run.
+	Shell(ctx context.Context, line string) (output string, err error)
 	// Compact makes the transcript shorter; "" is the configured strategy. A nil
 	// compaction without an error says that there was nothing to make shorter.
 	Compact(ctx context.Context, strategy string) (*session.Compaction, error)

@@ -32,6 +32,7 @@ type turn struct {
 type turnItem struct {
 	event *chat.Event
 	end   *turnEnd
+	notes *notes
 }
 
 type turnEnd struct {
@@ -60,19 +61,21 @@ func (s *screen) startTurn(text string) tea.Cmd {
 	t := &turn{clock: startStopwatch(), cancel: cancel, items: make(chan turnItem, itemsAhead)}
 	s.turn = t
 	s.printUser(text)
-	return tea.Batch(s.runTurn(ctx, t, text), s.nextItems(t), s.startTicking())
+	return tea.Batch(s.runTurn(ctx, t, s.compose(text)), s.nextItems(t), s.startTicking())
 }
 
 // runTurn is the goroutine of a turn. It hands over what happens until the
 // program ends, and not only until the turn is interrupted: how that goes is
 // shown, too.
-func (s *screen) runTurn(ctx context.Context, t *turn, text string) tea.Cmd {
+func (s *screen) runTurn(ctx context.Context, t *turn, c composition) tea.Cmd {
 	return func() tea.Msg {
 		defer t.cancel()
 		if !s.calls.begin() {
 			return nil
 		}
 		defer s.calls.end()
+		text, told := c.message(s.talk.Session().WorkingDir)
+		t.put(s.ctx, turnItem{notes: &told})
 		result, err := s.talk.Send(ctx, text, func(e chat.Event) { t.put(s.ctx, turnItem{event: &e}) })
 		t.put(s.ctx, turnItem{end: &turnEnd{result, err}})
 		return nil
@@ -114,6 +117,10 @@ func (s *screen) turnItems(msg turnMsg) tea.Cmd {
 	for _, item := range msg.items {
 		if item.end != nil {
 			return s.endTurn(item.end)
+		}
+		if item.notes != nil {
+			s.printNotes(item.notes)
+			continue
 		}
 		s.turnEvent(item.event)
 	}

@@ -1,0 +1,63 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxListed bounds a walk through the working directory: more files than a person chooses from, read in well under a second.
+const maxListed = 20_000
+
+// List are the paths of the regular files below dir, without directories that are full of what nobody wrote, and hidden ones.
+func List(ctx context.Context, dir string) []string {
+	var out []string
+	seen := 0
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxListed || ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil:
+			return nil // what cannot be read is not offered
+		case d.IsDir() && name != "." && crowded(d.Name()):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out
+}
+
+func crowded(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "vendor", "__pycache__", "target", "dist"}, name)
+}
+
+// Matches are the paths that have a word in them: first those whose name begins with it, then by path.
+func Matches(paths []string, word string, most int) []string {
+	word = strings.ToLower(word)
+	rank := func(p string) int {
+		switch p = strings.ToLower(p); {
+		case strings.HasPrefix(p, word):
+			return 0
+		case strings.HasPrefix(path.Base(p), word):
+			return 1
+		}
+		return 2
+	}
+	var out []string
+	for _, p := range paths {
+		if strings.Contains(strings.ToLower(p), word) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
+	})
+	return out[:min(len(out), most)]
+}

@@ -1,0 +1,78 @@
+package attach
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Mentions are the words of a text that begin with @, without it. An @ inside of a word, as in an address of mail, mentions nothing.
+func Mentions(text string) []string {
+	var out []string
+	for i, r := range text {
+		if r != '@' || !opens(text[:i]) {
+			continue
+		}
+		if word := mention(text[i+1:]); word != "" && !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// opens tells whether a word can begin behind a text.
+func opens(before string) bool {
+	r, size := utf8.DecodeLastRuneInString(before)
+	return size == 0 || unicode.IsSpace(r) || strings.ContainsRune("([{\"'`", r)
+}
+
+// mention is the word that a text begins with, or what stands in its quotes.
+func mention(text string) string {
+	if quoted, ok := strings.CutPrefix(text, `"`); ok {
+		name, _, closed := strings.Cut(quoted, `"`)
+		if !closed || strings.Contains(name, "\n") {
+			return ""
+		}
+		return name
+	}
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+// readings are the paths that a mention could mean: the word itself, and then without the punctuation behind it.
+func readings(word string) []string {
+	out := []string{word}
+	for {
+		r, size := utf8.DecodeLastRuneInString(word)
+		if size == 0 || !strings.ContainsRune(".,;:!?)]}\"'`", r) {
+			return out
+		}
+		if word = word[:len(word)-size]; word != "" {
+			out = append(out, word)
+		}
+	}
+}
+
+// Typing is the mention at the end of a text that somebody is writing; start is where its @ is.
+func Typing(text string) (word string, start int, ok bool) {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 || !opens(text[:at]) {
+		return "", 0, false
+	}
+	word = strings.TrimPrefix(text[at+1:], `"`)
+	if strings.ContainsFunc(text[at+1:], func(r rune) bool { return unicode.IsSpace(r) && word == text[at+1:] || r == '\n' }) || strings.Contains(word, `"`) {
+		return "", 0, false
+	}
+	return word, at, true
+}
+
+// Mention is how a path is mentioned.
+func Mention(path string) string {
+	if strings.ContainsFunc(path, unicode.IsSpace) {
+		return `@"` + path + `"`
+	}
+	return "@" + path
+}

@@ -1,0 +1,136 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/attach"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// A composition is what is put together to one message when it is sent: the text, the files it mentions, the output of commands that
+// the person ran before.
+type composition struct {
+	text     string
+	mentions []string
+	ran      []string // frames
+}
+
+// compose takes what belongs to a message. The files are read later, beside the screen.
+func (s *screen) compose(text string) composition {
+	mentions, known := s.mentions[text]
+	if !known {
+		mentions = attach.Mentions(text)
+	}
+	delete(s.mentions, text)
+	c := composition{text: text, mentions: mentions, ran: s.ran}
+	s.ran = nil
+	return c
+}
+
+// message is the whole message, and what the person is told of it.
+func (c composition) message(dir string) (text string, told notes) {
+	m := attach.Compose(dir, c.text, c.mentions)
+	for _, frame := range c.ran {
+		m.Text += "\n\n" + frame
+	}
+	if len(m.Attached) > 0 {
+		told.note = "attached: " + strings.Join(m.Attached, ", ")
+	}
+	told.warnings = m.Left
+	return m.Text, told
+}
+
+// notes are what is told of a message that was put together.
+type notes struct {
+	note     string
+	warnings []string
+}
+
+func (s *screen) printNotes(n *notes) {
+	if n.note != "" {
+		s.printNote(render.Line(n.note))
+	}
+	const most = 5
+	for i, w := range n.warnings {
+		if i == most {
+			s.printWarning(render.Count(len(n.warnings)-most, "more mention") + " of no file")
+			break
+		}
+		s.printWarning(w)
+	}
+}
+
+// mentioned keeps which files a message mentions, where the text has pastes in it: an @ in those is part of what was pasted.
+func (s *screen) mentioned(text, typed string) {
+	if len(s.input.pastes) == 0 {
+		return
+	}
+	if s.mentions == nil {
+		s.mentions = map[string][]string{}
+	}
+	s.mentions[text] = attach.Mentions(typed)
+}
+
+const (
+	// pathsFor is how long a list of files is good enough to choose from.
+	pathsFor = 10 * time.Second
+	maxPaths = 50 // in the menu
+)
+
+// A pathList is the files that can be mentioned, as they were listed last.
+type pathList struct {
+	paths   []string
+	at      time.Time
+	loading bool
+}
+
+// pathsMsg is a list of files.
+type pathsMsg []string
+
+// wantPaths lists the files where somebody is typing a mention, unless that was done a moment ago.
+func (s *screen) wantPaths() tea.Cmd {
+	if _, _, ok := s.input.typingMention(); !ok || s.input.files.loading || time.Since(s.input.files.at) < pathsFor {
+		return nil
+	}
+	s.input.files.loading = true
+	dir, ctx := s.talk.Session().WorkingDir, s.ctx
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, pathsFor)
+		defer cancel()
+		return pathsMsg(attach.List(ctx, dir))
+	}
+}
+
+func (s *screen) gotPaths(paths []string) {
+	s.input.files = pathList{paths: paths, at: time.Now()}
+}
+
+// typingMention is the mention that the cursor stands behind, at the end of the input.
+func (b *inputBox) typingMention() (word string, start int, ok bool) {
+	text := b.value()
+	if b.area.Line() < b.area.LineCount()-1 || b.area.Column() < len([]rune(text[strings.LastIndexByte(text, '\n')+1:])) {
+		return "", 0, false
+	}
+	return attach.Typing(text)
+}
+
+// pathChoices are the files that the mention under way could become.
+func (b *inputBox) pathChoices() []choice {
+	word, start, ok := b.typingMention()
+	if !ok {
+		return nil
+	}
+	var out []choice
+	for _, path := range attach.Matches(b.files.paths, word, maxPaths) {
+		if path == word {
+			return nil // typed out: Enter sends
+		}
+		mention := attach.Mention(path)
+		out = append(out, choice{text: render.Line(mention), put: b.value()[:start] + mention + " "})
+	}
+	return out
+}

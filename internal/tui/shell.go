@@ -1,0 +1,73 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/patchbay-dev/patchbay/internal/attach"
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+const (
+	// maxRan is how much of a command's output goes along with the next message. Commands that print more are meant for the
+	// person; the model can run them again.
+	maxRan = 16 << 10
+	// keptRan is how many commands go along.
+	keptRan = 10
+	// ranLines is how many lines of an output are shown: a screenful.
+	ranLines = 40
+)
+
+// ranMsg is the end of a command that the person ran.
+type ranMsg struct {
+	line   string
+	output string
+	err    error
+}
+
+// isShell tells a line that is a command for the shell.
+func isShell(typed string) bool {
+	return strings.HasPrefix(typed, "!") && strings.TrimSpace(typed[1:]) != ""
+}
+
+// runShell runs a command of the person's own, beside the screen.
+func (s *screen) runShell(line string) tea.Cmd {
+	if s.turn != nil || s.busy != "" {
+		s.printWarning("! has to wait until this is done; Esc interrupts it")
+		return nil
+	}
+	s.printUser("!" + line)
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.busy, s.busySince, s.stopBusy = "running "+line, time.Now(), cancel
+	return tea.Batch(s.startTicking(), func() tea.Msg {
+		defer cancel()
+		if !s.calls.begin() {
+			return nil
+		}
+		defer s.calls.end()
+		output, err := s.talk.Shell(ctx, line)
+		return ranMsg{line, output, err}
+	})
+}
+
+// ran shows what a command printed, and keeps it for the next message.
+func (s *screen) ranShell(msg ranMsg) tea.Cmd {
+	s.busy, s.stopBusy = "", nil
+	if msg.err != nil {
+		s.printError(errorText(msg.err))
+		return s.sendQueued()
+	}
+	s.printer.add(blockTool, s.look.excerpt(msg.output, render.StylePlain, ranLines))
+	output := msg.output
+	if len(output) > maxRan {
+		output = excerpt.Head(output, maxRan) + "\n[the rest is left out]"
+	}
+	s.ran = append(s.ran, attach.Command(msg.line, output))
+	s.ran = s.ran[max(len(s.ran)-keptRan, 0):]
+	s.printNote("goes along with your next message")
+	return s.sendQueued()
+}
