@@ -96,7 +96,7 @@ others need --yes.`,
 	a.completeResume(cmd, &f)
 	flags.BoolVar(&f.stream, "stream", false, "with -p and --json: print what happens as it happens, an event a line, the result last")
 	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
-	f.add(flags)
+	f.add(cmd)
 	return cmd
 }
 
@@ -152,6 +152,9 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 			return err
 		}
 		if prompt != "" {
+			if hint := modelHint(core); hint != "" && !a.flags.json {
+				fmt.Fprintln(a.Err, hint)
+			}
 			return a.printTurn(ctx, c, a.attached(c, f.prompt, prompt), f.stream)
 		}
 		return a.runTUI(ctx, c)
@@ -248,7 +251,7 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 		return err
 	}
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
-		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage})
+		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage, Hint: modelHint(c.core)})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 

@@ -44,7 +44,7 @@ servers, and of what secrets.toml holds, the list says that it is set, and where
 		ValidArgsFunction: completeOnce(completeSections),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.runConfigShow(args, o) },
 	}
-	o.add(cmd.Flags())
+	o.add(cmd)
 	cmd.Flags().StringVar(&o.listen, "listen", "", "as for serve: the `HOST:PORT` it would listen on")
 	cmd.Flags().BoolVar(&o.set, "set", false, "leave out what is at its default")
 	return cmd

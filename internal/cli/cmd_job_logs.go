@@ -30,7 +30,7 @@ all that out. RUN is an id of ` + "`patchbay job history`" + `, or an agent's na
 		Example: `  patchbay job logs disk-report
   patchbay job logs -f disk-report/daily/20261115T060000.000Z
   patchbay job logs disk-report --raw | wc -l`,
-		Annotations: exits(exit{exitOK, "the output was printed"}, exit{exitNotFound, "there is no such run"}),
+		Annotations: exits(exit{exitOK, "the output was printed, or Ctrl-C ended -f"}, exit{exitNotFound, "there is no such run"}),
 		Args:        arguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd.Context(), func(j *daemon.Jobs) error { return a.showLogs(cmd.Context(), j, args[0], f) })
@@ -59,6 +59,9 @@ func (a *app) showLogs(ctx context.Context, j *daemon.Jobs, id string, f jobLogs
 		lines++
 		return a.logLine(l, f.raw)
 	})
+	if f.follow && ctx.Err() != nil {
+		return nil // Ctrl-C is how one stops following
+	}
 	if err != nil {
 		return err
 	}

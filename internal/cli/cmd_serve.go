@@ -71,7 +71,7 @@ the flags that are given beside it. Keys of models are not written there: they b
 	cmd.Flags().BoolVar(&f.access, "access-log", false, "log each request: method, path, status, time")
 	cmd.Flags().BoolVar(&f.install, "install", false, "have systemd or launchd keep the daemon running, and start it")
 	cmd.Flags().BoolVar(&f.uninstall, "uninstall", false, "take back what --install did, and end the daemon")
-	f.model.add(cmd.Flags())
+	f.model.add(cmd)
 	cmd.AddCommand(newServeStatusCommand(a), newServeStopCommand(a), newServeLogsCommand(a))
 	return cmd
 }

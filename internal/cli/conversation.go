@@ -57,6 +57,9 @@ func (c *conversation) remember(find func(dir string) (approval.Project, error))
 func (c *conversation) Model() model.Info  { return c.core.Model().Info() }
 func (c *conversation) Tools() []chat.Tool { return c.core.Tools() }
 
+// UseModel has another model answer.
+func (c *conversation) UseModel(name string) error { return c.core.UseModel(name) }
+
 // Intercepts tells whether a plugin reads what is sent before the model does.
 func (c *conversation) Intercepts() bool {
 	return c.core.Alters(c.Session().ID, c.plugins, hook.TurnInput)

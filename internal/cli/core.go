@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/model"
@@ -15,9 +16,21 @@ type modelFlags struct {
 	script string
 }
 
-func (m *modelFlags) add(f *pflag.FlagSet) {
+func (m *modelFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&m.model, "model", "", "answer with this model: `PROVIDER:NAME` (anthropic, openai, offline)")
 	f.StringVar(&m.script, "script", "", "let the offline model play the replies in this `FILE`")
+	mustComplete(cmd, "model", model.Known()...)
+}
+
+// modelHint is said where nobody has chosen a model, though the environment has what it takes to reach one.
+func modelHint(core *daemon.Core) string {
+	variable, name := core.Suggest()
+	if variable == "" || core.ChosenModel() {
+		return ""
+	}
+	return fmt.Sprintf("%s is set, but no model is chosen, so that the offline model answers, which echoes. Choose one: --model %s, "+
+		"/model %s in the chat, or [model] in config.toml (`patchbay config init` writes one)", variable, name, name)
 }
 
 // withCore opens everything the agent needs, lets use work with it, and ends it again.

@@ -265,6 +265,9 @@ func message(k kind, err error) string {
 	if start, ok := errors.AsType[*program.StartError](err); ok && start.Fix != "" {
 		text = strings.TrimSuffix(text, "; "+start.Fix) // the fix is told beside it
 	}
+	if m, ok := errors.AsType[*model.Error](err); ok && m.Fix != "" {
+		text = strings.TrimSuffix(text, "; "+m.Fix) // likewise
+	}
 	if e, ok := errors.AsType[fixer](err); ok {
 		text = strings.TrimSuffix(text, "; "+e.Fix()) // likewise
 	}

@@ -119,6 +119,13 @@ func (a *Approver) allow(tool string) {
 	a.always[tool] = true
 }
 
+// forget ends what was always allowed in a session, with the session.
+func (a *Approver) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.always)
+}
+
 func (a *Approver) close() { a.closing.Do(func() { close(a.gone) }) }
 
 // questionMsg is a question that has come.

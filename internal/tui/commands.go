@@ -43,7 +43,8 @@ func commands() []command {
 		{name: "/sessions", aliases: []string{"/resume"}, about: "go on with another session", alone: true, run: (*screen).listSessions},
 		{name: "/new", about: "begin a new session; this one is kept", alone: true, run: (*screen).newSession},
 		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
-		{name: "/model", about: "who answers", run: (*screen).showModel},
+		{name: "/model", usage: "[PROVIDER:NAME]", about: "who answers; with a name, who answers from now on", run: (*screen).model,
+			offer: (*screen).modelChoices},
 		{name: "/clear", about: "clear the screen; the conversation goes on",
 			run: (*screen).clearScreen},
 		{name: "/quit", aliases: []string{"/exit", "/q"}, about: "leave",
@@ -203,24 +204,6 @@ func whenText(t time.Time) string {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04")
-}
-
-func (s *screen) showModel(string) tea.Cmd {
-	info := s.talk.Model()
-	window := ""
-	if info.Window > 0 {
-		window = thousands(info.Window) + " tokens"
-	}
-	s.printPairs(known([][2]string{
-		{"provider", info.Provider}, {"model", info.Name}, {"window", window},
-		{"used", usageText(s.usage)}, {"context", s.context.text(info.Window)},
-	}))
-	if info.Offline {
-		s.printWarning(offlineText)
-	} else {
-		s.printNote("chosen by [model] in the config, $PATCHBAY_MODEL or --model PROVIDER:NAME")
-	}
-	return nil
 }
 
 // compactedMsg is the end of /compact.

@@ -296,3 +296,27 @@ func TestWizard(t *testing.T) {
 		})
 	})
 }
+
+func TestModelCommand(t *testing.T) {
+	t.Run("with a name, another model answers from the next message on", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.write("/model anthropic:claude-h")
+			d.keys("tab", "enter")
+			d.wantPrinted("anthropic:claude-haiku-4-5 answers from the next message on")
+			d.wantLive("anthropic:claude-haiku-4-5")
+		})
+	})
+	t.Run("one that cannot be opened changes nothing", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("/model nobody:x")
+			d.wantPrinted("the model stays test:scripted: unknown model provider")
+			d.enter("/model openai:NAME")
+			d.wantPrinted("put the provider's own name")
+			d.wantLive("test:scripted")
+		})
+	})
+	t.Run("a hint stands in for how to choose one", func(t *testing.T) {
+		o := driverOptions{options: Options{Hint: "OPENAI_API_KEY is set"}, change: func(c *scripted) { c.info.Offline = true }}
+		driveWith(t, o, func(d *driver) { d.wantPrinted("OPENAI_API_KEY is set") })
+	})
+}

@@ -15,10 +15,6 @@ import (
 // stateReady is the state of a plugin that takes part.
 const stateReady = "ready"
 
-// offlineText is said where nobody answers.
-const offlineText = "offline model: it echoes what you write. Configure one with [model] in config.toml, " +
-	"$PATCHBAY_MODEL or --model PROVIDER:NAME"
-
 // hello is what the program begins with: who answers, where, and what was said before.
 func (s *screen) hello() {
 	this, info := s.talk.Session(), s.talk.Model()
@@ -27,7 +23,7 @@ func (s *screen) hello() {
 		s.look.dim(render.Cut(render.Line(this.WorkingDir), s.look.cols())),
 	})
 	if info.Offline {
-		s.printWarning(offlineText)
+		s.printWarning(s.offlineText())
 	}
 	s.printPast()
 }

@@ -23,6 +23,7 @@ type screen struct {
 	log      *slog.Logger
 	calls    calls // to talk, under way
 	edit     func(context.Context, string) (string, error)
+	offline  string // in place of how to choose a model
 
 	look    look
 	ready   bool // the terminal has told its size
@@ -65,7 +66,7 @@ type (
 
 func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	s := &screen{ctx: ctx, talk: c, approver: o.Approver, history: &history{path: o.HistoryFile},
-		resume: cmp.Or(o.Resume, DefaultResume), log: o.Logger, edit: o.Edit,
+		resume: cmp.Or(o.Resume, DefaultResume), log: o.Logger, edit: o.Edit, offline: o.Hint,
 		look: look{color: !o.NoColor, width: assumedWidth, height: assumedHeight}, canvas: newTermCanvas(o.Out)}
 	if s.approver == nil {
 		s.approver = NewApprover()

@@ -69,7 +69,15 @@ func (c *scripted) Session() session.Session {
 		CreatedAt: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-func (c *scripted) Intercepts() bool         { return c.intercepts }
+func (c *scripted) Intercepts() bool { return c.intercepts }
+func (c *scripted) UseModel(name string) error {
+	provider, model, err := model.ParseName(name)
+	if err == nil {
+		c.info.Provider, c.info.Name = provider, model
+	}
+	return err
+}
+
 func (c *scripted) Model() model.Info        { return c.info }
 func (c *scripted) History() []model.Message { return c.past }
 

@@ -104,6 +104,7 @@ func (s *screen) switched(msg switchedMsg) tea.Cmd {
 		return s.sendQueued()
 	}
 	s.last, s.usage = nil, model.Usage{}
+	s.approver.forget()
 	this := s.talk.Session()
 	s.printer.apart()
 	if msg.fresh {

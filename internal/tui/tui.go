@@ -24,6 +24,8 @@ type Conversation interface {
 	History() []model.Message // the transcript so far; more than none where a session is resumed
 	Plugins() []PluginRow
 	Tools() []chat.Tool
+	// UseModel has another model answer, PROVIDER:NAME, from the next turn on.
+	UseModel(name string) error
 	// Intercepts tells whether a plugin takes part that can rewrite or drop what is
 	// sent, and so may have commands of its own.
 	Intercepts() bool
@@ -86,6 +88,7 @@ type Options struct {
 	HistoryFile string       // what was typed is kept there across runs; "": nowhere
 	Approver    *Approver    // whose questions are put to the person; nil: nobody asks
 	Resume      string       // the command that takes a session up again, before its id; "": DefaultResume
+	Hint        string       // said where the offline model answers, in place of how to choose one; "": that
 	Logger      *slog.Logger // nil discards
 
 	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there is no way to.

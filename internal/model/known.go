@@ -1,0 +1,37 @@
+package model
+
+// Known are names of models as --model and /model take them, the usual choice of each provider first. They are for completion: any
+// other name is as good, and the provider says whether it has it.
+func Known() []string {
+	return []string{
+		"anthropic:claude-sonnet-4-5", "anthropic:claude-opus-4-1", "anthropic:claude-haiku-4-5",
+		"openai:gpt-5", "openai:gpt-5-mini", "openai:gpt-4.1", "openai:gpt-4.1-mini", "openai:gpt-4o", "openai:gpt-4o-mini", "openai:o3", "openai:o4-mini",
+		ProviderOffline,
+	}
+}
+
+// Reachable are the variables in the environment by which a provider can be reached, and the model that one would begin with. An
+// endpoint of one's own has models that are not known here: its name is NAME.
+func Reachable(getenv func(string) string) (variable, suggestion string) {
+	for _, s := range []site{anthropicEndpoint, openaiEndpoint} {
+		if getenv(s.prefix+"_BASE_URL") != "" {
+			return s.prefix + "_BASE_URL", s.provider + ":NAME"
+		}
+	}
+	for _, s := range []site{anthropicEndpoint, openaiEndpoint} {
+		if getenv(s.prefix+"_API_KEY") != "" {
+			return s.prefix + "_API_KEY", usual(s.provider)
+		}
+	}
+	return "", ""
+}
+
+// usual is the first model that is known of a provider.
+func usual(provider string) string {
+	for _, name := range Known() {
+		if p, _, err := ParseName(name); err == nil && p == provider {
+			return name
+		}
+	}
+	return provider + ":NAME"
+}
