@@ -29,6 +29,7 @@ type Backend struct {
 	Daemon   Daemon
 
 	Configuration Configuration
+	Logs          Logs
 }
 
 // Sources are the plugins that are kept as source text: those of the python

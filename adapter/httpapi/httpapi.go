@@ -126,6 +126,9 @@ func (a *api) addRoutes() {
 	if a.Configuration != nil {
 		a.addConfiguration()
 	}
+	if a.Logs != nil {
+		a.addLogs()
+	}
 }
 
 // description is the OpenAPI document, encoded once: huma would encode it in

@@ -110,6 +110,7 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 func everyPart() Backend {
 	b := newFake().backend()
 	b.Plugins, b.Jobs, b.Daemon, b.Configuration = struct{ Plugins }{}, struct{ Jobs }{}, struct{ Daemon }{}, struct{ Configuration }{}
+	b.Logs = struct{ Logs }{}
 	return b
 }
 

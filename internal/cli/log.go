@@ -65,7 +65,7 @@ func (a *app) pluginLog() *pluginlog.Store {
 		if err != nil {
 			return nil // whoever needs a place says so
 		}
-		a.plugins = &pluginlog.Store{Dir: filepath.Join(dirs.State, "plugins"), Secrets: func() []string { return a.secretTexts(dirs) }}
+		a.plugins = &pluginlog.Store{Dir: pluginlog.Dir(dirs.State), Secrets: func() []string { return a.secretTexts(dirs) }}
 	}
 	return a.plugins
 }

@@ -26,7 +26,7 @@ import (
 func (c *Core) backend() httpapi.Backend {
 	return httpapi.Backend{Sources: sources{c}, Features: features{c}, Sessions: sessions{c}, Turns: turns{c},
 		Inspect: inspect{c}, Calls: calls{c}, Plugins: plugins{c}, Events: events{c}, Jobs: jobs{c.Jobs}, Hooks: hooks{c, false}, Daemon: standing{c},
-		Configuration: configuration{c}}
+		Configuration: configuration{c}, Logs: logs{c}}
 }
 
 // sources are the plugins that are files of code.

@@ -39,6 +39,9 @@ type Line struct {
 	Text  string    `json:"text"`
 }
 
+// Dir is where the logs of plugins are, below a state directory.
+func Dir(state string) string { return filepath.Join(state, "plugins") }
+
 // File is where the log of a plugin is. Whatever the plugin is called, it lies in the store's directory.
 func (s *Store) File(dialect, name string) string {
 	return filepath.Join(s.Dir, safe(dialect), safe(name)+".log")
@@ -162,8 +165,12 @@ func readFrom(path string, offset int64) (lines []Line, end int64, err error) {
 		return nil, offset, err
 	}
 	defer f.Close()
-	text := make([]byte, 2*maxFile)
-	n, _ := f.ReadAt(text, offset) // its end is no error
+	info, err := f.Stat()
+	if err != nil {
+		return nil, offset, err
+	}
+	text := make([]byte, min(max(info.Size()-offset, 0), 2*maxFile)) // who follows a log asks often
+	n, _ := f.ReadAt(text, offset)                                   // its end is no error
 	text = text[:n]
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	for raw := range bytes.Lines(text[:whole]) {

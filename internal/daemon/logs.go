@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
+)
+
+// logs are what plugins wrote to stderr.
+type logs struct{ *Core }
+
+// open finds a plugin's log, and reads its end.
+func (l logs) open(name string, most int) (httpapi.PluginLog, *pluginlog.Follower, error) {
+	p, err := l.Host.Sighted(name)
+	switch {
+	case errors.Is(err, pluginhost.ErrNotFound):
+		return httpapi.PluginLog{}, nil, httpapi.ErrNoPlugin
+	case err != nil:
+		return httpapi.PluginLog{}, nil, &httpapi.InvalidRequestError{Reason: err.Error()} // two dialects have one of that name
+	}
+	store := &pluginlog.Store{Dir: pluginlog.Dir(l.Dirs.State)}
+	lines, follower, err := store.Follow(p.Dialect, p.Logged, most)
+	log := httpapi.PluginLog{Plugin: p.Name, Dialect: p.Dialect, File: store.File(p.Dialect, p.Logged), Lines: make([]httpapi.LogLine, 0, len(lines))}
+	for _, line := range lines {
+		log.Lines = append(log.Lines, l.line(line))
+	}
+	return log, follower, err
+}
+
+// line is a line as it may be shown. What is secret now may not have been when the line was kept.
+func (l logs) line(line pluginlog.Line) httpapi.LogLine {
+	return httpapi.LogLine{Time: line.Time, Level: line.Level, Text: l.Host.Hidden().Clean(line.Text)}
+}
+
+func (l logs) Tail(_ context.Context, name string, most int) (httpapi.PluginLog, error) {
+	log, _, err := l.open(name, most)
+	return log, err
+}
+
+func (l logs) Follow(ctx context.Context, name string, most int, f func(httpapi.LogLine) error) error {
+	log, follower, err := l.open(name, most)
+	if err != nil {
+		return err
+	}
+	for _, line := range log.Lines {
+		if err := f(line); err != nil {
+			return err
+		}
+	}
+	for {
+		lines, err := follower.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if err := f(l.line(line)); err != nil {
+				return err
+			}
+		}
+	}
+}
