@@ -23,6 +23,7 @@ type plugin struct {
 	Priority    int      `json:"priority" doc:"The order in which plugins are asked at a point." example:"500"`
 	Pid         *int     `json:"pid" doc:"Its process; null where it has none now." example:"22188"`
 	Error       *string  `json:"error" doc:"Why it is not ready, or why it last died; null where nothing is wrong." example:"it ended with exit code 3"`
+	Health      string   `json:"health" doc:"How its process is: ok, restarting, failing, unknown where nobody has asked, or its dialect's own word; its state where it has none." example:"ok"`
 	Trust       string   `json:"trust" doc:"How its files stand to patchbay.lock; empty where it has none that could be recorded." example:"trusted"`
 }
 
@@ -33,7 +34,6 @@ type pluginDetail struct {
 	Homepage     string             `json:"homepage" doc:"Where there is more about it; may be empty." example:"https://example.org/words"`
 	Protocol     string             `json:"protocol_version" doc:"Of its dialect's protocol; empty where it does not say." example:"1"`
 	Enabled      bool               `json:"enabled" doc:"By the configuration." example:"true"`
-	Health       string             `json:"health" doc:"How it is: ok, restarting, failing, unknown where nobody has asked, or its dialect's own word." example:"ok"`
 	Wiring       []pluginWire       `json:"wiring" doc:"Its hooks, in the order of the points."`
 	Manifest     *pluginManifest    `json:"manifest" doc:"The file in which it describes itself; null where its dialect has none."`
 	ConfigSchema json.RawMessage    `json:"config_schema" doc:"JSON Schema of its config; null where it declares none." example:"{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\"}}}"`

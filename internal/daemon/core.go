@@ -27,6 +27,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/model"
 	"github.com/patchbay-dev/patchbay/internal/otlp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
 	"github.com/patchbay-dev/patchbay/internal/proc"
 	"github.com/patchbay-dev/patchbay/internal/sessionstore"
 	"github.com/patchbay-dev/patchbay/internal/storage"
@@ -68,6 +69,7 @@ type Core struct {
 	projects *projects  // nil until the host is open
 	running  running
 	closed   closedFile
+	told     *pluginEvents
 
 	version     string                    // of this program; tests set another
 	at          atomic.Pointer[Addresses] // where it listens; nil: nowhere yet
@@ -104,7 +106,10 @@ func (c *Core) open(ctx context.Context, o Options) (err error) {
 	if err := c.openEngine(ctx); err != nil {
 		return err
 	}
-	o.Host.Storage, o.Host.OnNotification, o.Host.OnWired = c.storage(), c.heard, c.closed.poke
+	c.told = newPluginEvents(c)
+	o.Host.Storage, o.Host.OnNotification, o.Host.OnDenied = c.storage(), c.heard, c.told.denied
+	o.Host.OnWired = func() { c.closed.poke(); c.told.poke() }
+	o.Host.Logger = slog.New(pluginlog.Watch(c.log.Handler(), c.told.wrote))
 	if c.Host, err = pluginhost.Open(ctx, &o.Host); err != nil {
 		return err
 	}

@@ -120,6 +120,7 @@ func (c *Core) serve(ctx context.Context, routes http.Handler, o ServeOptions, t
 		}
 	})
 	scheduling.Go(func() { c.keepClosed(scheduled) })
+	scheduling.Go(func() { c.told.watch(scheduled) })
 	at := Addresses{HTTP: "http://" + tcp.Addr().String(), Socket: o.Socket, Log: o.Log}
 	c.at.Store(&at)
 	if o.Ready != nil {

@@ -27,9 +27,10 @@ type PluginInfo struct {
 	Methods     []string      `json:"methods"`
 	Kinds       []string      `json:"kinds"`
 	Priority    int           `json:"priority"`
-	Pid         *int          `json:"pid"`   // nil: no process
-	Error       *string       `json:"error"` // why it is not ready
-	Trust       trust.State   `json:"trust"` // how it stands to patchbay.lock; "": it has no files that could be recorded
+	Pid         *int          `json:"pid"`    // nil: no process
+	Error       *string       `json:"error"`  // why it is not ready
+	Health      string        `json:"health"` // of its process: ok | restarting | failing | unknown, or the dialect's own word; else its state
+	Trust       trust.State   `json:"trust"`  // how it stands to patchbay.lock; "": it has no files that could be recorded
 }
 
 // PluginDetail is all there is to know about one plugin.
@@ -46,7 +47,6 @@ type PluginDetail struct {
 	Manifest     *Manifest    `json:"manifest"`     // nil: it has none
 	Capabilities []Capability `json:"capabilities"`
 	Mounts       []Mount      `json:"mounts"` // empty where it is not confined, or was not started yet
-	Health       string       `json:"health"`
 	Counters     Counters     `json:"counters"`
 	Recent       []uint32     `json:"recent_us"` // how long the last calls took, oldest first
 	Denials      []Denied     `json:"denials"`   // what its sandbox refused it, oldest first
@@ -127,7 +127,7 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	}
 	problems, warnings := e.problems()
 	d := &PluginDetail{PluginInfo: h.info(e), Wiring: h.wiring(e), Capabilities: h.capabilities(e), Mounts: e.mounts.list(),
-		Health: string(e.state), Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
+		Problems: orEmpty(problems), Warnings: orEmpty(warnings)}
 	d.Author, d.License, d.Homepage = e.info.Author, e.info.License, e.info.Homepage
 	d.Protocol, d.CommandDocs = e.info.Protocol, orEmpty(e.info.CommandDocs)
 	d.Knobs, d.ConfigFiles, d.Notifications = h.knobs(e), h.configFiles(e), orEmpty(e.tally.notifications())
@@ -136,9 +136,6 @@ func (h *Host) Plugin(name string) (*PluginDetail, error) {
 	_, disabled := e.own.disabled()
 	d.Enabled, d.Manifest = !disabled, h.manifest(e)
 	h.describeConfig(e, d)
-	if e.plugin != nil {
-		d.Health = e.plugin.Status().Health
-	}
 	return d, nil
 }
 
@@ -181,7 +178,7 @@ func (h *Host) info(e *entry) PluginInfo {
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
 		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
-		Priority: e.priority(), Trust: e.trust.State,
+		Priority: e.priority(), Health: string(e.state), Trust: e.trust.State,
 	}
 	for _, t := range e.tools() {
 		p.Tools = append(p.Tools, t.Name)
@@ -192,10 +189,10 @@ func (h *Host) info(e *entry) PluginInfo {
 		if status.Pid != 0 {
 			p.Pid = &status.Pid
 		}
-		err = cmp.Or(err, status.Err)
+		p.Health, err = status.Health, cmp.Or(err, status.Err)
 	}
 	if err != nil {
-		text := err.Error()
+		text := h.Hidden().Clean(err.Error()) // it may have a plugin's last words in it
 		p.Error = &text
 	}
 	return p

@@ -8,10 +8,19 @@ import (
 )
 
 // Tee keeps the records about plugins, from info on, and passes all on that next wants.
-func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{store: s, next: next} }
+func (s *Store) Tee(next slog.Handler) slog.Handler { return &handler{take: s.keep, next: next} }
+
+// Watch is a handler that passes records on to next, and tells of those about a plugin: its dialect, its name, and what would be
+// kept of the record. Secrets are still in it. It must return at once.
+func Watch(next slog.Handler, tell func(dialect, plugin string, l Line)) slog.Handler {
+	return &handler{next: next, take: func(dialect, plugin string, l Line) error {
+		tell(dialect, plugin, l)
+		return nil
+	}}
+}
 
 type handler struct {
-	store *Store
+	take  func(dialect, plugin string, l Line) error
 	next  slog.Handler
 	attrs []slog.Attr // from With
 }
@@ -21,16 +30,16 @@ func (h *handler) Enabled(ctx context.Context, l slog.Level) bool {
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.store, h.next.WithGroup(name), h.attrs}
+	return &handler{h.take, h.next.WithGroup(name), h.attrs}
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &handler{h.store, h.next.WithAttrs(attrs), append(append([]slog.Attr{}, h.attrs...), attrs...)}
+	return &handler{h.take, h.next.WithAttrs(attrs), append(append([]slog.Attr{}, h.attrs...), attrs...)}
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if plugin, dialect, text := h.about(r); plugin != "" && dialect != "" && r.Level >= slog.LevelInfo {
-		if err := h.store.keep(dialect, plugin, Line{Time: r.Time.UTC(), Level: level(r), Text: text}); err != nil {
+		if err := h.take(dialect, plugin, Line{Time: r.Time.UTC(), Level: level(r), Text: text}); err != nil {
 			h.complain(ctx, r, err)
 		}
 	}

@@ -37,7 +37,8 @@ func open(ctx context.Context, f dialect.Found, s dialect.Settings, rt *dialect.
 		OnExit: func(exit proc.Exit, stderr string) {
 			rt.Log.Warn("plugin ended, and is restarted", "exit", exit.String(), "stderr", stderr)
 		},
-		OnRetry: func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
+		OnRetry:   func(err error) { rt.Log.Warn("plugin cannot be restarted yet", "err", err) },
+		OnRestart: func(n int) { rt.Log.Info("plugin restarted", "restarts", n) },
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/excerpt"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
+)
+
+// The kinds of events that tell of plugins.
+const (
+	stateEvent  = "plugin.state"
+	logEvent    = "plugin.log"
+	deniedEvent = "plugin.denied"
+)
+
+const (
+	mostEventText = 500                    // bytes of a line in an event; the log has more of it
+	settleTime    = 50 * time.Millisecond  // for a plugin that has just died to be known as such
+	lookAgain     = 250 * time.Millisecond // after which plugins are looked at again that are not up
+	lookLater     = 2 * time.Second        // the same, of those that are down for longer
+)
+
+// pluginEvents puts into the journal what happens to plugins: how they stand, what they write, what they are refused. No
+// plugin can fill the journal: each has a budget for each kind, and an event says how many were left out.
+type pluginEvents struct {
+	core *Core
+	soon chan struct{} // has room for one: plugins may stand otherwise
+
+	mu      sync.Mutex // protects the fields below
+	open    bool       // somebody serves events; the core is open then
+	budgets map[budgetKey]*budget
+}
+
+func newPluginEvents(c *Core) *pluginEvents {
+	return &pluginEvents{core: c, soon: make(chan struct{}, 1), budgets: make(map[budgetKey]*budget)}
+}
+
+// poke says that plugins may stand otherwise than before. It never waits.
+func (p *pluginEvents) poke() {
+	select {
+	case p.soon <- struct{}{}:
+	default: // somebody has said so already
+	}
+}
+
+// A pluginEvent is the data of an event.
+type pluginEvent struct {
+	Plugin  string  `json:"plugin"`
+	Dialect string  `json:"dialect"`
+	State   string  `json:"state,omitempty"`
+	Health  string  `json:"health,omitempty"`
+	Pid     *int    `json:"pid,omitempty"`
+	Error   *string `json:"error,omitempty"`
+	Level   string  `json:"level,omitempty"`
+	Text    string  `json:"text,omitempty"`
+	What    string  `json:"what,omitempty"`
+	Detail  string  `json:"detail,omitempty"`
+	LeftOut int     `json:"left_out,omitempty"` // so many like it were left out since the last one
+}
+
+// wrote is told each line about a plugin. Most lines that are not its own tell that it stands otherwise now.
+func (p *pluginEvents) wrote(dialect, plugin string, l pluginlog.Line) {
+	if l.Level != "stderr" {
+		p.poke()
+	}
+	p.post(logEvent, pluginEvent{Plugin: plugin, Dialect: dialect, Level: l.Level, Text: l.Text})
+}
+
+func (p *pluginEvents) denied(d pluginhost.Denial) {
+	p.post(deniedEvent, pluginEvent{Plugin: d.Plugin, Dialect: d.Dialect, What: d.What, Detail: d.Detail, LeftOut: d.Dropped})
+}
+
+// post keeps an event, if the plugin's budget allows.
+func (p *pluginEvents) post(kind string, e pluginEvent) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.open {
+		return false
+	}
+	b := p.budget(budgetKey{kind, e.Dialect, e.Plugin})
+	left, ok := b.spend(time.Now())
+	if !ok {
+		if kind != stateEvent { // a state is told later, as it is then
+			b.leaveOut(1+e.LeftOut, func() { p.tellLeftOut(kind, e) })
+		}
+		return false
+	}
+	e.LeftOut += left
+	if e.Text != "" {
+		e.Text = excerpt.Head(p.core.Host.Hidden().Clean(e.Text), mostEventText)
+	}
+	p.core.post(kind, "", e)
+	return true
+}
+
+// tellLeftOut says how many events were left out, once the budget allows.
+func (p *pluginEvents) tellLeftOut(kind string, e pluginEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.budget(budgetKey{kind, e.Dialect, e.Plugin})
+	if !p.open || b.left == 0 {
+		return
+	}
+	left, ok := b.spend(time.Now())
+	if !ok {
+		b.timer.Reset(refillEvery)
+		return
+	}
+	p.core.post(kind, "", pluginEvent{Plugin: e.Plugin, Dialect: e.Dialect, LeftOut: left})
+}
+
+func (p *pluginEvents) budget(key budgetKey) *budget {
+	b := p.budgets[key]
+	if b == nil {
+		b = &budget{tokens: burst, at: time.Now()}
+		p.budgets[key] = b
+	}
+	return b
+}
+
+// watch tells of states until ctx ends.
+func (p *pluginEvents) watch(ctx context.Context) {
+	last := p.states()
+	p.serve(true)
+	defer p.serve(false)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	wait := lookAgain
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.soon:
+			wait = lookAgain
+			timer.Reset(settleTime)
+		case <-timer.C:
+			if p.compare(last) {
+				timer.Reset(wait)
+				wait = min(2*wait, lookLater)
+			}
+		}
+	}
+}
+
+// serve says whether events are wanted.
+func (p *pluginEvents) serve(open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = open
+	for _, b := range p.budgets {
+		if b.timer != nil && !open {
+			b.timer.Stop()
+		}
+	}
+}
+
+// A pluginState is how a plugin stands.
+type pluginState struct {
+	name, dialect        string
+	state, health, error string
+	pid                  int
+}
+
+// states are how plugins stand, by where they are.
+func (p *pluginEvents) states() map[string]pluginState {
+	out := make(map[string]pluginState)
+	for _, info := range p.core.Host.Plugins() {
+		s := pluginState{name: info.Name, dialect: info.Dialect, state: string(info.State), health: info.Health}
+		if info.Pid != nil {
+			s.pid = *info.Pid
+		}
+		if info.Error != nil {
+			s.error = *info.Error
+		}
+		out[info.Dialect+"\x00"+info.Path] = s
+	}
+	return out
+}
+
+// compare tells of those that stand otherwise than last, and whether one of them is still to be looked at.
+func (p *pluginEvents) compare(last map[string]pluginState) (unsettled bool) {
+	now := p.states()
+	for key, s := range now {
+		unsettled = unsettled || s.health == "restarting"
+		if last[key] == s {
+			continue
+		}
+		if !p.post(stateEvent, s.event()) {
+			unsettled = true // it was told too often: later
+			continue
+		}
+		last[key] = s
+	}
+	for key, s := range maps.Collect(maps.All(last)) {
+		if _, there := now[key]; !there && p.post(stateEvent, pluginEvent{Plugin: s.name, Dialect: s.dialect, State: "removed"}) {
+			delete(last, key)
+		}
+	}
+	return unsettled
+}
+
+func (s pluginState) event() pluginEvent {
+	e := pluginEvent{Plugin: s.name, Dialect: s.dialect, State: s.state, Health: s.health}
+	if s.pid != 0 {
+		e.Pid = &s.pid
+	}
+	if s.error != "" {
+		e.Error = &s.error
+	}
+	return e
+}

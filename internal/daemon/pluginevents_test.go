@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/journal"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/pluginlog"
+)
+
+// told are the events of one kind that the journal has.
+func (s *served) toldOf(kind string) (all []pluginEvent) {
+	s.t.Helper()
+	events, err := s.Journal.Read(s.t.Context(), 0, journal.Filter{Kinds: []string{kind}}, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events {
+		var one pluginEvent
+		if err := json.Unmarshal(e.Data, &one); err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// TestACrashIsAnEvent: that a plugin is down, what it said, and that it is up again.
+func TestACrashIsAnEvent(t *testing.T) {
+	h := kagedHouse(t)
+	h.write(".config/patchbay/secrets.toml", "WORD = \"of ink\"\n")
+	s := h.serve("", Limits{})
+	pid := s.do("GET", "/v1/plugins/notes", "").plugin(t).Pid
+	s.do("POST", "/v1/tools/notes.crash/call", `{"arguments":{}}`)
+	eventually(t, "the plugin is told to be down", func() bool {
+		all := s.toldOf(stateEvent)
+		return len(all) > 0 && all[0].Plugin == "notes" && all[0].Pid == nil && all[0].Error != nil && all[0].Health == "restarting" && !strings.Contains(*all[0].Error, "of ink")
+	})
+	eventually(t, "the plugin is told to be up again", func() bool {
+		all := s.toldOf(stateEvent)
+		last := all[len(all)-1]
+		return last.Pid != nil && *last.Pid != *pid && last.State == "ready"
+	})
+	if all := s.toldOf(logEvent); len(all) == 0 || all[0].Level != "stderr" || all[0].Text != "out [secret]" {
+		t.Errorf("its last words: %+v", all)
+	}
+	s.changeConfig(`{"changes":[{"set":"enabled","plugin":"notes","value":false}]}`)
+	eventually(t, "the plugin is told to be disabled", func() bool {
+		all := s.toldOf(stateEvent)
+		return all[len(all)-1].State == "disabled"
+	})
+}
+
+// TestAPluginCannotFillTheJournal: what is too much is counted, and told once.
+func TestAPluginCannotFillTheJournal(t *testing.T) {
+	s := kagedHouse(t).serve("", Limits{})
+	eventually(t, "events are served", func() bool {
+		s.told.mu.Lock()
+		defer s.told.mu.Unlock()
+		return s.told.open
+	})
+	for i := range 1000 {
+		s.told.wrote("kaged", "notes", pluginlog.Line{Level: "stderr", Text: fmt.Sprint(i, strings.Repeat("x", 2000))})
+		s.told.denied(pluginhost.Denial{Plugin: "notes", Dialect: "kaged", What: "connection", Dropped: 1})
+	}
+	s.told.wrote("kaged", "other", pluginlog.Line{Level: "stderr", Text: "me too"})
+	for kind, want := range map[string]int{logEvent: burst + 1, deniedEvent: burst} {
+		eventually(t, "the first of them are kept", func() bool { return len(s.toldOf(kind)) == want })
+	}
+	key := budgetKey{logEvent, "kaged", "notes"}
+	s.told.mu.Lock()
+	s.told.budgets[key].at = time.Now().Add(-refillEvery) // as if that had passed
+	s.told.mu.Unlock()
+	s.told.tellLeftOut(logEvent, pluginEvent{Plugin: "notes", Dialect: "kaged"})
+	eventually(t, "it is told how many were left out", func() bool {
+		all := s.toldOf(logEvent)
+		last := all[len(all)-1]
+		return last.Plugin == "notes" && last.LeftOut == 1000-burst && last.Text == ""
+	})
+	for _, e := range s.toldOf(logEvent) {
+		if len(e.Text) > mostEventText+3 {
+			t.Errorf("a line of %d bytes", len(e.Text))
+		}
+	}
+	if all := s.toldOf(deniedEvent); all[0].What != "connection" || all[0].LeftOut != 1 {
+		t.Errorf("%+v", all[0])
+	}
+}
