@@ -105,6 +105,8 @@ type Inspect interface {
 	Tools(ctx context.Context) (any, error)                 // `tool list`
 	Doctor(ctx context.Context) (any, error)                // `doctor`
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
+	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
+	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
 	Health(ctx context.Context) (report any, ok bool)
 }
 
@@ -117,7 +119,18 @@ type Latencies struct {
 type TraceFilter struct {
 	Session string
 	Turn    string
-	Page    // its limit is at least 1
+	Point   string
+	Plugin  string // that was asked
+	Host    string // where the session came from
+	Failed  bool   // those in which a plugin failed
+	Brief   bool   // without payloads, and what plugins were sent and answered
+	Page           // its limit is at least 1
+}
+
+// A TurnFilter says which turns are wanted.
+type TurnFilter struct {
+	Session string // "": of all
+	Page           // its limit is at least 1
 }
 
 // Calls are what can be done by hand.
@@ -161,6 +174,7 @@ type Event struct {
 var (
 	ErrNoPlugin = errors.New("no such plugin")
 	ErrNoTool   = errors.New("no such tool")
+	ErrNoTrace  = errors.New("no such trace")
 )
 
 // An InvalidCodeError says that source text is not a plugin.

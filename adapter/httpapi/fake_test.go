@@ -329,6 +329,10 @@ func (f *fakeInspect) Tools(context.Context) (any, error) {
 
 func (f *fakeInspect) Doctor(context.Context) (any, error) { panic("doctor fell over hunter2") }
 
+func (f *fakeInspect) Trace(context.Context, uint64) (any, error) { return nil, ErrNoTrace }
+
+func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
+
 func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {
 	if t.Turn == "unencodable" {
 		return func() {}, nil

@@ -12,12 +12,6 @@ type pluginName struct {
 	Name string `path:"name" maxLength:"256" doc:"The plugin's name, of any dialect."`
 }
 
-type traceQuery struct {
-	Session string `query:"session" maxLength:"256" doc:"Of this session alone."`
-	Turn    string `query:"turn" maxLength:"256" doc:"Of this turn alone."`
-	PageQuery
-}
-
 type toolCall struct {
 	Name string `path:"name" maxLength:"256" doc:"The tool's full name."`
 	Body *struct {
@@ -57,10 +51,7 @@ func (a *api) addInspect() {
 		shape: []tool{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Tools(ctx))
 	})
-	add(a, route{method: "GET", path: "/v1/traces", id: "list-traces", tag: tag, summary: "List what plugins did to events",
-		doc: "The newest first.", shape: tracePage{}, errors: []int{400, 422}}, func(ctx context.Context, in *traceQuery) (*answer[json.RawMessage], error) {
-		return encoded(a.Inspect.Traces(ctx, TraceFilter{Session: in.Session, Turn: in.Turn, Page: in.page()}))
-	})
+	a.addTraces()
 	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to fix it",
 		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Doctor(ctx))
@@ -78,7 +69,7 @@ func (a *api) addCalls() {
 	add(a, route{method: "POST", path: "/v1/tools/{name}/call", id: "call-tool", tag: tag, summary: "Call a tool",
 		doc: "A tool that ran and failed is an answer, not an error.", shape: ToolResult{}, errors: pluginErrors}, a.callTool)
 	add(a, route{method: "POST", path: "/v1/fire", id: "fire", tag: tag, summary: "Fire one event by hand",
-		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: outcome{}}, a.fire)
+		doc: "Every enabled plugin takes part. A refusal is an answer, not an error.", shape: Outcome{}}, a.fire)
 }
 
 func (a *api) plugin(ctx context.Context, in *pluginName) (*answer[json.RawMessage], error) {

@@ -93,6 +93,8 @@ func classify(err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, ErrNoJob):
 		return http.StatusNotFound, "Job not found"
+	case errors.Is(err, ErrNoTrace):
+		return http.StatusNotFound, "Trace not found: it may be older than what is kept"
 	case errors.Is(err, ErrJobBusy), errors.Is(err, ErrRunOver), errors.Is(err, ErrNotNow):
 		return http.StatusConflict, err.Error()
 	}

@@ -195,8 +195,8 @@ func TestInspect(t *testing.T) {
 	s.do("GET", "/v1/plugins/git-context", "").wants(t, 200, `{"name":"git-context"}`)
 	s.do("GET", "/v1/plugins/nope", "").wants(t, 404, `{"detail":"Plugin not found: nope"}`)
 	s.do("GET", "/v1/tools", "").wants(t, 200, `[{"name":"git.log"}]`)
-	s.do("GET", "/v1/traces", "").wants(t, 200, `[{"Session":"","Turn":"","Limit":50,"After":""}]`)
-	s.do("GET", "/v1/traces?session=ses_a&turn=t1&limit=7&after=abc", "").wants(t, 200, `[{"Session":"ses_a","Turn":"t1","Limit":7,"After":"abc"}]`)
+	s.do("GET", "/v1/traces", "").wants(t, 200, `[{"Session":"","Turn":"","Point":"","Plugin":"","Host":"","Failed":false,"Brief":false,"Limit":50,"After":""}]`)
+	s.do("GET", "/v1/traces?session=ses_a&turn=t1&limit=7&after=abc", "").wants(t, 200, `[{"Session":"ses_a","Turn":"t1","Point":"","Plugin":"","Host":"","Failed":false,"Brief":false,"Limit":7,"After":"abc"}]`)
 	s.do("GET", "/v1/traces?limit=0", "").wantsDetail(t, 422, "query.limit")
 	s.do("GET", "/v1/health", "").wants(t, 200, `{"ok":true}`)
 	s.inspect.ok = false

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/json"
-	"time"
 )
 
 // The types below are for the OpenAPI document alone: they say what the JSON
@@ -18,45 +17,13 @@ type tool struct {
 }
 
 type tracePage struct {
-	Traces []trace `json:"traces"`
-	Next   string  `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
+	Traces []TraceView `json:"traces" doc:"The newest first."`
+	Next   string      `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
 }
 
 type runPage struct {
 	Runs []map[string]any `json:"runs"`
 	Next string           `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
-}
-
-type trace struct {
-	Type    string    `json:"type" doc:"Always point."`
-	Session string    `json:"session_id"`
-	Turn    string    `json:"turn"`
-	Time    time.Time `json:"time"`
-	Outcome outcome   `json:"outcome"`
-}
-
-type outcome struct {
-	_       struct{}        `additionalProperties:"true"`
-	Point   string          `json:"point"`
-	Verdict string          `json:"verdict" enum:"continue,stop,skip,deny"`
-	Reason  string          `json:"reason"`
-	Suggest string          `json:"suggest" doc:"What a person could do about it; never to be executed."`
-	Payload json.RawMessage `json:"payload"`
-	Steps   []step          `json:"steps"`
-}
-
-type step struct {
-	_          struct{}        `additionalProperties:"true"`
-	Plugin     string          `json:"plugin"`
-	Dialect    string          `json:"dialect"`
-	Hook       string          `json:"hook"`
-	Verdict    string          `json:"verdict"`
-	Changed    bool            `json:"changed"`
-	DurationUS int64           `json:"duration_us"`
-	Error      *string         `json:"error"`
-	Sent       json.RawMessage `json:"sent,omitempty" doc:"In a trace."`
-	Received   json.RawMessage `json:"received,omitempty" doc:"In a trace."`
-	Diff       json.RawMessage `json:"diff,omitempty" doc:"In a trace: what changed in the payload."`
 }
 
 type doctor struct {

@@ -2,15 +2,11 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 
-	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/adapter/httpapi"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
-	"github.com/patchbay-dev/patchbay/internal/journal"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 )
 
@@ -58,47 +54,4 @@ func (i inspect) Doctor(ctx context.Context) (any, error) {
 		d.OK = d.OK && f.Severity != pluginhost.SeverityError
 	}
 	return d, nil
-}
-
-// A tracePage is a page of traces.
-type tracePage struct {
-	Traces []json.RawMessage `json:"traces"`
-	Next   string            `json:"next,omitempty"`
-}
-
-// Traces are events that went through plugins, the newest first. Their place is the sequence number.
-func (i inspect) Traces(ctx context.Context, f httpapi.TraceFilter) (any, error) {
-	before, err := traceBefore(f.After)
-	if err != nil {
-		return nil, err
-	}
-	filter := journal.Filter{Session: f.Session, Turn: f.Turn, Kinds: []string{string(chat.Point)}}
-	events, err := i.Journal.Newest(ctx, before, filter, f.Limit+1) // one more tells whether there is a next page
-	if err != nil {
-		return nil, err
-	}
-	page := tracePage{Traces: []json.RawMessage{}}
-	if len(events) > f.Limit {
-		events = events[:f.Limit]
-		page.Next = httpapi.Cursor(traceList, strconv.FormatUint(events[f.Limit-1].Sequence, 10))
-	}
-	for _, e := range events {
-		page.Traces = append(page.Traces, e.Data)
-	}
-	return page, nil
-}
-
-const traceList = "traces"
-
-// traceBefore is the sequence number in a cursor, 0 for none.
-func traceBefore(cursor string) (uint64, error) {
-	text, err := httpapi.Place(traceList, cursor)
-	if err != nil || text == "" {
-		return 0, err
-	}
-	before, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || before == 0 {
-		return 0, httpapi.BadCursor(traceList, cursor)
-	}
-	return before, nil
 }

@@ -56,6 +56,8 @@ type TraceQuery struct {
 	Plugin  string    // that was asked
 	Failed  bool      // in which a plugin failed
 	Since   time.Time // zero: however old
+
+	Also func(*KeptTrace) bool // what else is wanted of it; nil: nothing
 }
 
 func (q *TraceQuery) wants(t *KeptTrace) bool {
@@ -63,7 +65,7 @@ func (q *TraceQuery) wants(t *KeptTrace) bool {
 		return false
 	}
 	asked := q.Plugin == "" || slices.ContainsFunc(t.Outcome.Steps, func(s hook.Step) bool { return s.Plugin == q.Plugin })
-	return asked && (!q.Failed || t.Failed())
+	return asked && (!q.Failed || t.Failed()) && (q.Also == nil || q.Also(t))
 }
 
 func (q *TraceQuery) filter() journal.Filter {
