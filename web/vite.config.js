@@ -26,6 +26,13 @@ function themeFirst() {
   };
 }
 
+// Svelte's errors name a page on the web. Nothing in the build names another host, so that a test can hold us to it.
+const noHosts = {
+  name: 'no-hosts',
+  apply: 'build',
+  renderChunk: (code) => ({ code: code.replaceAll('https://svelte.dev/e/', 'svelte: '), map: null }),
+};
+
 // For `npm run dev`: what the API answers comes from a daemon, which refuses requests of other origins.
 const daemon = {
   target: process.env.PATCHBAY_URL ?? 'http://127.0.0.1:8000',
@@ -39,7 +46,7 @@ const daemon = {
 
 // Nothing is written into the page but what is in these files, so that two builds of one source are the same to the byte.
 export default defineConfig({
-  plugins: [svelte(), themeFirst()],
+  plugins: [svelte(), themeFirst(), noHosts],
   build: {
     target: 'es2022',
     sourcemap: false,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -170,10 +171,14 @@ func find(what string) string {
 // until waits until a JavaScript expression is true.
 func (p *tab) until(what, expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(30 * time.Millisecond) {
+	began := time.Now()
+	for deadline := began.Add(patience); ; time.Sleep(30 * time.Millisecond) {
 		var yes bool
 		err := p.try(chromedp.Evaluate(`!!(`+expression+`)`, &yes))
 		if err == nil && yes {
+			if took := time.Since(began); took > 3*time.Second {
+				p.t.Logf("%s took %s", what, took.Round(100*time.Millisecond))
+			}
 			return
 		}
 		if time.Now().After(deadline) {
@@ -232,10 +237,17 @@ func (p *tab) fill(what, text string) {
 	p.press(text)
 }
 
-// press types keys, as kb names them, into whatever has the focus.
+// press types keys into whatever has the focus. Keys without a letter are written as package kb names them. A letter
+// is one event that has its text, so that a page which keeps a key to itself keeps the text, too.
 func (p *tab) press(keys string) {
 	p.t.Helper()
-	p.run(chromedp.KeyEvent(keys))
+	for _, key := range keys {
+		if key < ' ' || key > '~' {
+			p.run(chromedp.KeyEvent(string(key)))
+			continue
+		}
+		p.run(input.DispatchKeyEvent(input.KeyDown).WithKey(string(key)).WithText(string(key)), input.DispatchKeyEvent(input.KeyUp).WithKey(string(key)))
+	}
 }
 
 // choose sets a select as a person does: by the label of the choice.
@@ -264,9 +276,16 @@ func (p *tab) picture(name string) {
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		p.save(name + "-" + scheme)
 	}
-	p.run(emulation.SetEmulatedMedia().WithFeatures(nil), emulation.SetDeviceMetricsOverride(390, 844, 1, true))
+	p.run(emulation.SetEmulatedMedia().WithFeatures(nil))
+	p.narrow()
 	p.save(name + "-phone")
 	p.run(emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
+}
+
+// narrow makes the page as wide as a phone.
+func (p *tab) narrow() {
+	p.t.Helper()
+	p.run(emulation.SetDeviceMetricsOverride(390, 844, 1, true))
 }
 
 // save writes what is on the screen to a PNG file.

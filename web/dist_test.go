@@ -1,0 +1,138 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What a browser must load, in bytes behind gzip.
+const (
+	mostFirst = 120 << 10 // until the first page stands
+	mostAll   = 250 << 10 // with every page and the editor
+)
+
+// files are those of dist, by name, with their content.
+func files(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := dist.ReadFile(name)
+		all[strings.TrimPrefix(name, "dist/")] = string(data)
+		return err
+	})
+	if err != nil || all["index.html"] == "" {
+		t.Fatalf("web/dist is not built: %v", err)
+	}
+	return all
+}
+
+var (
+	inPage     = regexp.MustCompile(`(?:src|href)="/([^"]+)"`)
+	imported   = regexp.MustCompile(`(?:from|import)\s*["']\./([^"']+)["']`)                             // what a file cannot do without
+	maybe      = regexp.MustCompile(`["'](?:\./|/)?((?:assets/)?[\w.$-]+-[\w-]{8}\.(?:js|css|svg))["']`) // what it may load later
+	hosts      = regexp.MustCompile(`https?://[^/"'\s` + "`" + `]+`)
+	inline     = regexp.MustCompile(`<style|<script[^>]*>[^<]|\sstyle="|\son\w+="`)
+	inTemplate = regexp.MustCompile(`<\w+[^<>` + "`" + `]*\sstyle=["']`)
+	namespaces = map[string]bool{"http://www.w3.org": true} // names of formats, at which nobody asks
+)
+
+// Everything that the page names is there, and nothing is there that it does not name.
+func TestDistIsComplete(t *testing.T) {
+	all := files(t)
+	named := map[string]bool{"index.html": true}
+	for name, text := range all {
+		found := inPage.FindAllStringSubmatch(text, -1)
+		if strings.HasSuffix(name, ".js") {
+			found = maybe.FindAllStringSubmatch(text, -1)
+		}
+		for _, m := range found {
+			to := m[1]
+			if !strings.HasPrefix(to, "assets/") {
+				to = "assets/" + to
+			}
+			if named[to] = true; all[to] == "" {
+				t.Errorf("%s names %s, which is not there", name, to)
+			}
+		}
+	}
+	for name := range all {
+		if !named[name] {
+			t.Errorf("%s is there, and no file names it: build into an empty folder", name)
+		}
+	}
+}
+
+func TestDistIsSmall(t *testing.T) {
+	all := files(t)
+	first, sum := zipped(t, all["index.html"]), 0
+	seen := map[string]bool{}
+	var load func(name string)
+	load = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		first += zipped(t, all[name])
+		for _, m := range imported.FindAllStringSubmatch(all[name], -1) {
+			load(path.Join("assets", m[1]))
+		}
+	}
+	for _, m := range inPage.FindAllStringSubmatch(all["index.html"], -1) {
+		load(m[1])
+	}
+	for _, page := range []string{"Overview", "Plugin"} { // the page that is opened is loaded too
+		for name := range all {
+			if strings.HasPrefix(name, "assets/"+page+"-") {
+				load(name)
+			}
+		}
+	}
+	for _, text := range all {
+		sum += zipped(t, text)
+	}
+	t.Logf("first load %d bytes, all %d bytes, both behind gzip", first, sum)
+	if first > mostFirst || sum > mostAll {
+		t.Errorf("first load %d of %d bytes, all %d of %d", first, mostFirst, sum, mostAll)
+	}
+}
+
+func zipped(t *testing.T, text string) int {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+// The page asks no other host, keeps to its Content-Security-Policy, and tells nothing of where it was built.
+func TestDistKeepsToItself(t *testing.T) {
+	for name, text := range files(t) {
+		for _, host := range hosts.FindAllString(text, -1) {
+			if !namespaces[host] {
+				t.Errorf("%s names %s", name, host)
+			}
+		}
+		if found := inTemplate.FindString(text); found != "" {
+			t.Errorf("%s has a style inside an element: %s", name, found)
+		}
+		if strings.HasSuffix(name, ".html") && inline.MatchString(text) {
+			t.Errorf("%s has script or style inside: %s", name, inline.FindString(text))
+		}
+		if strings.Contains(text, "node_modules") || strings.Contains(text, "sourceMappingURL") || strings.HasSuffix(name, ".map") {
+			t.Errorf("%s tells of the place where it was built", name)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package webtest
+
+import (
+	"testing"
+)
+
+// While the daemon is away the page says so, keeps what it showed, and goes on by itself when the daemon is back.
+func TestDisconnected(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/plugins")
+	p.until("the stream to be open", `document.querySelector('[data-connection=open]')`)
+	s.restart(func() {
+		p.see("The daemon does not answer")
+		p.see("tuner")
+		p.picture("disconnected")
+		p.checkAxe()
+	})
+	p.unsee("The daemon does not answer")
+	p.until("the stream to be open again", `document.querySelector('[data-connection=open]')`)
+	s.call("POST", "/v1/config/changes", map[string]any{"changes": []any{map[string]any{"set": "enabled", "plugin": "sign", "value": false}}}, nil)
+	p.until("what changes to be shown", `document.querySelector('[data-plugin=sign] [data-state=disabled]')`)
+}
+
+// An address of something that is not there says so, and so does a page that does not exist.
+func TestNotThere(t *testing.T) {
+	p := newTab(t, newSite(t), "/plugins/nobody")
+	p.see("Plugin not found: nobody")
+	p.open("/runs/nobody/daily/20260101T000000.000Z")
+	p.see("Not found")
+	p.open("/jobs/nobody")
+	p.see("Job not found")
+}
+
+// Light and dark are kept from visit to visit, and set before anything is painted.
+func TestTheme(t *testing.T) {
+	p := newTab(t, newSite(t), "/")
+	p.click("[data-theme-switch]")
+	p.until("light", `document.documentElement.dataset.theme === 'light'`)
+	p.click("[data-theme-switch]")
+	p.until("dark", `getComputedStyle(document.documentElement).colorScheme === 'dark'`)
+	p.open("/doctor")
+	p.until("dark to be kept", `document.documentElement.dataset.theme === 'dark'`)
+	p.until("the theme to be set by the first script", `document.scripts[0].src.includes('/theme-') && !document.scripts[0].defer && document.scripts[0].type !== 'module'`)
+}
+
+// On a phone the navigation folds, and opens by a button.
+func TestPhone(t *testing.T) {
+	p := newTab(t, newSite(t), "/plugins")
+	p.narrow()
+	p.until("the navigation to be folded", `!document.querySelector("nav a[href='/jobs']").getClientRects().length`)
+	p.click("button[aria-controls=pages]")
+	p.save("phone-menu")
+	p.click("nav a[href='/jobs']")
+	p.at("/jobs")
+	p.until("the navigation to fold again", `!document.querySelector("nav a[href='/doctor']").getClientRects().length`)
+	p.until("nothing to be wider than the screen", `document.documentElement.scrollWidth <= 390`)
+}

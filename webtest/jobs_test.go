@@ -1,0 +1,53 @@
+package webtest
+
+import (
+	"testing"
+)
+
+// A run that is asked for on the page is watched while it runs: its lines, its end, its place in the history.
+func TestRunNow(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/jobs")
+	p.seeIn("[data-job='greeter/often']", "never")
+	p.click("[data-job='greeter/often'] button")
+	p.seeIn("main h1", "often")
+	p.see("good morning")
+	p.until("the run to be running", `document.querySelector('[data-state=running]')`)
+	p.picture("run-live")
+	p.checkAxe()
+	s.write("go-on", "")
+	p.see("good bye")
+	p.until("the run to have succeeded", `document.querySelector('.head [data-state=succeeded]')`)
+	p.see("success")
+	p.picture("run-over")
+	p.click("nav a[href='/jobs']")
+	p.until("the history to have it", `document.querySelector('[data-run^="greeter/often/"] [data-state=succeeded]')`)
+	p.seeIn("[data-job='greeter/often']", "+1")
+}
+
+// A run is ended on purpose, after a question.
+func TestCancelRun(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/jobs/greeter")
+	p.click("[data-job='greeter/morning'] button")
+	p.see("good morning")
+	p.click("=Cancel")
+	p.see("Cancel this run?")
+	p.picture("confirm")
+	p.click("=Cancel the run")
+	p.until("the run to be cancelled", `document.querySelector('.head [data-state=cancelled]')`)
+	p.unsee("Cancel this run?")
+}
+
+// A run that fails says why, attempt by attempt.
+func TestFailedRun(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/jobs")
+	p.click("[data-job='flaky/weekly'] button")
+	p.until("the run to be given up", `document.querySelector('.head [data-state=given_up]')`)
+	p.see("exit code 3")
+	p.see("attempt_failed")
+	p.see("given_up")
+	p.picture("run-failed")
+	p.checkAxe()
+}
