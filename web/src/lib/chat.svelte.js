@@ -75,8 +75,8 @@ function open(turn) {
 
 const call = (turn, id) => turn.items.findLast((one) => one.kind === 'tool' && one.id === id);
 
-// turnsOf puts a transcript and the traces of a session together. Sessions of other agents have traces alone: there
-// the message is what the plugins were told.
+// turnsOf puts a transcript and the traces of a session together. Of a turn in another agent there is no message
+// in the transcript: it is what the plugins were told.
 export function turnsOf(transcript, traces) {
   const turns = new Map();
   const at = (id, time) => {
@@ -85,13 +85,10 @@ export function turnsOf(transcript, traces) {
   };
   for (const entry of transcript) record(at(entry.turn, entry.time), entry);
   for (const trace of traces) {
-    const known = turns.has(trace.turn);
-    const turn = at(trace.turn, trace.time);
-    if (!known) turn.foreign = true;
-    turn.points.push({ id: trace.id, time: trace.time, outcome: trace.outcome });
+    at(trace.turn, trace.time).points.push({ id: trace.id, time: trace.time, outcome: trace.outcome });
   }
   const all = [...turns.values()].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
-  for (const turn of all) if (turn.foreign) turn.items = told(turn.points);
+  for (const turn of all) if (!turn.items.some((one) => one.kind === 'user')) turn.items = [...told(turn.points), ...turn.items];
   return all;
 }
 

@@ -1,7 +1,7 @@
 // The editor, in a chunk of its own: components/Editor.svelte loads it when one is shown.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
-import { python } from '@codemirror/lang-python';
+import { pythonLanguage } from '@codemirror/lang-python';
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState } from '@codemirror/state';
@@ -32,7 +32,7 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ]);
 
-const languages = { json: () => json(), python: () => [python(), indentUnit.of('    ')], text: () => [] };
+const languages = { json: () => json(), python: () => [pythonLanguage, indentUnit.of('    ')], text: () => [] };
 
 // create puts an editor into a shadow root and answers {setText, setProblems, setReadonly, focus, destroy}.
 export function create({ root, text, language, label, readonly, onChange, onSave }) {
