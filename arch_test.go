@@ -37,6 +37,7 @@ var leaves = map[string]struct {
 	"internal/newplugin":      {[]string{"internal/nearest", "internal/pattern"}, "it writes files, and knows not who runs them"},
 	"internal/pause":          {nil, "time passes for everybody alike"},
 	"internal/project":        {nil, "a directory knows not who works in it"},
+	"internal/projectfiles":   {[]string{"internal/config", "internal/pattern", "internal/plainfile", "internal/scratch", "internal/trust"}, "it reads files and starts nothing; who asks the person calls it"},
 	"internal/plainfile":      {nil, "a file is read without knowing what for"},
 	"internal/atomicfile":     {nil, "a file is replaced without knowing what for"},
 	"internal/editfile":       {[]string{"internal/atomicfile", "internal/plainfile"}, "a file is changed without knowing what for"},

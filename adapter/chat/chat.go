@@ -51,6 +51,7 @@ type Agent struct {
 	Tools   func() []Tool // asked anew for each model call; nil: none
 	Approve Approver      // nil: everything is allowed
 	Prompt  string        // the base prompt; "": the default
+	Project string        // what the project at hand says to agents, at the end of the base prompt; "": nothing
 	Steps   int           // model calls in one turn; 0: DefaultSteps
 	Compact CompactOptions
 	Logger  *slog.Logger // nil discards

@@ -42,6 +42,11 @@ func (p prompt) text() string {
 
 // basePrompt is what the prompt of a turn starts from.
 func (r *run) basePrompt() string {
+	return prompt{r.ownPrompt(), r.agent.Project}.text()
+}
+
+// ownPrompt is the prompt without what the project says.
+func (r *run) ownPrompt() string {
 	if r.agent.Prompt != "" {
 		return r.agent.Prompt
 	}

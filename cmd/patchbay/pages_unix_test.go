@@ -124,6 +124,9 @@ func TestPageOfSessions(t *testing.T) {
 	typePage(t, "docs/sessions.md")
 }
 
+// TestPageOfProjects types docs/projects.md.
+func TestPageOfProjects(t *testing.T) { typePage(t, "docs/projects.md") }
+
 // TestPageOfTracing types docs/tracing.md.
 func TestPageOfTracing(t *testing.T) { typePage(t, "docs/tracing.md") }
 

@@ -35,6 +35,8 @@ type chatFlags struct {
 	last    bool // --continue
 	yes     bool
 	stream  bool
+
+	expanded bool // the prompt is one of the project's
 }
 
 // Values of --resume that are no ids: the letters i, l, o and u are in none.
@@ -60,8 +62,12 @@ The model is the one in [model] of the configuration, $PATCHBAY_MODEL or --model
 one a built-in offline model answers, which echoes or plays a script. Keys
 come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) or the secrets file.
 
-A prompt that begins with a word behind a slash is for plugins that hook turn.input. Where
-none does it is an error; a space before the slash sends it to the model.
+AGENTS.md in the root of the project is part of the prompt; --no-agents-md leaves it out. On a
+terminal you are asked once about plugins that the project brings along: patchbay project.
+
+A prompt that begins with a word behind a slash is one of the project's prompts, or for plugins
+that hook turn.input. Where none takes it, it is an error; a space before the slash sends it to
+the model.
 
 @path in a prompt attaches that file of the working directory. In the conversation, !command runs a
 command of your own, Ctrl+R searches what you typed before, and Ctrl+G opens the message in $VISUAL or $EDITOR.
@@ -95,6 +101,7 @@ others need --yes.`,
 	flags.BoolVarP(&f.last, "continue", "c", false, "go on with the session of this directory that was used last")
 	a.completeResume(cmd, &f)
 	flags.BoolVar(&f.stream, "stream", false, "with -p and --json: print what happens as it happens, an event a line, the result last")
+	flags.BoolVar(&f.noAgents, "no-agents-md", false, "leave AGENTS.md of the project out of the prompt")
 	flags.BoolVar(&f.yes, "yes", false, "let tools change things without asking")
 	f.add(cmd)
 	return cmd
@@ -127,9 +134,17 @@ func (a *app) runChat(ctx context.Context, f chatFlags, once bool) error {
 		return usage("--continue goes on with the last session of this directory; `patchbay session list` lists the ids",
 			"chat: --resume needs the ID of a session here: only in a conversation on a terminal one is chosen from a list")
 	}
+	if text, ok := a.expandPrompt(f.prompt); ok {
+		f.prompt, f.expanded = text, true
+	}
 	prompt, err := a.prompt(ctx, f, once, terminal)
 	if err != nil {
 		return err
+	}
+	if prompt == "" {
+		if err := a.askProject(ctx); err != nil {
+			return err
+		}
 	}
 	if prompt == "" { // the screen is taken: what plugins say goes to a file
 		dirs, err := config.Locate(a.getenv, runtime.GOOS)
@@ -193,7 +208,7 @@ func (a *app) prompt(ctx context.Context, f chatFlags, once, terminal bool) (str
 // misspelt. What is piped in is not looked at: it may begin with anything.
 func takenCommand(core *daemon.Core, f chatFlags) error {
 	name, near := tui.CommandOf(f.prompt)
-	if name == "" || core.Alters("", f.plugins, hook.TurnInput) {
+	if name == "" || f.expanded || core.Alters("", f.plugins, hook.TurnInput) {
 		return nil
 	}
 	fix := "a space before it sends it to the model: -p ' " + name + "'"
@@ -251,7 +266,8 @@ func (a *app) runTUI(ctx context.Context, c *conversation) error {
 		return err
 	}
 	err := tui.Run(ctx, c, tui.Options{In: a.In, Out: a.Out, NoColor: !a.colors(), Approver: c.asks, Logger: a.logger(),
-		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage, Hint: modelHint(c.core)})
+		HistoryFile: filepath.Join(c.core.Dirs.State, "chat_history"), Edit: a.editMessage, Hint: modelHint(c.core),
+		Prompts: c.promptCommands, Banner: c.banner})
 	return errors.Join(err, c.end(context.WithoutCancel(ctx)))
 }
 

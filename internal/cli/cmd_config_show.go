@@ -67,7 +67,10 @@ func (a *app) runConfigShow(args []string, o configShowOptions) error {
 	if a.flags.json {
 		return a.printJSON(chosen)
 	}
-	return a.printSettings(chosen)
+	if err := a.printSettings(chosen); err != nil || len(args) > 0 {
+		return err
+	}
+	return a.printFromProject()
 }
 
 func (a *app) settingsInForce(o configShowOptions) ([]config.Setting, error) {

@@ -72,7 +72,11 @@ func (a *app) printPluginHead(p *pluginhost.PluginDetail) {
 		a.printf("%s\n", render.Block(p.Description))
 	}
 	a.printf("\n")
-	rows := append(a.authorRows(p), [][]render.Cell{
+	rows := a.authorRows(p)
+	if p.Project != "" {
+		rows = append(rows, a.labelled("project", p.Project))
+	}
+	rows = append(rows, [][]render.Cell{
 		a.labelled("path", p.Path),
 		a.labelled("process", processText(p)),
 		a.labelled("health", p.Health),

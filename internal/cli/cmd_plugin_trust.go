@@ -88,6 +88,8 @@ func (a *app) runPluginTrust(ctx context.Context, names []string, opts trustOpti
 // trustProblem says what is wrong with a plugin that cannot be recorded.
 func trustProblem(name string, err error) error {
 	switch {
+	case errors.Is(err, pluginhost.ErrOfProject):
+		return &problem{kind: kindFailed, err: err, fix: fixOf(err)}
 	case errors.Is(err, pluginhost.ErrNotFound), errors.Is(err, pluginhost.ErrAmbiguous), is[*config.Error](err):
 		return err
 	case errors.Is(err, trust.ErrMoved):
@@ -102,7 +104,7 @@ func trustProblem(name string, err error) error {
 func tracked(host *pluginhost.Host) []string {
 	var names []string
 	for _, p := range host.Plugins() {
-		if p.Dialect != "mcp" {
+		if p.Dialect != "mcp" && p.Project == "" {
 			names = append(names, p.Dialect+":"+p.Name)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 type modelFlags struct {
 	model  string
 	script string
+
+	noAgents bool // AGENTS.md is left out; only chat has a flag for it
 }
 
 func (m *modelFlags) add(cmd *cobra.Command) {
@@ -40,7 +42,7 @@ func (a *app) withCore(ctx context.Context, m modelFlags, use func(*daemon.Core)
 			return usage("", "--model: %w", err)
 		}
 	}
-	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script)}, use)
+	return a.withCoreOf(ctx, daemon.Options{Host: *a.options(nil), Model: m.model, Script: a.path(m.script), NoAgentsMD: m.noAgents}, use)
 }
 
 // withCoreOf is withCore for a command that has no model, or no need for all plugins.

@@ -15,6 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/mcphttp"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/storage"
+	"github.com/patchbay-dev/patchbay/internal/tui"
 )
 
 // needs tells whether a command has a use for a plugin; nil: for all.
@@ -33,6 +34,8 @@ func (a *app) options(n needs) *pluginhost.Options {
 		Needs:      n,
 		Remote:     mcphttp.New,
 		Record:     a.recorder(),
+
+		ReservedPrompt: tui.Reserved,
 	}
 }
 

@@ -46,8 +46,9 @@ func newRootCommand(a *app) *cobra.Command {
 		&cobra.Group{ID: groupAgent, Title: "the agent"},
 		&cobra.Group{ID: groupMore, Title: "more"})
 	root.AddCommand(
-		newPluginCommand(a), newToolCommand(a), newCallCommand(a), newPythonCommand(a),
-		newFireCommand(a), newRunCommand(a), newChatCommand(a), newApprovalsCommand(a), newJobCommand(a), newSessionCommand(a), newServeCommand(a), newHookCommand(a), newMCPCommand(a),
+		newPluginCommand(a), newProjectCommand(a), newToolCommand(a), newCallCommand(a), newPythonCommand(a),
+		newFireCommand(a), newRunCommand(a), newChatCommand(a), newApprovalsCommand(a), newJobCommand(a), newSessionCommand(a),
+		newServeCommand(a), newHookCommand(a), newMCPCommand(a),
 		newTraceCommand(a), newDoctorCommand(a), newConfigCommand(a), newEngineCommand(a), newDemoCommand(a), newVersionCommand(a), newManCommand(a))
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)

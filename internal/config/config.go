@@ -118,8 +118,9 @@ const (
 
 // Chat is the [chat] table.
 type Chat struct {
-	Approve Approve
-	Compact Compact
+	Approve    Approve
+	Compact    Compact
+	NoAgentsMD bool // AGENTS.md of a project is no part of the prompt
 }
 
 // OnFailure is what a plugin's failure does to the event. Empty means the failure table decides.

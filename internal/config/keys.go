@@ -33,6 +33,7 @@ func Sections() []Section {
 				Doc: `What happens when a built-in tool would change something: "ask", "auto" or "deny".`},
 			{Name: "compact", Default: `"summarize"`,
 				Doc: `How a conversation that is too long is made shorter: "summarize", "drop", "checkpoint" or "delegate".`},
+			{Name: "agents_md", Default: `true`, Doc: "Whether AGENTS.md in the root of a project is part of the prompt; also chat --no-agents-md."},
 		}},
 		{Name: "server", Doc: "The daemon, patchbay serve.", Keys: []Key{
 			{Name: "listen", Default: `"127.0.0.1:8000"`, Doc: "The address it listens at; also serve --listen."},

@@ -102,6 +102,8 @@ func readChat(t *document.Table) Chat {
 	c := Chat{
 		Approve: document.OneOf(t, "approve", "", ApproveAsk, ApproveAuto, ApproveDeny),
 		Compact: document.OneOf(t, "compact", "", CompactDrop, CompactSummarize, CompactDelegate, CompactCheckpoint),
+
+		NoAgentsMD: !t.Bool("agents_md", true),
 	}
 	t.End()
 	return c

@@ -39,6 +39,8 @@ type Options struct {
 	Model  string             // PROVIDER:NAME in place of the configuration's and $PATCHBAY_MODEL's; "": theirs
 	Script string             // replies for the offline model to play; "": the configuration's
 
+	NoAgentsMD bool // AGENTS.md of projects is left out, whatever the configuration says
+
 	NoModel bool // nobody will be asked anything: the model need not be there
 }
 

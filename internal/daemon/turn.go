@@ -33,7 +33,9 @@ func (c *Core) Turn(ctx context.Context, r TurnRequest) (*chat.Result, error) {
 	err := c.hold(ctx, r.Session, r.Plugins, func(ctx context.Context, t *sessionstore.Turn, host *pluginhost.Host) (session.Status, error) {
 		c.gather(ctx, host, r)
 		var err error
-		result, err = c.agent(host, r.Approve).Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
+		agent := c.agent(host, r.Approve)
+		agent.Project = c.Instructions(host.Project()).Prompt()
+		result, err = agent.Run(ctx, chat.Turn{ID: t.ID(), Session: t.Session(), Log: t, Text: r.Text,
 			Observe: c.observer(r.Observe)})
 		return result.Status, err
 	})

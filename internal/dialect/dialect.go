@@ -65,6 +65,7 @@ type Found struct {
 	Name     string    // the best known before it runs
 	Place    string    // the name of its file or directory, which only the person who installs it chooses
 	Path     string    // its file or directory, absolute
+	Project  string    // the root of the project that brings it along; "": it is the user's own
 	State    State     // "": it may be opened; else Err says why not
 	Err      error     // why it is in this state
 	Problems []Problem // what is wrong with its manifest, all of it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/patchbay-dev/patchbay/hook"
 	"github.com/patchbay-dev/patchbay/internal/config"
@@ -74,7 +75,8 @@ func unconnected(c config.Connect, dialectName string, why error) hook.Hook {
 // that looks at some plugins only cannot tell.
 func (h *Host) missing(r *roster, c config.Connect) bool {
 	some := h.setup().NoSearch || h.setup().Dialects != nil
-	return !some && len(r.names.bearing(c.Plugin)) == 0 && len(r.meant(c.Plugin)) == 0
+	own := func(e *entry) bool { return e.found.Project == "" }
+	return !some && len(r.names.bearing(c.Plugin)) == 0 && !slices.ContainsFunc(r.meant(c.Plugin), own)
 }
 
 // errNoPlugin is why a connection to a plugin that is not there fails.

@@ -54,6 +54,7 @@ func (h *Host) Doctor() []Finding {
 		findings = append(findings, examineTrust(e)...)
 		findings = append(findings, h.examineBounds(e)...)
 	}
+	findings = append(findings, h.examineProject()...)
 	for _, k := range now.kept {
 		findings = append(findings, k.finding())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
 // A given is where the config of plugins comes from: the user's file, and the project's over it. Everything else in the
@@ -26,6 +27,9 @@ func (s *setup) loadGiven(user *config.Config) (*given, error) {
 	g := &given{user: user, project: &config.Project{}}
 	if s.own() || sameFile(s.projectFile(), s.dirs.ConfigFile) { // $PATCHBAY_HOME may be the .patchbay of the home directory
 		return g, nil
+	}
+	if !projectfiles.In(s.dirs).ReadsConfig(s.projectRoot) {
+		return g, nil // it belongs to another user: see examineProject
 	}
 	var err error
 	g.project, err = config.LoadProject(s.projectRoot)

@@ -87,9 +87,10 @@ type entry struct {
 	absent   dialect.Wiring // its hooks, all of which fail, where it is broken and they are known all the same
 	info     dialect.Info   // as declared, then as opened
 	state    dialect.State
-	err      error // why it is not ready
-	leftOut  bool  // the log says so
-	named    bool  // by the caller, with a path: a search does not find it
+	err      error  // why it is not ready
+	leftOut  bool   // the log says so
+	named    bool   // by the caller, with a path: a search does not find it
+	hidden   string // of a project's plugin, the path of the user's own whose name it has; "": none has it
 	trust    trust.Verdict
 	stamp    stamp // of its files, when it was opened
 	tally    *tally

@@ -20,6 +20,7 @@ type PluginInfo struct {
 	Version     string        `json:"version"`
 	Description string        `json:"description"`
 	Path        string        `json:"path"`
+	Project     string        `json:"project"` // the root of the project that brings it along; "": it is the user's own
 	State       dialect.State `json:"state"`
 	Hooks       []string      `json:"hooks"` // the dialect's own names
 	Tools       []string      `json:"tools"` // full names
@@ -176,7 +177,7 @@ func (h *Host) info(e *entry) PluginInfo {
 	}
 	p := PluginInfo{
 		Name: e.info.Name, Dialect: e.found.Dialect, Version: e.info.Version, Description: e.info.Description,
-		Path: e.found.Path, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
+		Path: e.found.Path, Project: e.found.Project, State: e.state, Hooks: orEmpty(hooks), Tools: []string{},
 		Commands: orEmpty(e.info.Commands), Methods: orEmpty(e.info.Methods), Kinds: orEmpty(e.info.Kinds),
 		Priority: e.priority(), Health: string(e.state), Trust: e.trust.State,
 	}
@@ -243,18 +244,33 @@ func (h *Host) find(name string) (*entry, error) {
 // meant are the plugins that a name means, alone or behind their dialect's. The
 // name of a plugin's place goes before what another calls itself. A name that no
 // plugin has may be that of a file, with its extension.
+//
+// The user's own go before those of a project.
 func (r *roster) meant(name string) []*entry {
-	owners := r.those(func(e *entry) bool { return e.names.placed(name) })
-	if owners != nil || !r.closed && len(r.names.placed(name)) > 0 {
-		return owners
-	}
-	if found := r.those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
+	if found, known := r.meantOf(name, true); found != nil || known {
 		return found
 	}
-	return r.those(func(e *entry) bool {
+	found, _ := r.meantOf(name, false)
+	return found
+}
+
+// meantOf is meant for the user's own plugins, or for those of a project. known says that somebody has the name who is
+// not among the entries.
+func (r *roster) meantOf(name string, own bool) (found []*entry, known bool) {
+	those := func(match func(*entry) bool) []*entry {
+		return r.those(func(e *entry) bool { return own == (e.found.Project == "") && match(e) })
+	}
+	owners := those(func(e *entry) bool { return e.names.placed(name) })
+	if owners != nil || own && !r.closed && len(r.names.placed(name)) > 0 {
+		return owners, true
+	}
+	if found := those(func(e *entry) bool { return e.names.bears(name) }); found != nil {
+		return found, true
+	}
+	return those(func(e *entry) bool {
 		file := filepath.Base(e.found.Path)
 		return file == name || e.found.Dialect+":"+file == name
-	})
+	}), false
 }
 
 func (r *roster) those(match func(*entry) bool) []*entry {

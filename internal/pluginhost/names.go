@@ -9,6 +9,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
 	"github.com/patchbay-dev/patchbay/internal/dialect/kaged"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 )
 
 // A bearer is a plugin as far as names go. It has the name of its place, which
@@ -20,10 +21,11 @@ type bearer struct {
 	path    string
 	place   string // the name of its directory or file
 	called  string // what it calls itself; "": not known before it runs
+	project string // the root of the project that brings it along; "": it is the user's own
 }
 
 func bearerOf(f dialect.Found) bearer {
-	b := bearer{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name)}
+	b := bearer{dialect: f.Dialect, path: f.Path, place: cmp.Or(f.Place, f.Name), project: f.Project}
 	if f.Info != nil {
 		b.called = cmp.Or(f.Info.Called, f.Info.Name)
 	}
@@ -53,15 +55,20 @@ func (b bearer) is(o bearer) bool { return b.path == o.path && b.dialect == o.di
 
 // namespace is where the plugin's storage is. Kaged plugins, which had storage
 // first, have that of their directory's name. A slash is in no directory's name.
+// A project's plugin shares none with the user's own, nor with those of other projects.
 func (b bearer) namespace() string {
+	if b.project != "" {
+		return "project/" + projectfiles.ID(b.project) + "/" + b.dialect + "/" + b.place
+	}
 	if b.dialect == kaged.Name {
 		return b.place
 	}
 	return b.dialect + "/" + b.place
 }
 
-// A census is every plugin that was found. Those that a command has no use for
-// count too: what a name means must not depend on who asks.
+// A census is every plugin of the user's own that was found. Those that a command has no use for
+// count too: what a name means must not depend on who asks. The plugins of a project do not count: what is given goes
+// to none of them, and they take no name from anybody.
 type census []bearer
 
 // has tells whether a plugin is in it.

@@ -35,7 +35,7 @@ func examinePlace(e *entry, names census) []Finding {
 	wants := slices.ContainsFunc(e.info.Capabilities, func(c string) bool {
 		return c == string(capability.StorageRead) || c == string(capability.StorageWrite)
 	})
-	if e.plugin == nil || !wants || names.gives(e.names.dialect+":"+e.names.place, e.names) {
+	if e.plugin == nil || !wants || e.found.Project != "" || names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		return nil
 	}
 	return []Finding{finding(SeverityWarning, e, e.found.Dialect, dialect.Problem{Path: e.found.Path,
@@ -149,7 +149,7 @@ func (h *Host) unknownNames(r *roster) []config.Problem {
 	}
 	var problems []config.Problem
 	for _, x := range h.setup().headings() {
-		if len(r.names.bearing(x.key)) > 0 {
+		if len(r.names.bearing(x.key)) > 0 || len(r.those(func(e *entry) bool { return e.names.bears(x.key) })) > 0 {
 			continue
 		}
 		fix := "remove it, or install the plugin"

@@ -94,6 +94,7 @@ func (h *Host) renew(ctx context.Context, dialects []string, again bool) error {
 		return errors.Join(err, h.dismissThose(now, before))
 	}
 	h.warnOfNames(now)
+	h.warnOfProject()
 	return h.retire(before, now)
 }
 

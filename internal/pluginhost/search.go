@@ -101,7 +101,7 @@ func (s *search) learn(d dialect.Dialect) {
 		s.keep(d.Name())
 		return
 	}
-	for _, f := range s.host.setup().find(d) {
+	for _, f := range s.host.setup().installed(d) {
 		if b := bearerOf(f); !s.now.names.has(b) {
 			s.now.names = append(s.now.names, b)
 		}
@@ -126,6 +126,10 @@ func (s *search) path(path string, chosen []dialect.Dialect) error {
 // add takes note of a plugin. One found twice, by path and by search, is one plugin.
 func (s *search) add(x sighting) {
 	b := bearerOf(x.found)
+	if b.project != "" {
+		s.sightings = append(s.sightings, x)
+		return
+	}
 	if s.now.names.has(b) {
 		return
 	}
@@ -151,7 +155,7 @@ func (s *search) settle(x sighting) {
 func (s *search) entry(x sighting) *entry {
 	now := stampOf(x.found.Path)
 	if known := s.before.at(x.found); known != nil && !known.deserves(now) && (s.now.closed || !known.usurps(s.now.names)) &&
-		(!s.again || !s.outdated(known, x, now)) {
+		s.hidden(known.names) == known.hidden && (!s.again || !s.outdated(known, x, now)) {
 		return known
 	}
 	f := x.found
@@ -164,6 +168,7 @@ func (s *search) entry(x sighting) *entry {
 		return nil
 	}
 	s.host.configure(e, s.now.names)
+	s.hide(e)
 	return e
 }
 
@@ -188,7 +193,7 @@ func (r *roster) at(f dialect.Found) *entry {
 // its own changes, unless there is no process of it to do so, or somebody wants it opened anew.
 func (e *entry) deserves(now stamp) bool {
 	_, fleeting := e.plugin.(dialect.Fleeting)
-	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped || e.stamp != now)
+	return e.again.Load() || (e.plugin == nil || fleeting) && e.state != dialect.Disabled && (e.state == dialect.Skipped && e.hidden == "" || e.stamp != now)
 }
 
 // A stamp tells one state of a plugin's files from another.

@@ -10,8 +10,13 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/dialect/mcp"
 )
 
-// find lists the plugins of a dialect. MCP servers are in the configuration, the others in their places.
+// find lists the plugins of a dialect: the user's own, and after them those of the project, where it is trusted.
 func (s *setup) find(d dialect.Dialect) []dialect.Found {
+	return append(s.installed(d), s.projectPlugins(d)...)
+}
+
+// installed lists the user's own. MCP servers are in the configuration, the others in their places.
+func (s *setup) installed(d dialect.Dialect) []dialect.Found {
 	if d.Name() != mcp.Name {
 		return d.Find(s.env)
 	}

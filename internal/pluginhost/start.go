@@ -180,7 +180,7 @@ func (h *Host) refuseTwins(r *roster) {
 	type key struct{ dialect, name string }
 	first := make(map[key]*entry)
 	for _, e := range h.roster().entries {
-		if e.state == dialect.Ready && slices.Contains(r.entries, e) {
+		if e.state == dialect.Ready && e.found.Project == "" && slices.Contains(r.entries, e) {
 			first[key{e.found.Dialect, e.info.Name}] = e
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/capability"
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/trust"
 )
 
@@ -51,10 +52,10 @@ func (s *setup) installedOf(b bearer) string {
 }
 
 // tracked is a plugin as the lock knows it. One without files of its own, or that the caller named by its path, is
-// none of the lock's.
+// none of the lock's. The plugins of a project are trusted as a whole: see package projectfiles.
 func (h *Host) tracked(e *entry) trust.Plugin {
 	p := trust.Plugin{Dialect: e.found.Dialect, Name: e.names.place}
-	if !filepath.IsAbs(e.found.Path) || e.named && h.setup().Dirs == nil {
+	if !filepath.IsAbs(e.found.Path) || e.found.Project != "" || e.named && h.setup().Dirs == nil {
 		return p
 	}
 	p.Roots = []trust.Root{{Path: e.found.Path}}
@@ -96,6 +97,9 @@ func (h *Host) vet(entries []*entry) {
 	for i, v := range keeper.Judge(plugins) {
 		e := entries[i]
 		e.trust, e.settings.Withheld = v, v.Withheld
+		if e.found.Project != "" {
+			e.trust = h.setup().projectTrust()
+		}
 		if v.Err != nil && keeper.Policy() == trust.Locked {
 			e.fail(v.Err)
 			continue
@@ -169,6 +173,9 @@ type TrustDetail struct {
 
 func (h *Host) trustDetail(e *entry) TrustDetail {
 	d := TrustDetail{File: h.setup().trust.Path(), Capabilities: []string{}, Withheld: orEmpty(e.trust.Withheld), Changes: orEmpty(e.trust.Changes)}
+	if e.found.Project != "" {
+		d.File = projectfiles.In(h.setup().dirs).File()
+	}
 	if entry := e.trust.Entry; entry != nil {
 		d.Recorded, d.Source, d.Ref, d.Commit = &entry.Recorded, entry.Origin.Source, entry.Origin.Ref, entry.Origin.Commit
 		d.Capabilities = orEmpty(entry.Capabilities)
@@ -193,6 +200,9 @@ func (h *Host) Trust(name string, dry bool) (*TrustChange, error) {
 	e, err := h.find(name)
 	if err != nil {
 		return nil, err
+	}
+	if e.found.Project != "" {
+		return nil, dialect.WithFix(fmt.Errorf("plugin %s: %w: %s", name, ErrOfProject, e.found.Project), projectFix(e.found.Project))
 	}
 	keeper, plugin := h.setup().trust, h.tracked(e)
 	if keeper.Policy() == trust.Off || len(plugin.Roots) == 0 {

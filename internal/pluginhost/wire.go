@@ -122,7 +122,7 @@ func (h *Host) connection(r *roster, c config.Connect) ([]hook.Hook, error) {
 	if _, ok := h.bus.Spec(point); !ok {
 		return nil, dialect.WithFix(fmt.Errorf("no point %q", c.Point), cmp.Or(dialect.Meant(c.Point, h.pointNames()), "`patchbay fire --list` lists the points"))
 	}
-	meant := r.meant(c.Plugin)
+	meant := slices.DeleteFunc(r.meant(c.Plugin), func(e *entry) bool { return e.found.Project != "" }) // the user means their own
 	if len(meant) == 0 {
 		if !h.missing(r, c) {
 			return nil, nil // not asked for
@@ -209,7 +209,7 @@ func (h *Host) runtimeOf(e *entry, names census, log *slog.Logger) *dialect.Runt
 		p.Path = cmp.Or(p.Path, e.found.Path)
 		e.odd.add(p, unusable)
 	}
-	if names.gives(e.names.dialect+":"+e.names.place, e.names) {
+	if e.found.Project != "" || names.gives(e.names.dialect+":"+e.names.place, e.names) {
 		rt.Storage = h.storage(e)
 	}
 	rt.Program = wrapped(e.found.Path, h.setup().installedOf(e.names))

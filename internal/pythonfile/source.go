@@ -122,6 +122,9 @@ func (f Files) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if m.Found.Project != "" {
+		return hook.Failure(hook.Unavailable, fmt.Errorf("plugin %s: %w: %s", name, pluginhost.ErrOfProject, m.Found.Project))
+	}
 	if err := os.Remove(m.Found.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("plugin %s: %w", name, err)
 	}

@@ -87,6 +87,9 @@ func findCommand(name string) (command, bool) {
 // runCommand runs a line that begins with a slash. One that is no command of ours
 // may be one of a plugin's: docs/protocols/scaffold.md, command interception.
 func (s *screen) runCommand(line string) tea.Cmd {
+	if send, ok := s.sendPrompt(line); ok {
+		return send
+	}
 	name, arg, _ := strings.Cut(line, " ")
 	c, ok := findCommand(name)
 	switch {
@@ -112,6 +115,12 @@ func CommandOf(text string) (name, near string) {
 	}
 	name, _, _ = strings.Cut(text, " ")
 	return name, nearest.Word(name, commandNames())
+}
+
+// Reserved tells whether a name with its slash is a command of the terminal program's own, which nobody else may take.
+func Reserved(name string) bool {
+	_, ok := findCommand(name)
+	return ok
 }
 
 func commandNames() []string {
@@ -153,7 +162,7 @@ func (s *screen) help(string) tea.Cmd {
 	for _, c := range commands() {
 		rows = append(rows, [2]string{strings.TrimSpace(c.name + " " + c.usage), c.about})
 	}
-	rows = append(rows, [2]string{})
+	rows = append(append(rows, s.prompts.pairs()...), [2]string{})
 	s.printPairs(append(rows, keyHelp()...))
 	return nil
 }

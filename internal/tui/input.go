@@ -33,6 +33,8 @@ type inputBox struct {
 
 	files  pathList               // that can be mentioned
 	offers func(command) []choice // what may follow a command, where only the screen knows; nil: nothing
+
+	prompts promptList // for the menu
 }
 
 func newInputBox(l look) *inputBox {

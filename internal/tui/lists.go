@@ -22,6 +22,7 @@ func (s *screen) hello() {
 		render.Cut(s.look.bold("patchbay chat")+s.look.dim(" · "+modelName(info)+" · /help"), s.look.cols()),
 		s.look.dim(render.Cut(render.Line(this.WorkingDir), s.look.cols())),
 	})
+	s.printBanner()
 	if info.Offline {
 		s.printWarning(s.offlineText())
 	}
@@ -36,6 +37,20 @@ func (s *screen) printPast() {
 		s.context.estimate(past)
 	}
 	s.printHistory(past)
+}
+
+// printBanner says what the project at hand brings along.
+func (s *screen) printBanner() {
+	if s.banner == nil {
+		return
+	}
+	for _, line := range s.banner() {
+		if line.Warning {
+			s.printWarning(line.Text)
+		} else {
+			s.printer.add(blockNote, []string{s.look.dim(render.Cut(render.Line(line.Text), s.look.cols()))})
+		}
+	}
 }
 
 // listPlugins shows every plugin: a line of its own, and below it what it does or why it does not.

@@ -41,6 +41,7 @@ func (b *inputBox) menu() []choice {
 			out = append(out, choice{text: c.name, about: c.about})
 		}
 	}
+	out = append(out, b.prompts.choices(name)...)
 	if len(out) == 1 && out[0].text == text {
 		return nil
 	}

@@ -20,6 +20,8 @@ type screen struct {
 	approver *Approver
 	history  *history
 	resume   string
+	prompts  promptList
+	banner   func() []BannerLine
 	log      *slog.Logger
 	calls    calls // to talk, under way
 	edit     func(context.Context, string) (string, error)
@@ -76,6 +78,7 @@ func newScreen(ctx context.Context, c Conversation, o Options) *screen {
 	}
 	s.input = newInputBox(s.look)
 	s.input.offers = func(c command) []choice { return c.offer(s) }
+	s.prompts, s.input.prompts, s.banner = o.Prompts, o.Prompts, o.Banner
 	return s
 }
 

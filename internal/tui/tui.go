@@ -93,6 +93,15 @@ type Options struct {
 
 	// Edit has a text edited in the person's editor, which has the terminal meanwhile; nil: there is no way to.
 	Edit func(ctx context.Context, text string) (string, error)
+
+	Prompts func() []PromptCommand // asked whenever they are shown or used; nil: there are none
+	Banner  func() []BannerLine    // what else is said at the start of a session; nil: nothing
+}
+
+// A BannerLine is something that is said at the start.
+type BannerLine struct {
+	Text    string
+	Warning bool
 }
 
 // DefaultResume is the command that takes up a session whose id follows.

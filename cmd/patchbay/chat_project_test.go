@@ -1,0 +1,81 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// siteScaffold is a plugin that leaves a sign that it ran.
+const siteScaffold = `#!/bin/bash
+touch "$HOME/ran"
+while IFS= read -r line; do
+  [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+  result='{}'
+  [[ $line == *initialize* ]] && result='{"name":"shout","hooks":["post_tool_execute"],"tools":[]}'
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+`
+
+// TestChatAsksAboutAProject: a person is asked once about a project's plugins, with what is in them, and again when they have changed.
+// The banner names what the project brings along; its prompts are commands.
+func TestChatAsksAboutAProject(t *testing.T) {
+	home := t.TempDir()
+	site := filepath.Join(home, "site")
+	for name, text := range map[string]string{".git/HEAD": "", "AGENTS.md": "Use tabs.", ".patchbay/prompts/review.md": "Look at $ARGUMENTS closely.",
+		".patchbay/plugins/shout": siteScaffold} {
+		write(t, site, name, text)
+	}
+	shout := filepath.Join(site, ".patchbay", "plugins", "shout")
+	if err := os.Chmod(shout, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path, err := exec.LookPath("patchbay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *terminal {
+		cmd := patchbayIn(home, "chat")
+		cmd.Path, cmd.Dir = path, site
+		return openTerminal(t, cmd)
+	}
+	ran := func() bool { _, err := os.Stat(filepath.Join(home, "ran")); return err == nil }
+
+	term := open()
+	term.shows("brings 1 plugin along", "shout scaffold", "may do all that you may", "+ .patchbay/plugins/shout", "[y/N]")
+	term.keys("n", "Enter")
+	term.shows("you are not asked again unless they change", "from the project: AGENTS.md, 1 prompt", "you said no to them")
+	term.keys("/rev")
+	term.shows("/review", "Look at $ARGUMENTS closely.")
+	term.keys("iew main.go", "Enter")
+	term.shows("You said: Look at main.go closely.")
+	term.keys("/help", "Enter")
+	term.shows("this project's prompts")
+	term.keys("C-d")
+	term.ended()
+	if ran() {
+		t.Fatal("the plugin ran")
+	}
+
+	term = open()
+	if screen := term.shows("from the project: AGENTS.md, 1 prompt"); strings.Contains(screen, "[y/N]") {
+		t.Errorf("asked again:\n%s", screen)
+	}
+	term.keys("C-d")
+	term.ended()
+
+	write(t, site, ".patchbay/plugins/shout", siteScaffold+"# new\n")
+	term = open()
+	term.shows("[y/N]")
+	term.keys("y", "Enter")
+	term.shows("from the project: AGENTS.md, 1 prompt, 1 plugin")
+	term.keys("C-d")
+	term.ended()
+	if !ran() {
+		t.Error("the plugin did not run")
+	}
+}

@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+func newProjectCommand(a *app) *cobra.Command {
+	return newGroupCommand("project", "What the project at hand brings along, and whether you trust its plugins",
+		newProjectStatusCommand(a), newProjectTrustCommand(a), newProjectUntrustCommand(a), newProjectListCommand(a))
+}
+
+func newProjectStatusCommand(a *app) *cobra.Command {
+	var diff bool
+	cmd := &cobra.Command{
+		Use:   "status [DIR]",
+		Short: "Show what a project brings along, and what of it is used",
+		Long: `Show what a project has for Patchbay: AGENTS.md, which is part of the agent's prompt;
+prompts in .patchbay/prompts, which are commands of chat; plugins in .patchbay/plugins, which run
+only when you have trusted them; and what .patchbay/config.toml sets. Nothing of the project is
+started for that, and nothing is changed.
+
+The project is that of the current directory, or of DIR: the nearest directory upwards that is
+under version control, or the directory itself.`,
+		Example: `  patchbay project status
+  patchbay project status ~/src/site --diff
+  patchbay project status --json | jq -r .state`,
+		Annotations: exits(exit{exitOK, "shown, whether or not the plugins are trusted"}, exit{exitNotFound, "no such directory"}),
+		Args:        atMostDir,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.projectAt(args)
+			if err != nil {
+				return err
+			}
+			return a.runProjectStatus(p, diff)
+		},
+		ValidArgsFunction: completeDirs,
+	}
+	cmd.Flags().BoolVar(&diff, "diff", false, "of plugins that have changed, show the lines")
+	return cmd
+}
+
+type projectTrustOptions struct {
+	yes, diff bool
+	digest    string
+}
+
+func newProjectTrustCommand(a *app) *cobra.Command {
+	var opts projectTrustOptions
+	cmd := &cobra.Command{
+		Use:   "trust [DIR]",
+		Short: "Look at a project's plugins, and let them run",
+		Long: `Show the plugins in .patchbay/plugins of a project: their files, their hooks, what they may do,
+and what has changed since you trusted them last. Then ask whether they may run. What runs is a
+copy of exactly the files that were shown. When the project's plugins change, they are left out
+until you trust them again.
+
+Off a terminal --yes answers; --digest makes sure that the plugins are those you have looked at.
+A daemon that runs is told. What you trusted is kept in your own data directory, by the project's
+path; the project cannot change it.`,
+		Example: `  patchbay project trust
+  patchbay project trust ~/src/site --diff
+  patchbay project trust --yes --digest "$(patchbay project status --json | jq -r .digest)"`,
+		Annotations: exits(exit{exitOK, "trusted, or was so already"}, exit{exitFailed, "the plugins cannot be trusted as they are"},
+			exit{exitRefused, "you said no, or the plugins are others than --digest says"}, exit{exitNotFound, "no such directory, or it has no plugins"}),
+		Args: atMostDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.projectAt(args)
+			if err != nil {
+				return err
+			}
+			return a.runProjectTrust(cmd.Context(), p, opts)
+		},
+		ValidArgsFunction: completeDirs,
+	}
+	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&opts.diff, "diff", false, "of plugins that have changed, show the lines, however many there are")
+	cmd.Flags().StringVar(&opts.digest, "digest", "", "trust them only if `project status` gives this `DIGEST`")
+	return cmd
+}
+
+func newProjectUntrustCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "untrust [DIR]",
+		Short: "Let a project's plugins run no longer",
+		Long: `Forget that you trusted, or declined, the plugins of a project, and remove the copy of them. A
+daemon that runs is told, and ends them. The project itself is not touched. DIR may be gone.`,
+		Example: `  patchbay project untrust
+  patchbay project untrust ~/src/site`,
+		Annotations: exits(exit{exitOK, "forgotten"}, exit{exitNotFound, "nothing is recorded for the project"}),
+		Args:        atMostDir,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.projectNamed(args)
+			if err != nil {
+				return err
+			}
+			return a.runProjectUntrust(cmd.Context(), p)
+		},
+		ValidArgsFunction: completeDirs,
+	}
+}
+
+func newProjectListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the projects whose plugins you have trusted or declined",
+		Long: `List the projects whose plugins you have trusted, or said no to, with what they are now: a
+project whose plugins have changed since is listed as changed.`,
+		Example: `  patchbay project list
+  patchbay project list --json | jq -r '.[] | select(.state == "changed").root'`,
+		Annotations: exits(exit{exitOK, "listed"}),
+		Args:        arguments(),
+		RunE:        func(*cobra.Command, []string) error { return a.runProjectList() },
+	}
+}
+
+// atMostDir lets one directory be named.
+func atMostDir(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("usage: "+cmd.UseLine(), "%s: too many arguments: %q", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
+func completeDirs(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// A projectRef is a project and the store that knows whether it is trusted.
+type projectRef struct {
+	root  string
+	store projectfiles.Store
+}
+
+// projectNamed is the project of a directory, which need not be there.
+func (a *app) projectNamed(args []string) (projectRef, error) {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return projectRef{}, err
+	}
+	root, err := a.projectRoot()
+	if len(args) > 0 {
+		var dir string
+		dir, err = filepath.Abs(a.path(args[0]))
+		root = pluginhost.ProjectRoot(dir)
+	}
+	return projectRef{root, projectfiles.In(dirs)}, err
+}
+
+// projectAt is the project of a directory that is there.
+func (a *app) projectAt(args []string) (projectRef, error) {
+	p, err := a.projectNamed(args)
+	if err != nil {
+		return p, err
+	}
+	if info, err := os.Stat(p.root); err != nil || !info.IsDir() {
+		return p, &problem{kind: kindNotFound, err: fmt.Errorf("%s: no such directory", p.root), fix: "name a directory that exists"}
+	}
+	return p, nil
+}
+
+func (a *app) runProjectStatus(p projectRef, diff bool) error {
+	view, staged, err := a.projectView(p)
+	if err != nil {
+		return err
+	}
+	if staged != nil {
+		defer staged.Close() // a copy that stays is removed with the next one
+	}
+	if a.flags.json {
+		return a.printJSON(view)
+	}
+	a.printProject(view)
+	if diff && staged != nil {
+		return a.printProjectChanges(staged, true)
+	}
+	return nil
+}
+
+func (a *app) runProjectTrust(ctx context.Context, p projectRef, opts projectTrustOptions) error {
+	view, staged, err := a.projectView(p)
+	if err != nil {
+		return err
+	}
+	if staged == nil {
+		return untrustable(view)
+	}
+	defer staged.Close() // one that is trusted is not removed
+	if opts.digest != "" && opts.digest != staged.Digest {
+		return &problem{kind: kindRefused, err: errors.New("the plugins are not those with this digest: nothing was trusted"),
+			fix: "look at them: patchbay project status"}
+	}
+	if view.State == projectfiles.Trusted {
+		return a.trusted(ctx, p, view, "was trusted already")
+	}
+	if !a.flags.json {
+		a.printProjectPlugins(view, false)
+		if err := a.printProjectChanges(staged, opts.diff); err != nil {
+			return err
+		}
+	}
+	if err := a.certain(ctx, trustQuestion, opts.yes); err != nil {
+		return err
+	}
+	if err := staged.Trust(view.capabilities()); err != nil {
+		return &problem{kind: kindFailed, err: err}
+	}
+	view.State = projectfiles.Trusted
+	return a.trusted(ctx, p, view, "trusted")
+}
+
+// trustQuestion says what a yes means.
+const trustQuestion = "\nTrust these plugins? They run as you, whenever you work in this project."
+
+// trusted says that a project is trusted, tells a daemon, and removes what was trusted before.
+func (a *app) trusted(ctx context.Context, p projectRef, view *projectView, verb string) error {
+	if a.flags.json {
+		if err := a.printJSON(view); err != nil {
+			return err
+		}
+	} else {
+		a.printf("%s %s\n", a.screen().Paint(render.StyleBold, render.Line(p.root)), verb)
+	}
+	err := a.tellDaemon(ctx)
+	a.sweepProject(p)
+	return err
+}
+
+func (a *app) sweepProject(p projectRef) {
+	if err := p.store.Sweep(p.root); err != nil {
+		a.logger().Warn("old copies of the project's plugins stay", "err", err)
+	}
+}
+
+// untrustable is why there is nothing that could be trusted.
+func untrustable(v *projectView) error {
+	if v.State == projectfiles.Refused {
+		return &problem{kind: kindFailed, err: fmt.Errorf("the plugins of %s cannot be trusted as they are: %s", v.Root, v.Reason), fix: "change that in the project, then trust it"}
+	}
+	return &problem{kind: kindNotFound, err: fmt.Errorf("%s has no plugins that could be trusted", v.Root), fix: "they would be in " + filepath.Join(v.Root, projectfiles.PluginsDir)}
+}
+
+func (a *app) runProjectUntrust(ctx context.Context, p projectRef) error {
+	found, err := p.store.Forget(p.root)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return &problem{kind: kindNotFound, err: fmt.Errorf("nothing is recorded for %s", p.root), fix: "`patchbay project list` lists the projects that are known"}
+	}
+	if a.flags.json {
+		err = a.printJSON(map[string]string{"root": p.root, "state": string(projectfiles.Untrusted)})
+	} else {
+		a.printf("%s is not trusted any more\n", a.screen().Paint(render.StyleBold, render.Line(p.root)))
+	}
+	err = firstError(err, a.tellDaemon(ctx))
+	a.sweepProject(p)
+	return err
+}
+
+func (a *app) runProjectList() error {
+	dirs, err := a.configDirs()
+	if err != nil {
+		return err
+	}
+	store := projectfiles.In(dirs)
+	records, err := store.List()
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		if now := store.Look(records[i].Root); now.State == projectfiles.Changed || now.State == projectfiles.Refused {
+			records[i].State = now.State
+		}
+	}
+	if a.flags.json {
+		return a.printJSON(records)
+	}
+	if len(records) == 0 {
+		a.printf("No project is trusted. `patchbay project status` shows what the one at hand brings along.\n")
+		return nil
+	}
+	rows := [][]render.Cell{render.Head("PROJECT", "STATE", "SINCE")}
+	for _, r := range records {
+		rows = append(rows, []render.Cell{{Text: r.Root, Style: render.StyleBold}, {Text: string(r.State), Style: projectStyle(r.State)},
+			{Text: r.Recorded.Local().Format(time.DateTime), Style: render.StyleDim}})
+	}
+	return render.Table(a.out, rows, a.screen())
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
+	"github.com/patchbay-dev/patchbay/internal/render"
+	"github.com/patchbay-dev/patchbay/internal/tui"
+)
+
+// askProject asks the person who begins a conversation about plugins of the project that nobody has decided on. An
+// answer counts for exactly what was shown.
+func (a *app) askProject(ctx context.Context) error {
+	p, err := a.projectNamed(nil)
+	if err != nil {
+		return err
+	}
+	if state := p.store.Look(p.root).State; state != projectfiles.Untrusted && state != projectfiles.Changed {
+		return nil
+	}
+	view, staged, err := a.projectView(p)
+	if err != nil || staged == nil {
+		return err // why there is none is told in the conversation
+	}
+	defer staged.Close() // one that is trusted is not removed
+	a.printProjectPlugins(view, false)
+	if err := a.printProjectChanges(staged, false); err != nil {
+		return err
+	}
+	answer, err := a.ask(ctx, trustQuestion+" [y/N] ")
+	if err != nil {
+		return err
+	}
+	if !isYes(answer) {
+		a.printf("They are left out, and you are not asked again unless they change.\n\n")
+		return staged.Decline()
+	}
+	if err := staged.Trust(view.capabilities()); err != nil {
+		return &problem{kind: kindFailed, err: err}
+	}
+	view.State = projectfiles.Trusted
+	return a.trusted(ctx, p, view, "trusted")
+}
+
+// expandPrompt is the text that a line such as "/review main.go" stands for in this project.
+func (a *app) expandPrompt(line string) (string, bool) {
+	if name, _ := tui.CommandOf(line); name == "" {
+		return "", false
+	}
+	p, err := a.projectNamed(nil)
+	if err != nil {
+		return "", false // whoever opens the project says so
+	}
+	prompts, _ := p.store.Prompts(p.root, tui.Reserved)
+	return projectfiles.Expand(prompts, line)
+}
+
+// promptCommands are the prompts of the project that the session works in.
+func (c *conversation) promptCommands() []tui.PromptCommand {
+	prompts, _ := projectfiles.In(c.core.Dirs).Prompts(pluginhost.ProjectRoot(c.session.WorkingDir), tui.Reserved)
+	var out []tui.PromptCommand
+	for _, p := range prompts {
+		out = append(out, tui.PromptCommand{Name: p.Name, About: p.About, Text: p.With})
+	}
+	return out
+}
+
+// printFromProject says what else than values comes from the project.
+func (a *app) printFromProject() error {
+	p, err := a.projectNamed(nil)
+	if err != nil {
+		return err
+	}
+	var parts []string
+	if status := p.store.Look(p.root); status.Copy != "" {
+		for _, f := range pluginhost.PluginsIn(status.Copy, a.Environ) {
+			parts = append(parts, "the plugin "+f.Name)
+		}
+	} else if status.State != projectfiles.None {
+		parts = append(parts, "plugins, which are left out ("+string(status.State)+")")
+	}
+	if agents := p.store.Agents(p.root); agents.Path != "" {
+		parts = append(parts, agents.Banner())
+	}
+	if len(parts) > 0 {
+		a.printf("\nFrom the project %s: %s. `patchbay project status` shows more.\n", render.Line(p.root), render.Line(strings.Join(parts, ", ")))
+	}
+	return nil
+}
+
+// banner says what the project brings along: in one line what is used, in one each what is not.
+func (c *conversation) banner() []tui.BannerLine {
+	root := pluginhost.ProjectRoot(c.session.WorkingDir)
+	var used []string
+	var lines []tui.BannerLine
+	warn := func(text string) { lines = append(lines, tui.BannerLine{Text: text, Warning: true}) }
+	if agents := c.core.Instructions(root); agents.Err != nil {
+		warn(agents.Banner())
+	} else if agents.Text != "" {
+		used = append(used, agents.Banner())
+	}
+	store := projectfiles.In(c.core.Dirs)
+	prompts, problems := store.Prompts(root, tui.Reserved)
+	if n := len(prompts); n > 0 {
+		used = append(used, render.Count(n, "prompt"))
+	}
+	if len(problems) > 0 {
+		warn(render.Count(len(problems), "prompt") + " of the project cannot be used: `patchbay project status` says why")
+	}
+	status := store.Look(root)
+	if status.State == projectfiles.Trusted {
+		used = append(used, render.Count(len(pluginhost.PluginsIn(status.Copy, nil)), "plugin"))
+	}
+	if problem, fix := pluginhost.ProjectProblem(status); problem != "" {
+		warn(problem + "\n" + fix)
+	}
+	if len(used) > 0 {
+		lines = append([]tui.BannerLine{{Text: "from the project: " + strings.Join(used, ", ")}}, lines...)
+	}
+	return lines
+}

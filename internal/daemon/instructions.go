@@ -1,0 +1,15 @@
+package daemon
+
+import "github.com/patchbay-dev/patchbay/internal/projectfiles"
+
+// Instructions are what a project says to agents in its AGENTS.md, as it is now; nothing where it is turned off.
+func (c *Core) Instructions(root string) projectfiles.Agents {
+	if c.options.NoAgentsMD || c.Config().Chat.NoAgentsMD {
+		return projectfiles.Agents{}
+	}
+	agents := projectfiles.In(c.Dirs).Agents(root)
+	if agents.Err != nil {
+		c.log.Warn(agents.Banner(), "project", root)
+	}
+	return agents
+}

@@ -1,0 +1,142 @@
+//go:build unix
+
+package pluginhost_test
+
+import (
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
+)
+
+// site makes a project, to which what is in the house's own place moves.
+func (h house) site(from ...string) (root string) {
+	h.t.Helper()
+	h.write("site/.git/HEAD", "", 0o644)
+	h.write("site/.patchbay/plugins/README.md", "", 0o644)
+	for _, path := range from {
+		h.move(path, "site/.patchbay/plugins/"+filepath.Base(path))
+	}
+	root, err := filepath.EvalSymlinks(filepath.Join(h.home, "site"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return root
+}
+
+// trustSite is what a person does who says yes.
+func (h house) trustSite(root string) {
+	h.t.Helper()
+	dirs, err := config.Locate(dialect.Env{Vars: h.options().Environ}.Get, runtime.GOOS)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	staged, err := projectfiles.In(dirs).Stage(root)
+	if err == nil {
+		err = staged.Trust(nil)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestNothingIsGivenToAProjectsPlugin: what the user's files give goes to the user's own plugins, whatever a project
+// calls its own; what
+// they restrict holds for it. Its storage is its own.
+func TestNothingIsGivenToAProjectsPlugin(t *testing.T) {
+	h := newHouse(t)
+	h.keeper("notes", "notes")
+	h.config("sandbox = \"off\"\n[plugins.notes]\nenv = [\"TOKEN\"]\n")
+	h.secrets("[plugins.notes]\nkey = \"secret\"\n")
+	if got := tell(t, h.openWith(h.tokened()), "notes", "notes"); got != "secret token notes" {
+		t.Fatal(got)
+	}
+	root := h.site(".local/share/kaged/plugins/notes")
+	h.trustSite(root)
+	in := func(o *pluginhost.Options) *pluginhost.Options { o.Dir = root; return o }
+	h.keeper("other", "other") // which finds what the first one stored, were it asked
+	if got := tell(t, h.openWith(in(h.tokened())), "notes", "notes"); got != "none none notes" {
+		t.Errorf("the project's: %s", got)
+	}
+	h.config("[plugins.notes]\nenabled = false\n")
+	if got := states(h.openWith(in(h.tokened()))); !strings.Contains(got, "notes:disabled") {
+		t.Error(got)
+	}
+}
+
+// TestAProjectTakesNoName: of two plugins with one name the user's own works, of whatever dialect the other is.
+func TestAProjectTakesNoName(t *testing.T) {
+	for rule, place := range map[string]struct{ file, called, name string }{
+		"its file is called as the other's":            {"mine", "mine", "mine"},
+		"it calls itself as the other does":            {"calls", "calls", "calls"},
+		"it calls itself as the other's file":          {"other", "mine", "mine"},
+		"its file is called as the other calls itself": {"calls", "x", "calls"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			h := newHouse(t)
+			h.scaffold(place.file, place.called, 1)
+			root := h.site(".local/scaffold/plugins/" + place.file)
+			h.trustSite(root)
+			h.scaffold("mine", "mine", 500)
+			h.scaffold("caller", "calls", 500)
+			o := h.options()
+			o.Dir = root
+			host := h.openWith(o)
+			if p, err := host.Plugin(place.name); err != nil || p.Project != "" || p.State != dialect.Ready {
+				t.Errorf("%s means %+v: %v", place.name, p, err)
+			}
+			if got := states(host); strings.Count(got, place.name+":ready") != 1 {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// TestAConnectionMeansTheUsersOwn: a guard that is connected and not there fails, also where a project has a plugin
+// of its name.
+func TestAConnectionMeansTheUsersOwn(t *testing.T) {
+	h := newHouse(t)
+	h.scaffold("guard", "guard", 500)
+	root := h.site(".local/scaffold/plugins/guard")
+	h.trustSite(root)
+	h.config("[[connect]]\nplugin = \"guard\"\nhook = \"post_user_input\"\npoint = \"turn.final\"\n")
+	o := h.options()
+	o.Dir = root
+	host := h.openWith(o)
+	found := false
+	for _, f := range host.Doctor() {
+		found = found || strings.Contains(f.Problem, "names a plugin that is not installed: guard")
+	}
+	if !found {
+		t.Errorf("%v", host.Doctor())
+	}
+}
+
+// TestAHostSeesTrustComeAndGo, when it looks again.
+func TestAHostSeesTrustComeAndGo(t *testing.T) {
+	h := newHouse(t)
+	h.scaffold("hello", "hello", 500)
+	root := h.site(".local/scaffold/plugins/hello")
+	o := h.options()
+	o.Dir = root
+	host := h.openWith(o)
+	if got := states(host); got != "" {
+		t.Fatal(got)
+	}
+	h.trustSite(root)
+	if err := host.Refresh(t.Context()); err != nil || states(host) != "hello:ready" {
+		t.Fatal(states(host), err)
+	}
+	h.write("site/.patchbay/plugins/hello", "#!/bin/sh\ntouch ran\n", 0o755)
+	if err := host.Refresh(t.Context()); err != nil || states(host) != "" {
+		t.Fatal(states(host), err)
+	}
+	if findings := host.Doctor(); len(findings) != 1 || !strings.Contains(findings[0].Problem, "they have changed since you trusted them: changed hello") {
+		t.Errorf("%v", findings)
+	}
+}

@@ -1,0 +1,100 @@
+package projectfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// MostAgents is how many bytes of AGENTS.md are part of the prompt.
+const MostAgents = 32 << 10
+
+// Agents is a project's AGENTS.md. The zero value is a project without one.
+type Agents struct {
+	Path string // "": there is none
+	Text string // at most [MostAgents] bytes, without characters that nobody sees
+	Size int64  // of the whole file
+	Cut  bool   // the text is not all of it
+	Err  error  // why it is not used
+}
+
+// Agents reads AGENTS.md in the root of a project.
+func (s Store) Agents(root string) Agents {
+	if filepath.Dir(root) == root {
+		return Agents{}
+	}
+	a := Agents{Path: filepath.Join(root, AgentsFile)}
+	if _, err := os.Lstat(a.Path); err != nil { // there is none, or none for us
+		return Agents{}
+	}
+	r, err := s.reading(root)
+	if err == nil {
+		defer r.root.Close()
+		err = a.read(r)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return Agents{}
+	}
+	a.Err = err
+	return a
+}
+
+func (a *Agents) read(r *reading) error {
+	f, info, err := r.open(AgentsFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MostAgents+1))
+	if err != nil {
+		return err
+	}
+	a.Size = info.Size()
+	if a.Cut = len(data) > MostAgents; a.Cut {
+		data = wholeLines(data[:MostAgents])
+	}
+	a.Text = strings.TrimSpace(plain(string(data)))
+	return nil
+}
+
+// wholeLines is the part of a text before its last, perhaps half, line; where there is one line, before the last half
+// character.
+func wholeLines(data []byte) []byte {
+	if i := strings.LastIndexByte(string(data), '\n'); i > 0 {
+		return data[:i]
+	}
+	for len(data) > 0 && !utf8.Valid(data[max(0, len(data)-utf8.UTFMax):]) && !utf8.RuneStart(data[len(data)-1]) {
+		data = data[:len(data)-1]
+	}
+	return data
+}
+
+// Prompt is what a model is told; "" where there is nothing to tell.
+func (a Agents) Prompt() string {
+	if a.Text == "" {
+		return ""
+	}
+	text := "The project has instructions of its own, in " + a.Path + ". Follow them where the user does not say otherwise:\n\n" + a.Text
+	if a.Cut {
+		text += fmt.Sprintf("\n\n[%s is cut here: it has %d bytes, of which the first %d are shown. Read the file for the rest.]", AgentsFile, a.Size, MostAgents)
+	}
+	return text
+}
+
+// Banner names the file in one line; "" where there is none.
+func (a Agents) Banner() string {
+	switch {
+	case a.Err != nil:
+		return AgentsFile + " is left out: " + strings.TrimPrefix(a.Err.Error(), AgentsFile+": ")
+	case a.Text == "":
+		return ""
+	case a.Cut:
+		return fmt.Sprintf("%s (the first %d KiB of %d)", AgentsFile, MostAgents>>10, (a.Size+1023)>>10)
+	}
+	return AgentsFile
+}

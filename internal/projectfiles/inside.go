@@ -1,0 +1,105 @@
+package projectfiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+)
+
+// What a project has for Patchbay, below its root.
+const (
+	AgentsFile = "AGENTS.md"
+	Dir        = ".patchbay"
+	PluginsDir = Dir + "/plugins"
+	PromptsDir = Dir + "/prompts"
+)
+
+// errLeaves is wrapped by the error of a link out of the project.
+var errLeaves = errors.New("is a link that leads out of the project")
+
+// errForeign is wrapped by the error of a file of somebody else's.
+var errForeign = errors.New("belongs to another user")
+
+// A reading opens text files of one project.
+type reading struct {
+	root    *os.Root
+	path    string
+	trusted bool // files of other users are read, too
+}
+
+// open opens a regular file below the root.
+func (r *reading) open(name string) (*os.File, fs.FileInfo, error) {
+	f, err := plainfile.OpenIn(r.root, filepath.FromSlash(name))
+	if err != nil {
+		return nil, nil, r.named(name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && foreign(info) && !r.trusted {
+		err = fmt.Errorf("%s %w", name, errForeign)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// named says which file of the project an error is about, in words a person understands.
+func (r *reading) named(name string, err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	if strings.Contains(err.Error(), "escapes") { // the os package has no value for it
+		err = errLeaves
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// realDir tells whether a directory below the root is there. A link, or anything else in its place, is an error.
+func realDir(root, name string) (bool, error) {
+	at := root
+	for _, part := range strings.Split(name, "/") {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			return false, nil // one that may not be listed has nothing for us
+		case err != nil:
+			return false, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return false, fmt.Errorf("%s is a link: put the directory itself there", at)
+		case !info.IsDir():
+			return false, fmt.Errorf("%s is not a directory", at)
+		}
+	}
+	return true, nil
+}
+
+// foreignDirs tells whether one of the directories, of those that are there, belongs to another user.
+func foreignDirs(dirs ...string) bool {
+	for _, dir := range dirs {
+		if info, err := os.Lstat(dir); err == nil && foreign(info) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain is text without characters that a reader does not see: control characters and invisible ones, which may hide
+// words from the person who reviews a file.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // the last two join letters and emoji
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

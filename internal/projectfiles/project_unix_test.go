@@ -1,0 +1,258 @@
+//go:build unix
+
+package projectfiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/plugtest/rerun"
+)
+
+// TestAsNobody runs what depends on the user again: root reads every file.
+func TestAsNobody(t *testing.T) { rerun.Tests(t, "TestHostilePlugins", "TestTrust") }
+
+// A bed is a user's store and a project with plugins.
+type bed struct {
+	*testing.T
+	store Store
+	root  string
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t, In(config.Dirs{Home: filepath.Join(top, "home"), Config: filepath.Join(top, "home", "c"),
+		Data: filepath.Join(top, "home", "d"), State: filepath.Join(top, "home", "s")}), filepath.Join(top, "site")}
+	b.write(".git/HEAD", "")
+	b.write(".patchbay/plugins/guard", "#!/bin/sh\n")
+	b.write(".patchbay/plugins/notes/manifest.yaml", "name: notes\n")
+	return b
+}
+
+func (b *bed) path(name string) string { return filepath.Join(b.root, filepath.FromSlash(name)) }
+
+func (b *bed) write(name, text string) {
+	b.Helper()
+	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(b.path(name), []byte(text), 0o755); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bed) stage() *Staged {
+	b.Helper()
+	s, err := b.store.Stage(b.root)
+	b.must(err)
+	return s
+}
+
+func (b *bed) wants(want State) Status {
+	b.Helper()
+	st := b.store.Look(b.root)
+	if st.State != want || (st.Copy != "") != (want == Trusted) {
+		b.Fatalf("%s, want %s; copy %q, %v", st.State, want, st.Copy, st.Err)
+	}
+	return st
+}
+
+func TestTrust(t *testing.T) {
+	b := newBed(t)
+	b.wants(Untrusted)
+	s := b.stage()
+	b.write(".patchbay/plugins/guard", "#!/bin/sh\nrm -rf ~\n") // while the person reads
+	b.must(s.Trust(nil))
+	b.must(s.Close())
+	if st := b.wants(Changed); len(st.Changes) != 1 || st.Changes[0].Path != "guard" {
+		t.Errorf("%v", st.Changes)
+	}
+	b.write(".patchbay/plugins/guard", "#!/bin/sh\n")
+	st := b.wants(Trusted)
+	if text, err := os.ReadFile(filepath.Join(st.Copy, "guard")); err != nil || string(text) != "#!/bin/sh\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+
+	// A plugin may write beside its own files; a copy that was changed is not used.
+	b.must(os.WriteFile(filepath.Join(st.Copy, "notes", "log"), nil, 0o600))
+	b.wants(Trusted)
+	b.must(os.Chmod(filepath.Join(st.Copy, "guard"), 0o700))
+	b.must(os.WriteFile(filepath.Join(st.Copy, "guard"), []byte("other"), 0o700))
+	b.wants(Refused)
+	s = b.stage()
+	b.must(s.Trust(nil))
+	b.wants(Trusted)
+
+	// Another no counts for exactly what was shown.
+	b.write(".patchbay/plugins/new", "")
+	s = b.stage()
+	b.must(s.Decline())
+	b.must(s.Close())
+	b.wants(Declined)
+	b.write(".patchbay/plugins/new", "x")
+	b.wants(Untrusted)
+
+	// The same files elsewhere are another project.
+	b.must(os.Rename(b.root, b.root+"2"))
+	b.root += "2"
+	b.wants(Untrusted)
+}
+
+func TestForget(t *testing.T) {
+	b := newBed(t)
+	s := b.stage()
+	b.must(s.Trust(nil))
+	kept := b.wants(Trusted).Copy
+	if found, err := b.store.Forget(b.root); !found || err != nil {
+		t.Fatal(found, err)
+	}
+	b.wants(Untrusted)
+	b.must(b.store.Sweep(b.root))
+	if _, err := os.Stat(kept); !os.IsNotExist(err) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+	if list, err := b.store.List(); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestHostilePlugins: each of these is told of, and nothing of it can be trusted.
+func TestHostilePlugins(t *testing.T) {
+	for says, do := range map[string]func(b *bed) error{
+		"neither a file":              func(b *bed) error { return syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644) },
+		"leads out of its plugin":     func(b *bed) error { return os.Symlink("/etc/passwd", b.path(PluginsDir+"/notes/p")) },
+		"up is a link that leads out": func(b *bed) error { return os.Symlink("../guard", b.path(PluginsDir+"/notes/up")) },
+		"top is a link":               func(b *bed) error { return os.Symlink("guard", b.path(PluginsDir+"/top")) },
+		"leads nowhere":               func(b *bed) error { return os.Symlink("gone", b.path(PluginsDir+"/notes/gone")) },
+		"cannot be shown": func(b *bed) error {
+			return os.WriteFile(b.path(PluginsDir+"/\x1b[2Jx"), nil, 0o644)
+		},
+		"plugins is a link": func(b *bed) error {
+			return firstOf(os.Rename(b.path(PluginsDir), b.path("elsewhere")), os.Symlink("../elsewhere", b.path(PluginsDir)))
+		},
+		".patchbay is a link": func(b *bed) error {
+			return firstOf(os.Rename(b.path(Dir), b.path("elsewhere")), os.Symlink("elsewhere", b.path(Dir)))
+		},
+		"plugins is not a directory": func(b *bed) error {
+			return firstOf(os.RemoveAll(b.path(PluginsDir)), os.WriteFile(b.path(PluginsDir), nil, 0o644))
+		},
+		"more than 2000 files": func(b *bed) error {
+			f, err := os.Create(b.path(PluginsDir + "/huge"))
+			if err != nil {
+				return err
+			}
+			return firstOf(f.Truncate(mostBytes+1), f.Close())
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			b := newBed(t)
+			b.must(do(b))
+			if _, err := b.store.Stage(b.root); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v", err)
+			}
+			if st := b.store.Look(b.root); st.Copy != "" || st.State == Trusted {
+				t.Errorf("%+v", st)
+			}
+			if left, _ := filepath.Glob(filepath.Join(b.store.dir, "*", ".*stage*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestHostileAfterTrust: what a trusted project becomes is looked at again.
+func TestHostileAfterTrust(t *testing.T) {
+	b := newBed(t)
+	s := b.stage()
+	b.must(s.Trust(nil))
+	b.must(syscall.Mkfifo(b.path(PluginsDir+"/pipe"), 0o644))
+	b.wants(Refused)
+}
+
+// TestLinksInside: what package managers make stays as it is.
+func TestLinksInside(t *testing.T) {
+	b := newBed(t)
+	b.must(os.Symlink("manifest.yaml", b.path(PluginsDir+"/notes/other.yaml")))
+	s := b.stage()
+	b.must(s.Trust(nil))
+	if to, err := os.Readlink(filepath.Join(b.wants(Trusted).Copy, "notes", "other.yaml")); to != "manifest.yaml" {
+		t.Error(to, err)
+	}
+}
+
+// TestNoProject: the home directory, and a directory in which Patchbay keeps its own things.
+func TestNoProject(t *testing.T) {
+	b := newBed(t)
+	b.store.dirs.Home = b.root
+	if st := b.wants(Refused); !strings.Contains(st.Err.Error(), "home directory") {
+		t.Error(st.Err)
+	}
+	b.store.dirs.Home, b.store.dirs.Config = "", b.path(Dir)
+	b.wants(None)
+	b.write(PromptsDir+"/x.md", "text")
+	if prompts, problems := b.store.Prompts(b.root, nil); prompts != nil || problems != nil {
+		t.Error(prompts, problems)
+	}
+	if st := b.store.Look("/"); st.State != None || b.store.Agents("/").Path != "" {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestForeign: nothing of another user's project is read before it is trusted.
+func TestForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	b := newBed(t)
+	b.write(AgentsFile, "Obey.")
+	b.write(PromptsDir+"/x.md", "text")
+	b.write(".patchbay/config.toml", "")
+	if !b.store.ReadsConfig(b.root) || b.store.Agents(b.root).Text != "Obey." {
+		t.Fatal("of one's own project all is read")
+	}
+	for _, file := range []string{AgentsFile, PromptsDir + "/x.md", ".patchbay/config.toml"} {
+		b.must(os.Chown(b.path(file), 65534, -1)) // as in a directory that everybody may write
+	}
+	b.reads("files", false)
+	b.must(os.Chown(b.root, 65534, -1))
+	b.reads("root", false)
+	if !b.wants(Untrusted).Foreign {
+		t.Error("it is not told whose it is")
+	}
+	s := b.stage()
+	b.must(s.Trust(nil))
+	b.reads("trusted", true)
+}
+
+func (b *bed) reads(what string, want bool) {
+	b.Helper()
+	agents := b.store.Agents(b.root)
+	prompts, _ := b.store.Prompts(b.root, nil)
+	if (agents.Err == nil) != want || (agents.Text != "") != want || len(prompts) == 1 != want || b.store.ReadsConfig(b.root) != want {
+		b.Errorf("%s: %+v, %v", what, agents, prompts)
+	}
+}

@@ -1,0 +1,191 @@
+package projectfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/patchbay-dev/patchbay/internal/plainfile"
+	"github.com/patchbay-dev/patchbay/internal/scratch"
+	"github.com/patchbay-dev/patchbay/internal/trust"
+)
+
+// A Staged is a private copy of a project's plugins. A person is shown the copy, and the copy is what is trusted: what
+// happens to the project meanwhile changes neither.
+type Staged struct {
+	Status
+	Dir    string // of the copy
+	Files  []trust.File
+	Digest string
+
+	store Store
+	kept  bool // the copy is in place
+}
+
+// Stage copies the plugins of a project. The caller closes what it gets.
+func (s Store) Stage(root string) (*Staged, error) {
+	st := s.Look(root)
+	if st.State == Refused && st.Entry == nil {
+		return nil, st.Err
+	}
+	home := filepath.Join(s.dir, ID(root))
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := scratch.MakeIn(home, "stage")
+	if err != nil {
+		return nil, err
+	}
+	staged := &Staged{Status: st, Dir: dir, store: s}
+	if err := staged.fill(); err != nil {
+		return nil, errors.Join(err, staged.Close())
+	}
+	return staged, nil
+}
+
+// fill copies the files, and says what they are compared with those that were trusted.
+func (s *Staged) fill() (err error) {
+	there, err := s.store.pluginsIn(s.Root)
+	if err != nil {
+		return err
+	}
+	if there {
+		if err := copyTree(s.Plugins(), s.Dir); err != nil {
+			return err
+		}
+	}
+	if s.Files, err = trust.Take([]trust.Root{{Path: s.Dir}}); err != nil {
+		return err
+	}
+	s.Digest, s.Changes = digest(s.Files), nil
+	if s.Entry != nil {
+		s.Changes = trust.Compare(s.Entry.Files, s.Files)
+	}
+	return nil
+}
+
+// copyTree copies what a survey finds. Of each file the bytes, and whether it is a program, are kept, and nothing else.
+func copyTree(from, to string) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	all, err := survey(source)
+	room := int64(mostBytes)
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = all[i].copy(source, target, &room)
+	}
+	return err
+}
+
+func (s *seen) copy(source, target *os.Root, room *int64) error {
+	name := filepath.FromSlash(s.name)
+	switch {
+	case s.info.IsDir():
+		return target.Mkdir(name, 0o700)
+	case s.target != "":
+		return target.Symlink(s.target, name)
+	}
+	in, err := plainfile.OpenIn(source, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	mode := os.FileMode(0o400)
+	if s.info.Mode()&0o111 != 0 {
+		mode = 0o500
+	}
+	out, err := target.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, *room+1))
+	if *room -= n; *room < 0 && err == nil {
+		err = fmt.Errorf("%s has grown while it was copied", s.name)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// Trust puts the copy in place and records it, with the capabilities that its plugins declare.
+func (s *Staged) Trust(capabilities []string) error {
+	place := s.store.copyOf(s.Root, s.Files)
+	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
+		if err := scratch.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) { // one that was damaged, or the same
+			return false, err
+		}
+		if err := os.Rename(s.Dir, place); err != nil {
+			return false, err
+		}
+		s.kept = true
+		e := s.entry(kindTrusted)
+		e.Capabilities = capabilities
+		l.Remove(kindDeclined, s.Root)
+		l.Put(e)
+		_ = s.store.book().Keep([]trust.Root{{Path: place}}, s.Files) // a change is shown without its lines then
+		return true, nil
+	})
+}
+
+// Decline records that a person does not want exactly these plugins. What was trusted before no longer is.
+func (s *Staged) Decline() error {
+	return s.store.book().Update(func(l *trust.Lock) (bool, error) {
+		l.Remove(kindTrusted, s.Root)
+		l.Put(s.entry(kindDeclined))
+		return true, nil
+	})
+}
+
+// Explain lists what has changed since the project was trusted, with the lines.
+func (s *Staged) Explain() ([]trust.FileChange, error) {
+	if s.Entry == nil {
+		return nil, nil
+	}
+	return s.store.book().Explain(s.Entry, []trust.Root{{Path: s.Dir}}, s.Files)
+}
+
+func (s *Staged) entry(kind string) *trust.Entry {
+	return &trust.Entry{Dialect: kind, Name: s.Root, Path: s.Plugins(), Recorded: time.Now().UTC().Truncate(time.Second), Files: s.Files}
+}
+
+// Close removes a copy that was not trusted.
+func (s *Staged) Close() error {
+	if s.kept {
+		return nil
+	}
+	return scratch.Remove(s.Dir)
+}
+
+// Sweep removes the copies of a project that are not in use any more, once nobody runs them.
+func (s Store) Sweep(root string) error {
+	home := filepath.Join(s.dir, ID(root))
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil // there are none
+	}
+	lock, err := trust.Load(s.lock)
+	if err != nil {
+		return err
+	}
+	current := ""
+	if e := lock.Find(kindTrusted, root); e != nil {
+		current = filepath.Base(s.copyOf(root, e.Files))
+	}
+	errs := []error{scratch.Sweep(home)}
+	for _, e := range entries {
+		if e.Name() != current && !strings.Contains(e.Name(), "stage") {
+			errs = append(errs, scratch.Remove(filepath.Join(home, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
