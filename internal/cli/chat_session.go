@@ -121,7 +121,7 @@ func (c *conversation) Switch(ctx context.Context, id string) error {
 }
 
 func (c *conversation) create(ctx context.Context) (session.Session, error) {
-	return c.core.Sessions.Create(ctx, session.Session{Plugins: c.plugins, WorkingDir: c.core.Dir(), Host: session.FromChat})
+	return c.core.Sessions.Create(ctx, session.Session{Plugins: c.plugins, WorkingDir: c.core.Dir(), From: session.FromChat})
 }
 
 // find finds a session by its id or a beginning of it, which must be one that goes on here.

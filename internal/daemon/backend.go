@@ -133,7 +133,7 @@ func (s sessions) Create(ctx context.Context, r httpapi.SessionRequest) (session
 	if err := s.known(ctx, r.Plugins); err != nil {
 		return session.Session{}, err
 	}
-	one, err := s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title, Host: session.FromHTTP})
+	one, err := s.Sessions.Create(ctx, session.Session{Plugins: r.Plugins, WorkingDir: dir, Title: r.Title, From: session.FromHTTP})
 	if err == nil {
 		s.post("session.created", one.ID, one)
 	}

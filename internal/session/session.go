@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"time"
@@ -25,19 +26,24 @@ type Session struct {
 	CreatedAt  time.Time `json:"created_at"`
 	Title      string    `json:"title"`
 
-	// Host says where the session came from: [FromChat], [FromHTTP], or the name of another agent, such as claude, whose hooks
-	// tell Patchbay of it. Sessions of earlier versions have none, unless they are another agent's.
-	Host        string `json:"host,omitempty"`
-	HostSession string `json:"host_session,omitempty"` // another agent's own id of it
+	// From says where one of Patchbay's own came from: [FromChat] or [FromHTTP]; "": an earlier version made it.
+	From string `json:"from,omitempty"`
+
+	// Of a session that another agent has, such as Claude Code, and whose events Patchbay is told.
+	Host        string `json:"host,omitempty"`         // which agent; "": it is Patchbay's own
+	HostSession string `json:"host_session,omitempty"` // the agent's own id of it
 }
 
-// The hosts of Patchbay's own sessions.
+// Origin is where the session came from: the other agent, or what From says.
+func (s *Session) Origin() string { return cmp.Or(s.Host, s.From) }
+
+// Where Patchbay's own sessions come from.
 const (
 	FromChat = "chat"
 	FromHTTP = "http"
 )
 
-// A Summary is a session with what its transcript says about it.
+// A Summary is a session with what its transcript says about it. Its Host is its [Session.Origin], whatever that is, and From is "".
 type Summary struct {
 	Session
 	Turns  int       `json:"turns"`
@@ -47,7 +53,7 @@ type Summary struct {
 // A Query says which sessions are wanted. The zero value wants all.
 type Query struct {
 	WorkingDir string // "": any
-	Host       string // "": any
+	Host       string // its [Session.Origin]; "": any
 	Own        bool   // only sessions that can be gone on with here, not those of other agents
 	Said       bool   // only sessions in which something was said
 	Limit      int    // at most so many; 0: DefaultPage
@@ -55,7 +61,7 @@ type Query struct {
 
 // Wants tells whether a session is one of those that are asked for. What was said in it is not looked at.
 func (q *Query) Wants(s *Session) bool {
-	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Host == q.Host) && !(q.Own && IsHost(s.ID))
+	return (q.WorkingDir == "" || SameDir(s.WorkingDir, q.WorkingDir)) && (q.Host == "" || s.Origin() == q.Host) && !(q.Own && IsHost(s.ID))
 }
 
 // SameDir compares two paths of directories as they are written.

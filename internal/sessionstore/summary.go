@@ -51,6 +51,7 @@ func (s *Store) Search(ctx context.Context, q session.Query) (found []session.Su
 
 // Summarize adds what the transcript says about a session: its newest entry alone, unless an earlier version wrote that.
 func (s *Store) Summarize(ctx context.Context, one session.Session) (session.Summary, error) {
+	one.Host, one.From = one.Origin(), ""
 	sum := session.Summary{Session: one, UsedAt: one.CreatedAt}
 	p, err := s.open(ctx)
 	if err != nil {

@@ -30,8 +30,8 @@ func search(t *testing.T, s *Store, q session.Query) (found []session.Summary, m
 
 func TestSearch(t *testing.T) {
 	s := newStore(t)
-	first := create(t, s, session.Session{WorkingDir: "/a", Host: session.FromChat})
-	second := create(t, s, session.Session{WorkingDir: "/b", Host: session.FromHTTP})
+	first := create(t, s, session.Session{WorkingDir: "/a", From: session.FromChat})
+	second := create(t, s, session.Session{WorkingDir: "/b", From: session.FromHTTP})
 	other, err := s.CreateHost(t.Context(), session.Session{WorkingDir: "/a", Host: "claude", HostSession: "x"})
 	if err != nil {
 		t.Fatal(err)
