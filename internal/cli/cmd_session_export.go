@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -71,7 +70,7 @@ func (a *app) runSessionExport(ctx context.Context, id string, opts sessionExpor
 			return err
 		}
 		if opts.file == "" || opts.file == "-" {
-			_, err := io.WriteString(a.out, string(text))
+			_, err := a.out.Write(text)
 			return err
 		}
 		if err := writeNew(a.path(opts.file), text); err != nil {
