@@ -101,7 +101,8 @@ func (d *dialogue) read(from io.Reader) {
 			d.line(bytes.TrimSpace(line))
 			line = nil
 		}
-		// What came together is read together: else the second copy of an answer could be taken for the answer to the next request.
+		// What came together is read together. Else the second copy of an answer could be taken for the answer to the
+		// next request.
 		if rest, _ := in.Peek(in.Buffered()); err != nil || !bytes.Contains(rest, []byte("\n")) {
 			d.deliver()
 		}
@@ -220,7 +221,8 @@ func (d *dialogue) response(id json.RawMessage, o rawjson.Object, text []byte) {
 	d.arrived = append(d.arrived, delivery{wait, a})
 }
 
-// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a pipe passes on at once.
+// longAnswer is how long an answer may be of which two copies surely come at one go: half of what a pipe passes on at
+// once.
 const longAnswer = 2 << 10
 
 // meant is the request that an answer with a wrong id can only be for; nil: that is not certain. The caller holds mu.

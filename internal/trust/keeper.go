@@ -325,8 +325,8 @@ var ErrNotKept = errors.New("no lock is kept here")
 // ErrMoved is returned for a plugin whose files are others than those that were shown.
 var ErrMoved = errors.New("its files have changed while they were looked at")
 
-// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays. shown are the files
-// that the operator was shown, and the only ones that are recorded then; nil: the operator wrote them.
+// Trust records a plugin as it is now, with all the capabilities that it declares. Its origin stays. shown are the
+// files that the operator was shown, and the only ones that are recorded then; nil: the operator wrote them.
 func (k *Keeper) Trust(p Plugin, shown []File) (*Entry, error) {
 	if k.o.Policy == Off || len(p.Roots) == 0 {
 		return nil, ErrNotKept

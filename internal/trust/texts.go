@@ -15,7 +15,7 @@ import (
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
 
-// Bounds of the texts that are kept of one plugin. A person reads a diff; nobody reads more than this.
+// Bounds of the texts that are kept of one plugin. They are for a person to read, who does not read more than this.
 const (
 	maxText   = 256 << 10 // of one file
 	maxTexts  = 2 << 20   // of all its files
@@ -46,8 +46,8 @@ type Content struct {
 // NotesName is the file that has what is known of the files of a plugin without a text, by their sums.
 func NotesName(files []File) string { return digestOf(files) + ".json" }
 
-// Keep stores the texts of the files of a plugin that is being recorded. It is called while the lock is held. An
-// error keeps nobody from recording the plugin.
+// Keep stores the texts of the files of a plugin that is being recorded. It is called while the lock is held. After an
+// error the plugin is recorded all the same, and its changes cannot be shown line by line.
 func (b Book) Keep(roots []Root, files []File) error {
 	if b.Texts == "" {
 		return nil

@@ -72,7 +72,8 @@ func (r reader) kept() []string {
 	return names
 }
 
-// TestTextsOfChanges: what changed is told with the texts of before and now, or with the reason why not, sizes and sums.
+// TestTextsOfChanges: what changed is told with the texts of before and now, or with the reason why not, sizes and
+// sums.
 func TestTextsOfChanges(t *testing.T) {
 	r := newReader(t)
 	large := strings.Repeat("x", maxText)

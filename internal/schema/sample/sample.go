@@ -30,8 +30,8 @@ const (
 // They are asked for fields that may be any text, and not at the limits.
 type Names func(field string) (text string, ok bool)
 
-// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is left
-// out; a schema whose values cannot be found so has none. names may be nil.
+// All makes values that fit a schema: a small one, a whole one, and one at its limits. What cannot be made to fit is
+// left out; a schema whose values cannot be found so has none. names may be nil.
 func All(raw json.RawMessage, names Names) []Value {
 	doc, compiled, ok := read(raw)
 	if !ok {

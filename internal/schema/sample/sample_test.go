@@ -78,7 +78,8 @@ func FuzzAll(f *testing.F) {
 	})
 }
 
-// TestObject: a person is given a whole object; where that does not fit, a small one; and where nothing does, one to mend.
+// TestObject: a person is given a whole object; where that does not fit, a small one; and where nothing does, one to
+// mend.
 func TestObject(t *testing.T) {
 	for _, c := range [][2]string{
 		{``, `{}`},
