@@ -8,6 +8,7 @@ import (
 
 	"github.com/patchbay-dev/patchbay/internal/config"
 	"github.com/patchbay-dev/patchbay/internal/model"
+	"github.com/patchbay-dev/patchbay/internal/projectfiles"
 	"github.com/patchbay-dev/patchbay/internal/render"
 )
 
@@ -89,6 +90,9 @@ func (a *app) settingsInForce(o configShowOptions) ([]config.Setting, error) {
 	root, err := a.projectRoot()
 	if err != nil {
 		return nil, err
+	}
+	if !projectfiles.In(dirs).ReadsConfig(root) {
+		root = "" // its config is not in force
 	}
 	return config.InForce(dirs, config.Overrides{Getenv: a.getenv, Model: o.model, Script: a.path(o.script), Listen: o.listen, Project: root})
 }

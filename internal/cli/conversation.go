@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/adapter/chat"
 	"github.com/patchbay-dev/patchbay/hook"
@@ -36,6 +37,10 @@ type conversation struct {
 	history []model.Message             // as it was when the session was opened
 	sent    bool                        // something was said
 	release func(context.Context) error // it is not open here any more; nil: nobody was told that it is
+
+	prompts   []tui.PromptCommand // of the project
+	promptsOf string              // the directory they were read for
+	promptsAt time.Time           // when
 }
 
 var _ tui.Conversation = (*conversation)(nil)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
 	"github.com/patchbay-dev/patchbay/internal/projectfiles"
@@ -57,13 +58,23 @@ func (a *app) expandPrompt(line string) (string, bool) {
 	return projectfiles.Expand(prompts, line)
 }
 
+// promptsFor is how long prompts count as read: the menu asks for them at every key.
+const promptsFor = time.Second
+
 // promptCommands are the prompts of the project that the session works in.
 func (c *conversation) promptCommands() []tui.PromptCommand {
-	prompts, _ := projectfiles.In(c.core.Dirs).Prompts(pluginhost.ProjectRoot(c.session.WorkingDir), tui.Reserved)
+	dir := c.Session().WorkingDir
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.promptsOf == dir && time.Since(c.promptsAt) < promptsFor {
+		return c.prompts
+	}
+	prompts, _ := projectfiles.In(c.core.Dirs).Prompts(pluginhost.ProjectRoot(dir), tui.Reserved) // the banner told of the others
 	var out []tui.PromptCommand
 	for _, p := range prompts {
 		out = append(out, tui.PromptCommand{Name: p.Name, About: p.About, Text: p.With})
 	}
+	c.prompts, c.promptsOf, c.promptsAt = out, dir, time.Now()
 	return out
 }
 
@@ -92,7 +103,7 @@ func (a *app) printFromProject() error {
 
 // banner says what the project brings along: in one line what is used, in one each what is not.
 func (c *conversation) banner() []tui.BannerLine {
-	root := pluginhost.ProjectRoot(c.session.WorkingDir)
+	root := pluginhost.ProjectRoot(c.Session().WorkingDir)
 	var used []string
 	var lines []tui.BannerLine
 	warn := func(text string) { lines = append(lines, tui.BannerLine{Text: text, Warning: true}) }

@@ -77,7 +77,7 @@ func (a *app) projectView(p projectRef) (*projectView, *projectfiles.Staged, err
 	}
 	staged, err := p.store.Stage(p.root)
 	if err != nil {
-		v.State, v.Reason = projectfiles.Refused, err.Error()
+		v.State, v.Reason, v.Fix = projectfiles.Refused, err.Error(), "change that in the project, then: patchbay project trust"
 		return v, nil, nil
 	}
 	return v, staged, a.projectPlugins(v, staged)

@@ -163,7 +163,9 @@ func (s *Staged) Close() error {
 	if s.kept {
 		return nil
 	}
-	return scratch.Remove(s.Dir)
+	err := scratch.Remove(s.Dir)
+	_ = os.Remove(filepath.Dir(s.Dir)) // unless another copy is there
+	return err
 }
 
 // Sweep removes the copies of a project that are not in use any more, once nobody runs them.
@@ -187,5 +189,6 @@ func (s Store) Sweep(root string) error {
 			errs = append(errs, scratch.Remove(filepath.Join(home, e.Name())))
 		}
 	}
+	_ = os.Remove(home) // unless a copy is left there
 	return errors.Join(errs...)
 }
