@@ -1,0 +1,32 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPrompts: a prompt is sent with what was typed behind its name, is offered first where its name is typed out, and never takes
+// the name of a command.
+func TestPrompts(t *testing.T) {
+	say := func(args string) string { return "say " + args }
+	list := promptList(func() []PromptCommand {
+		return []PromptCommand{{Name: "c", About: "mine", Text: say}, {Name: "quit", Text: say}}
+	})
+	for line, want := range map[string]string{"/c it  now": "say it  now", "/c": "say ", "/quit": "", "/cc": ""} {
+		if got, ok := list.expand(line); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v", line, got, ok)
+		}
+	}
+	b := newInputBox(look{width: 80, height: 24})
+	b.prompts = list
+	b.area.SetValue("/c")
+	menu := b.menu()
+	if len(menu) < 2 || menu[0].text != "/c" || menu[0].about != "mine" {
+		t.Errorf("%+v", menu)
+	}
+	for _, row := range list.pairs() {
+		if strings.Contains(row[0], "/quit") {
+			t.Errorf("%v", row)
+		}
+	}
+}
