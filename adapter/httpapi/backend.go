@@ -107,6 +107,7 @@ type Inspect interface {
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
 	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
+	Pipeline(ctx context.Context) (Pipeline, error)
 	Health(ctx context.Context) (report any, ok bool)
 }
 

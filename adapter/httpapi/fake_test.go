@@ -331,6 +331,8 @@ func (f *fakeInspect) Doctor(context.Context) (any, error) { panic("doctor fell 
 
 func (f *fakeInspect) Trace(context.Context, uint64) (any, error) { return nil, ErrNoTrace }
 
+func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipeline{}, nil }
+
 func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
 
 func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {

@@ -52,6 +52,7 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Tools(ctx))
 	})
 	a.addTraces()
+	a.addPipeline()
 	add(a, route{method: "GET", path: "/v1/doctor", id: "doctor", tag: tag, summary: "List everything that is wrong, and how to fix it",
 		shape: doctor{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Doctor(ctx))

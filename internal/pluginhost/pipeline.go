@@ -1,0 +1,84 @@
+package pluginhost
+
+import (
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/config"
+	"github.com/patchbay-dev/patchbay/internal/dialect"
+)
+
+// A PointLine is a point and who is asked there, in order.
+type PointLine struct {
+	Spec  hook.Spec
+	Hooks []PointHook
+}
+
+// A PointHook is a plugin's hook at a point.
+type PointHook struct {
+	Plugin    string
+	Dialect   string
+	Hook      string
+	Priority  int
+	Connected bool // by the configuration
+	State     dialect.State
+}
+
+// Pipeline lists the points in their order, with the hooks at each.
+func (h *Host) Pipeline() []PointLine {
+	states := make(map[*hook.Counters]dialect.State)
+	for _, e := range h.roster().entries {
+		states[&e.tally.Counters] = e.state
+	}
+	var lines []PointLine
+	for _, spec := range hook.Points() {
+		line := PointLine{Spec: spec, Hooks: []PointHook{}}
+		for _, hk := range h.bus.Hooks(spec.Point) {
+			line.Hooks = append(line.Hooks, PointHook{hk.Plugin, hk.Dialect, hk.Name, hk.Priority, hk.Connected, states[hk.Counters]})
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// A Connectable is a plugin whose hooks can be wired to points beyond their own.
+type Connectable struct {
+	Plugin  string
+	Dialect string
+	Hooks   []ConnectableHook
+}
+
+// A ConnectableHook is one of its hooks, and where it has a meaning.
+type ConnectableHook struct {
+	Hook   string
+	Points []hook.Point
+}
+
+// Connectables lists the plugins that run and can be connected.
+func (h *Host) Connectables() []Connectable {
+	list := []Connectable{}
+	for _, e := range h.roster().entries {
+		if _, ok := e.plugin.(dialect.Connector); !ok {
+			continue
+		}
+		c := Connectable{Plugin: e.info.Name, Dialect: e.found.Dialect}
+		for _, name := range e.plugin.Info().Hooks {
+			if points := h.meaningful(e, name); len(points) > 0 {
+				c.Hooks = append(c.Hooks, ConnectableHook{name, points})
+			}
+		}
+		if len(c.Hooks) > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// meaningful are the points where a hook has a meaning.
+func (h *Host) meaningful(e *entry, name string) []hook.Point {
+	var points []hook.Point
+	for _, spec := range hook.Points() {
+		if _, err := h.connected(e, config.Connect{Plugin: e.info.Name, Hook: name, Point: string(spec.Point)}); err == nil {
+			points = append(points, spec.Point)
+		}
+	}
+	return points
+}
