@@ -41,6 +41,15 @@ type Sources interface {
 	Delete(ctx context.Context, name string) error                           // ErrNoPlugin
 	Reload(ctx context.Context, name string) (Source, error)                 // ErrNoPlugin, *InvalidCodeError
 	Validate(ctx context.Context, name, content string) (Source, error)      // *InvalidCodeError
+	Parse(ctx context.Context, content string) (SourceCheck, error)          // never runs it; *UnavailableError
+}
+
+// A SourceCheck says whether a text could be a plugin, as far as can be told without running it.
+type SourceCheck struct {
+	OK      bool   `json:"ok" doc:"Whether it is Python, and nothing about it is wrong that can be told by looking." example:"false"`
+	Line    int    `json:"line" doc:"Where it is wrong, from 1; 0 where it is not, or as a whole." example:"3"`
+	Column  int    `json:"column" doc:"From 1; 0 where it is not wrong, or as a whole." example:"11"`
+	Message string `json:"message" doc:"What is wrong; empty where nothing is." example:"SyntaxError: invalid syntax"`
 }
 
 // A Source is one plugin with its source text.

@@ -76,6 +76,21 @@ func (a *api) addSources() {
 		summary: "Load a Python plugin again from its file", errors: []int{404, off}}, a.reloadSource)
 	add(a, route{method: "POST", path: "/plugin/validate", id: "validate-source", tag: tag,
 		summary: "Check the code of a Python plugin without saving it"}, a.validateSource)
+	a.addSourceCheck()
+}
+
+type sourceDraft struct {
+	Body struct {
+		Content string `json:"content" doc:"The source text." example:"@on_final\nasync def add(ctx, text):\n    return text + '!'\n"`
+	}
+}
+
+func (a *api) addSourceCheck() {
+	add(a, route{method: "POST", path: "/v1/python/check", id: "check-source", tag: "python plugins", summary: "Look at the code of a Python plugin without running it",
+		doc: "Whether it can be parsed, and where not: made to be asked while somebody types. `POST /plugin/validate` runs it, in a sandbox.", errors: []int{503}},
+		func(ctx context.Context, in *sourceDraft) (*answer[SourceCheck], error) {
+			return answered(a.Sources.Parse(ctx, in.Body.Content))
+		})
 }
 
 func (a *api) listSources(ctx context.Context, _ *struct{}) (*answer[sourceList], error) {

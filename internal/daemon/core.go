@@ -67,8 +67,9 @@ type Core struct {
 	began time.Time
 	count *counts
 
-	changing sync.Mutex // held while the configuration is changed over HTTP
-	projects *projects  // nil until the host is open
+	parsing  chan struct{} // a place for each draft that is looked at
+	changing sync.Mutex    // held while the configuration is changed over HTTP
+	projects *projects     // nil until the host is open
 	running  running
 	closed   closedFile
 	told     *pluginEvents
@@ -84,7 +85,7 @@ type Core struct {
 
 // Open brings everything up. What fails is the configuration's fault, or the engine's; a plugin that fails is left out.
 func Open(ctx context.Context, o Options) (*Core, error) {
-	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version}
+	c := &Core{log: o.Host.Logger, began: time.Now(), version: pluginhost.Version, parsing: make(chan struct{}, mostParsing)}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

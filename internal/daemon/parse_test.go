@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/plugtest"
+)
+
+// TestCodeIsCheckedWithoutBeingRun: and what is wrong with it is told with its place.
+func TestCodeIsCheckedWithoutBeingRun(t *testing.T) {
+	plugtest.NeedTool(t, "python3")
+	h := newHouse(t)
+	s := h.serve("", Limits{})
+	mark := filepath.Join(h.home, "ran")
+	check := func(code string) (c httpapi.SourceCheck) {
+		t.Helper()
+		body, err := json.Marshal(map[string]string{"content": code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.do("POST", "/v1/python/check", string(body))
+		if err := json.Unmarshal([]byte(got.body), &c); err != nil || got.status != 200 {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		return c
+	}
+	if c := check("open(" + `"` + mark + `"` + ", 'w').close()\nwhile True: pass\n" + stamp("x")); !c.OK || c.Message != "" {
+		t.Errorf("code that never ends: %+v", c)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the code was run")
+	}
+	if c := check("x = 1\ndef f(:\n    pass\n"); c.OK || c.Line != 2 || c.Column == 0 || !strings.Contains(c.Message, "SyntaxError") {
+		t.Errorf("code that is none: %+v", c)
+	}
+	if c := check(strings.Repeat("(", 5000)); c.OK || c.Message == "" {
+		t.Errorf("brackets without end: %+v", c)
+	}
+	if c := check("\x00"); c.OK {
+		t.Errorf("a zero: %+v", c)
+	}
+}
