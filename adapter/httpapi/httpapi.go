@@ -138,6 +138,7 @@ func (a *api) description() ([]byte, error) {
 	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own errors, which nobody gets to see
 		delete(schemas, unused)
 	}
+	describeAll(a.huma.OpenAPI())
 	text, err := json.Marshal(a.huma.OpenAPI())
 	if err != nil {
 		return nil, fmt.Errorf("encode the openapi document: %w", err)

@@ -58,7 +58,7 @@ func (a *api) addInspect() {
 		return encoded(a.Inspect.Doctor(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/health", id: "health", tag: tag, summary: "Tell whether the daemon is well",
-		shape: map[string]any{}, doc: "Answers 503, with the same report, where it is not. It wants the token like every route.",
+		shape: health{}, doc: "Answers 503, with the same report, where it is not. It wants the token like every route.",
 		states: []int{503}}, a.health)
 }
 

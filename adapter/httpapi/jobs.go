@@ -60,34 +60,36 @@ func (a *api) addJobs() {
 	const tag = "jobs"
 	missing := []int{404, 422}
 	add(a, route{method: "GET", path: "/v1/jobs", id: "list-jobs", tag: tag, summary: "List the scheduled agents",
-		shape: []map[string]any{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		doc:   "One for each schedule, and one for each manifest that is broken.",
+		shape: []jobInfo{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.List(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/jobs/{agent}", id: "get-job", tag: tag, summary: "Show a scheduled agent",
-		shape: []map[string]any{}, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
+		doc:   "One for each of its schedules.",
+		shape: []jobInfo{}, errors: missing}, func(ctx context.Context, in *agentName) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Get(ctx, in.Agent))
 	})
 	add(a, route{method: "POST", path: "/v1/jobs/{agent}/run", id: "run-job", tag: tag, summary: "Run an agent now",
 		doc:   "Answers with the run, which goes on by itself: follow its output.",
-		shape: map[string]any{}, errors: []int{404, 409, 503}}, a.startJob)
+		shape: jobRun{}, errors: []int{404, 409, 503}}, a.startJob)
 	add(a, route{method: "GET", path: "/v1/runs", id: "list-runs", tag: tag, summary: "List runs",
 		doc: "Those in progress, then the others, the last to end first.", shape: runPage{}, errors: []int{400, 422}}, func(ctx context.Context, in *runQuery) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Runs(ctx, in.Agent, in.page()))
 	})
 	const run = "/v1/runs/{agent}/{schedule}/{time}"
 	add(a, route{method: "GET", path: run, id: "get-run", tag: tag, summary: "Show a run",
-		shape: map[string]any{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		shape: jobRun{}, errors: missing}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Run(ctx, in.id()))
 	})
 	add(a, route{method: "POST", path: run + "/cancel", id: "cancel-run", tag: tag, summary: "End a run on purpose",
 		doc: "Whichever process makes it. Answers with the run when it is over: as `cancelled`, unless it came to its own end at that moment. " +
 			"A run that waits for its next attempt has none.",
-		shape: map[string]any{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
+		shape: jobRun{}, errors: []int{404, 409, 503}}, func(ctx context.Context, in *runPath) (*answer[json.RawMessage], error) {
 		return encoded(a.Jobs.Cancel(ctx, in.id()))
 	})
 	add(a, route{method: "GET", path: run + "/output", id: "run-output", tag: tag, summary: "Show what a run has printed",
 		doc:   "With `Accept: text/event-stream` the lines come as they are printed, until the run is over.",
-		shape: []map[string]any{}, events: true, errors: []int{404, 422, 503}}, a.output)
+		shape: []outputLine{}, events: true, errors: []int{404, 422, 503}}, a.output)
 }
 
 func (a *api) startJob(ctx context.Context, in *startJob) (*answer[json.RawMessage], error) {

@@ -117,6 +117,18 @@ func (a *api) problems(r route) map[string]*huma.Response {
 	return responses
 }
 
+// tags are the topics of the routes.
+var tags = []*huma.Tag{
+	{Name: "python plugins", Description: "Plugins that are files of Python: shown, checked, saved, loaded again, deleted. The routes of their protocol."},
+	{Name: "features", Description: "Flags that switch parts of the daemon on and off."},
+	{Name: "sessions", Description: "Conversations, their transcripts, and turns of the agent in them."},
+	{Name: "inspect", Description: "How things stand: plugins, their logs, what they did to events, findings, health."},
+	{Name: "calls", Description: "What can be done by hand: call a tool or a method, fire an event, set a knob, restart a plugin, reload."},
+	{Name: "configuration", Description: "What the configuration says of plugins, changed with a preview."},
+	{Name: "jobs", Description: "Agents on schedules: what is due, what ran, what it printed."},
+	{Name: "hooks", Description: "Events of other agents, and the daemons that answer them."},
+}
+
 // newConfig is huma with JSON alone, without its pages, which load scripts from
 // elsewhere, and without its links in answers, which are not in the seed.
 func newConfig(o *Options) huma.Config {
@@ -137,6 +149,8 @@ func newConfig(o *Options) huma.Config {
 				},
 			},
 			Security: security,
+			Tags:     tags,
+			Servers:  []*huma.Server{{URL: "/", Description: "This daemon; `patchbay serve` listens on http://127.0.0.1:8000 unless it is told otherwise."}},
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",

@@ -21,11 +21,6 @@ type tracePage struct {
 	Next   string      `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
 }
 
-type runPage struct {
-	Runs []map[string]any `json:"runs"`
-	Next string           `json:"next,omitempty" doc:"What to send as after for the next page. It is absent where there is none."`
-}
-
 type doctor struct {
 	_        struct{}  `additionalProperties:"true"`
 	OK       bool      `json:"ok"`

@@ -256,18 +256,19 @@ func (e *NoJobError) Unwrap() error { return pluginhost.ErrNotFound }
 
 // A JobInfo is one schedule of an agent, as `job list --json` prints it.
 type JobInfo struct {
-	Agent       string     `json:"agent"`
-	Schedule    string     `json:"schedule"`
-	Description string     `json:"description"`
-	Path        string     `json:"path"`
-	Next        *time.Time `json:"next_run"`     // null: it does not run by itself
-	NextAttempt *time.Time `json:"next_attempt"` // of a run that waits
-	Running     string     `json:"running"`      // the run that is not over; "": none
-	Last        *job.Run   `json:"last_run"`
-	LastSuccess *time.Time `json:"last_success"`
-	Streak      int        `json:"streak"` // above zero: successes in a row; below: failures
-	Stale       bool       `json:"stale"`
-	Error       string     `json:"error,omitempty"` // why it cannot run
+	Agent       string      `json:"agent"`
+	Schedule    string      `json:"schedule"`
+	Description string      `json:"description"`
+	Path        string      `json:"path"`
+	Next        *time.Time  `json:"next_run"`     // null: it does not run by itself
+	NextRuns    []time.Time `json:"next_runs"`    // of the next day, at most so many
+	NextAttempt *time.Time  `json:"next_attempt"` // of a run that waits
+	Running     string      `json:"running"`      // the run that is not over; "": none
+	Last        *job.Run    `json:"last_run"`
+	LastSuccess *time.Time  `json:"last_success"`
+	Streak      int         `json:"streak"` // above zero: successes in a row; below: failures
+	Stale       bool        `json:"stale"`
+	Error       string      `json:"error,omitempty"` // why it cannot run
 }
 
 // List is every schedule of every agent, and what is broken.
@@ -292,16 +293,17 @@ func (j *Jobs) List(ctx context.Context) ([]JobInfo, error) {
 		}
 	}
 	for _, b := range loaded.Broken {
-		list = append(list, JobInfo{Agent: agentOf(b.Path), Path: b.Path, Error: b.Err.Error()})
+		list = append(list, JobInfo{NextRuns: []time.Time{}, Agent: agentOf(b.Path), Path: b.Path, Error: b.Err.Error()})
 	}
 	return list, nil
 }
 
 func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st job.State) (JobInfo, error) {
-	info := JobInfo{Agent: m.Agent.Name, Schedule: s.ID, Description: m.Agent.Description, Path: m.Path, Running: st.Active,
+	info := JobInfo{NextRuns: []time.Time{}, Agent: m.Agent.Name, Schedule: s.ID, Description: m.Agent.Description, Path: m.Path, Running: st.Active,
 		Streak: st.Streak, Stale: st.Stale, NextAttempt: timeOrNil(st.NextAt), LastSuccess: timeOrNil(st.Success)}
 	if m.Agent.Monitor && s.Type != "" {
-		info.Next = timeOrNil(s.Next(time.Now()))
+		now := time.Now()
+		info.Next, info.NextRuns = timeOrNil(s.Next(now)), nextRuns(s, now)
 	}
 	if st.LastRun != "" {
 		run, err := j.Store.Run(ctx, st.LastRun)
@@ -313,6 +315,18 @@ func (j *Jobs) info(ctx context.Context, m *job.Manifest, s *job.Schedule, st jo
 		}
 	}
 	return info, nil
+}
+
+// mostNextRuns is how many of the next runs are listed.
+const mostNextRuns = 20
+
+// nextRuns are the ticks of the next day.
+func nextRuns(s *job.Schedule, now time.Time) []time.Time {
+	list := []time.Time{}
+	for at := s.Next(now); !at.IsZero() && at.Before(now.Add(24*time.Hour)) && len(list) < mostNextRuns; at = s.Next(at) {
+		list = append(list, at)
+	}
+	return list
 }
 
 func timeOrNil(t time.Time) *time.Time {
