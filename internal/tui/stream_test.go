@@ -103,3 +103,31 @@ func TestThePartBelowTheScrollback(t *testing.T) {
 		d.s.turn = nil
 	})
 }
+
+// FuzzScroll: whatever comes, all of it is in the scrollback in the end, in lines that fit and that a terminal does not
+// obey.
+func FuzzScroll(f *testing.F) {
+	for _, essay := range essays {
+		f.Add(essay, uint8(40))
+	}
+	f.Add(hostile, uint8(30))
+	f.Fuzz(func(t *testing.T, text string, width uint8) {
+		l := look{width: max(int(width), 24), height: 12}
+		var s stream
+		for rest := text; rest != ""; {
+			n := min(len(rest), 1+len(rest)/8)
+			s.add(rest[:n])
+			rest = rest[n:]
+			s.drawn = time.Time{}
+			for _, line := range s.scroll(l, 2) {
+				checkShown(t, l, line)
+			}
+		}
+		if s.scrolled+string(s.text) != text {
+			t.Errorf("%q and %q are not %q", s.scrolled, s.text, text)
+		}
+		for _, line := range s.piece(l, string(s.text)) {
+			checkShown(t, l, line)
+		}
+	})
+}
