@@ -112,8 +112,12 @@ func (c *termCanvas) lines(b *bytes.Buffer, finished, live []string) {
 }
 
 // line writes a line in the colours that the terminal has. Lines are shorter than the screen is wide, so that the
-// cursor is behind the last character when the rest is erased.
+// cursor is behind the last character when the rest is erased. A row that a resize broke off the row above remembers
+// that, and would be joined to it again by the next one: an empty row does not.
 func (c *termCanvas) line(b *bytes.Buffer, line string) {
+	if c.stale {
+		b.WriteString(ansi.EraseEntireLine)
+	}
 	w := colorprofile.Writer{Forward: b, Profile: c.colors}
 	_, _ = w.WriteString(strings.TrimRight(line, " ")) // a buffer takes all
 	b.WriteString(ansi.EraseLineRight)
