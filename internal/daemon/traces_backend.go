@@ -116,7 +116,7 @@ func (h *hostNames) of(ctx context.Context, id string) string {
 	host, ok := h.known[id]
 	if !ok && id != "" {
 		if one, err := h.sessions.Get(ctx, id); err == nil {
-			host = one.Host
+			host = one.Origin()
 		}
 		h.known[id] = host
 	}
