@@ -23,6 +23,7 @@ type command struct {
 	about     string
 	arguments []choice                 // what may follow the name, for the menu
 	offer     func(s *screen) []choice // likewise, where it is known only then
+	free      bool                     // any other argument is as good as those that are offered: Enter takes what was typed
 	alone     bool                     // it must wait for a turn to end
 	run       func(s *screen, arg string) tea.Cmd
 }
@@ -44,7 +45,7 @@ func commands() []command {
 		{name: "/new", about: "begin a new session; this one is kept", alone: true, run: (*screen).newSession},
 		{name: "/session", about: "this session, and how to take it up again", run: (*screen).showSession},
 		{name: "/model", usage: "[PROVIDER:NAME]", about: "who answers; with a name, who answers from now on", run: (*screen).model,
-			offer: (*screen).modelChoices},
+			offer: (*screen).modelChoices, free: true},
 		{name: "/clear", about: "clear the screen; the conversation goes on",
 			run: (*screen).clearScreen},
 		{name: "/quit", aliases: []string{"/exit", "/q"}, about: "leave",

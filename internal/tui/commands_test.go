@@ -306,6 +306,20 @@ func TestModelCommand(t *testing.T) {
 			d.wantLive("anthropic:claude-haiku-4-5")
 		})
 	})
+	t.Run("Enter takes the name that was typed, though it begins others", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.write("/model openai:gpt-5")
+			d.wantLive("/model openai:gpt-5-mini")
+			d.keys("enter")
+			d.wantPrinted("openai:gpt-5 answers from")
+			d.write("/model openai:gpt-5")
+			d.keys("down", "enter")
+			d.wantPrinted("openai:gpt-5-mini answers from")
+			d.write("/model openai:gpt-4.1")
+			d.keys("up", "enter")
+			d.wantPrinted("openai:gpt-4.1-mini answers from")
+		})
+	})
 	t.Run("one that cannot be opened changes nothing", func(t *testing.T) {
 		drive(t, func(d *driver) {
 			d.enter("/model nobody:x")

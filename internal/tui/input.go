@@ -113,7 +113,7 @@ func (b *inputBox) update(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	b.area, cmd = b.area.Update(msg)
 	if b.value() != before {
-		b.chosen, b.closed = 0, false
+		b.chosen, b.closed = b.unchosen(), false
 	}
 	return cmd
 }

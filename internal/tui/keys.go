@@ -134,7 +134,7 @@ func (s *screen) paste(msg tea.PasteMsg) tea.Cmd {
 
 // enter submits the input; a command that is chosen in the menu needs not be typed out.
 func (s *screen) enter(menu []choice) tea.Cmd {
-	if len(menu) > 0 {
+	if len(menu) > 0 && s.input.chosen >= 0 {
 		s.input.complete(menu)
 		if menu[0].put != "" { // part of a message, not all of it
 			return nil

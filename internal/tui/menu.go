@@ -66,11 +66,23 @@ func (b *inputBox) argumentChoices(name, arg string) []choice {
 	return out
 }
 
+// unchosen is what is chosen in the menu before an arrow key was pressed: the first line, or for arguments that may be any, none.
+func (b *inputBox) unchosen() int {
+	name, _, spaced := strings.Cut(b.value(), " ")
+	if c, ok := findCommand(name); spaced && ok && c.free {
+		return -1
+	}
+	return 0
+}
+
 func (b *inputBox) closeMenu() { b.closed = true }
 
 // choose moves in the menu, round its ends.
 func (b *inputBox) choose(down bool, n int) {
 	step := n - 1
+	if b.chosen < 0 && !down {
+		b.chosen = 0
+	}
 	if down {
 		step = 1
 	}
@@ -79,10 +91,18 @@ func (b *inputBox) choose(down bool, n int) {
 
 // complete takes what is chosen in the menu.
 func (b *inputBox) complete(menu []choice) {
-	c := menu[min(b.chosen, len(menu)-1)]
+	c := menu[max(min(b.chosen, len(menu)-1), 0)]
 	b.area.Reset()
 	b.area.InsertString(cmp.Or(c.put, c.text))
-	b.chosen, b.closed = 0, false
+	b.chosen, b.closed = b.unchosen(), false
+}
+
+// menuHint says what keys do in the menu.
+func menuHint(menu []choice) string {
+	if menu[0].put != "" {
+		return "  enter or tab takes it · esc closes"
+	}
+	return "  enter runs · tab completes · esc closes"
 }
 
 // maxMenu is how many choices are seen at a time.

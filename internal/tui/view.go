@@ -75,7 +75,7 @@ func (s *screen) inputLines() ([]string, *tea.Cursor) {
 	}
 	if menu := s.input.menu(); len(menu) > 0 {
 		out = append(out, l.menuLines(menu, s.input.chosen, l.liveRoom()-len(out)-1)...)
-		out = append(out, l.dim(render.Cut("  enter runs · tab completes · esc closes", l.cols())))
+		out = append(out, l.dim(render.Cut(menuHint(menu), l.cols())))
 		return clip(out, l.liveRoom()), cursor
 	}
 	return append(out, s.status()), cursor
