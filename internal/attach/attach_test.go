@@ -14,11 +14,11 @@ func TestMentions(t *testing.T) {
 		"@a and (@b) and \"@c\"":               {"a", "b)", "c\""},
 		"mail me@example.org":                  nil,
 		"@\"my file.txt\" please":              {"my file.txt"},
-		"@\"open":                              nil,
+		"@\"open and on\nnext":                 {"open and on"},
 		"@ alone, @":                           nil,
 		"twice @a @a":                          {"a"},
 		"line\n@x/y.go, then":                  {"x/y.go,"},
-		"@\"a\nb\"":                            nil,
+		"@\"\nb\"":                             nil,
 		"no mention in a@b or a@ or user@host": nil,
 	} {
 		if got := Mentions(text); !slices.Equal(got, want) {

@@ -30,11 +30,9 @@ func opens(before string) bool {
 // mention is the word that a text begins with, or what stands in its quotes.
 func mention(text string) string {
 	if quoted, ok := strings.CutPrefix(text, `"`); ok {
-		name, _, closed := strings.Cut(quoted, `"`)
-		if !closed || strings.Contains(name, "\n") {
-			return ""
-		}
-		return name
+		line, _, _ := strings.Cut(quoted, "\n") // a quote that was forgotten ends with its line
+		name, _, _ := strings.Cut(line, `"`)
+		return strings.TrimSpace(name)
 	}
 	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
 		return text[:end]

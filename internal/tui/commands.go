@@ -150,7 +150,7 @@ func keyHelp() [][2]string {
 		{"!command", "run it in your shell; its output goes along with the next message"},
 		{"Ctrl+R", "search what was typed before; again for older, Enter takes, Esc leaves"},
 		{"Ctrl+G", "edit the message in $VISUAL or $EDITOR"},
-		{"Tab", "complete a command"},
+		{"Tab", "complete a command, its argument or a path"},
 		{"Esc", "one step back: interrupts the turn, refuses the tool that asks, closes a menu, goes back in a form"},
 		{"Ctrl+C", "interrupts the turn; else clears what is typed; at an empty prompt it leaves, as Ctrl+D does"},
 		{"Ctrl+L", "clear the screen, as /clear does; the conversation goes on, the scrollback keeps it"},

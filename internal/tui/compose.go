@@ -126,10 +126,10 @@ func (b *inputBox) pathChoices() []choice {
 	}
 	var out []choice
 	for _, path := range attach.Matches(b.files.paths, word, maxPaths) {
-		if path == word {
+		mention := attach.Mention(path)
+		if mention == b.value()[start:] {
 			return nil // typed out: Enter sends
 		}
-		mention := attach.Mention(path)
 		out = append(out, choice{text: render.Line(mention), put: b.value()[:start] + mention + " "})
 	}
 	return out

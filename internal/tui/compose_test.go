@@ -73,6 +73,14 @@ func TestMentionedFiles(t *testing.T) {
 			d.wantSent("@main.go\n\n" + attach.File("main.go", "package main\n"))
 		})
 	})
+	t.Run("a quote that is not closed yet has a menu, which closes it", func(t *testing.T) {
+		inProject(t, func(d *driver) {
+			d.write(`see @"a b.txt`)
+			d.wantLive(`@"a b.txt"`)
+			d.keys("tab", "enter")
+			d.wantSent("see @\"a b.txt\"\n\n" + attach.File("a b.txt", "spaces\n"))
+		})
+	})
 	t.Run("an @ in a long paste mentions nothing", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			paste := strings.Repeat("@main.go\n", foldLines+2)
@@ -115,6 +123,16 @@ func TestShell(t *testing.T) {
 			d.wantSent("what now?\n\n" + frame("git status") + "\n\n" + frame("ls"))
 			d.enter("and now?")
 			d.wantSent("and now?")
+		})
+	})
+	t.Run("of a long output the beginning and the end are shown and go along", func(t *testing.T) {
+		drive(t, func(d *driver) {
+			d.enter("!long")
+			d.wantPrinted("line 0 ", "lines are left out", "[exit code 3]")
+			d.enter("well?")
+			if sent := d.talk.sent[len(d.talk.sent)-1]; len(sent) > maxRan+1000 || !strings.Contains(sent, "[exit code 3]\n```") || !strings.Contains(sent, "line 0 ") {
+				t.Errorf("%d bytes were sent: %q", len(sent), sent)
+			}
 		})
 	})
 	t.Run("a command that is refused says why, and nothing goes along", func(t *testing.T) {

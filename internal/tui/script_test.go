@@ -127,6 +127,12 @@ func (c *scripted) Shell(ctx context.Context, line string) (string, error) {
 	case "hang":
 		<-ctx.Done()
 		return "", ctx.Err()
+	case "long":
+		var b strings.Builder
+		for i := range 3000 {
+			fmt.Fprintf(&b, "line %d é\n", i)
+		}
+		return b.String() + "[exit code 3]", nil
 	case "refused":
 		return "", errors.New("sh was refused by plugin guard")
 	}

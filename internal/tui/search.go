@@ -109,7 +109,11 @@ func (s *screen) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 func (s *screen) searchLine() string {
 	f, l := s.input.find, s.look
 	if f.failed {
-		return l.paint(render.StyleYellow, render.Cut("  history search: "+f.query+"▏ no other match · esc leaves", l.cols()))
+		none := "no other match"
+		if f.at == len(s.input.past.entries) {
+			none = "no match"
+		}
+		return l.paint(render.StyleYellow, render.Cut("  history search: "+f.query+"▏ "+none+" · esc leaves", l.cols()))
 	}
 	head := render.Cut("  history search: "+f.query+"▏", l.cols())
 	return render.Cut(l.paint(render.StyleCyan, head)+l.dim(" ctrl+r older · enter takes · esc leaves"), l.cols())

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -61,13 +62,29 @@ func (s *screen) ranShell(msg ranMsg) tea.Cmd {
 		s.printError(errorText(msg.err))
 		return s.sendQueued()
 	}
-	s.printer.add(blockTool, s.look.excerpt(msg.output, render.StylePlain, ranLines))
-	output := msg.output
-	if len(output) > maxRan {
-		output = excerpt.Head(output, maxRan) + "\n[the rest is left out]"
-	}
-	s.ran = append(s.ran, attach.Command(msg.line, output))
+	s.printer.add(blockTool, s.look.excerpt(fewerLines(msg.output), render.StylePlain, ranLines+1))
+	s.ran = append(s.ran, attach.Command(msg.line, fewerBytes(msg.output)))
 	s.ran = s.ran[max(len(s.ran)-keptRan, 0):]
 	s.printNote("goes along with your next message")
 	return s.sendQueued()
+}
+
+// fewerLines leaves of a long output the beginning and the end, where it says how the command ended.
+func fewerLines(output string) string {
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	left := len(lines) - ranLines
+	if left <= 1 {
+		return output
+	}
+	head, tail := lines[:ranLines/2], lines[len(lines)-ranLines/2:]
+	return strings.Join(head, "\n") + fmt.Sprintf("\n… %s are left out …\n", render.Count(left, "line")) + strings.Join(tail, "\n")
+}
+
+// fewerBytes is the same for what goes along with a message.
+func fewerBytes(output string) string {
+	if len(output) <= maxRan {
+		return output
+	}
+	tail := strings.ToValidUTF8(output[len(output)-maxRan/2:], "")
+	return excerpt.Head(output, maxRan/2) + "\n[the middle of the output is left out]\n" + tail
 }
