@@ -112,7 +112,7 @@ func TestOffer(t *testing.T) {
 }
 
 func TestTyped(t *testing.T) {
-	for _, words := range [][]string{nil, {""}, {"A=b", "x"}, {"sh"}, {"/bin/bash", "-c"}, {"sudo", "git"}, {"env"}, {"xargs"}} {
+	for _, words := range [][]string{nil, {""}, {"A=b", "x"}, {"sh"}, {"/bin/bash", "-c"}, {"sudo", "git"}, {"env"}, {"xargs"}, {"git status; x"}, {"a b", "c"}, {"$X"}} {
 		if r, err := Typed(words); err == nil {
 			t.Errorf("%q became %v", words, r)
 		}

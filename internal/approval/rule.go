@@ -91,6 +91,9 @@ func Typed(words []string) (Rule, error) {
 	if len(words) == 0 || words[0] == "" || strings.Contains(words[0], "=") {
 		return Rule{}, errors.New("a prefix begins with the name of a program")
 	}
+	if strings.ContainsAny(words[0], " \t\n;&|<>$`\\\"'()*?[]{}~#!") {
+		return Rule{}, fmt.Errorf("%q is no name of a program: a prefix is the words of one simple command", words[0])
+	}
 	if name := words[0][strings.LastIndexByte(words[0], '/')+1:]; slices.Contains(carriers(), name) {
 		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", name)
 	}

@@ -163,6 +163,11 @@ func (a *app) addApproval(words []string) error {
 	if err != nil {
 		return err
 	}
+	if len(words) == 1 { // 'git status', in quotes as remove takes it
+		if split, ok := approval.Words(words[0]); ok {
+			words = split
+		}
+	}
 	r, err := approval.Typed(words)
 	if err != nil {
 		return usage("remember the very command instead: p at its question in `patchbay chat`", "approvals: %w", err)
