@@ -46,7 +46,7 @@ func TestShapesOfRequests(t *testing.T) {
 		{"a method of its own", "FROB /features HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{405}},
 		{"TRACE, which would show headers", "TRACE /features HTTP/1.1\r\nHost: HOST\r\nCookie: secret\r\n\r\n", []int{405}},
 		{"CONNECT: it is no proxy", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", []int{403}},
-		{"CONNECT to itself", "CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{405}},
+		{"CONNECT to itself", "CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{404}},
 		{"OPTIONS of everything", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{404}},
 		{"a method override", "GET /session HTTP/1.1\r\nHost: HOST\r\nX-HTTP-Method-Override: POST\r\n\r\n", []int{200}},
 		{"a target with its own foreign host", "GET http://evil.example/features HTTP/1.1\r\nHost: HOST\r\n\r\n", []int{403}},
