@@ -65,6 +65,14 @@ type tab struct {
 // newTab opens an address of the site. Complaints of the page fail the test at its end.
 func newTab(t testing.TB, s *site, path string) *tab {
 	t.Helper()
+	p := blankTab(t, s)
+	p.open(path)
+	return p
+}
+
+// blankTab is a tab that shows nothing yet.
+func blankTab(t testing.TB, s *site) *tab {
+	t.Helper()
 	if !haveBrowser() {
 		t.Skip("no Chromium here: Debian's package chromium has it; nothing of the page is tested")
 	}
@@ -90,8 +98,14 @@ func newTab(t testing.TB, s *site, path string) *tab {
 		t.Fatal(err)
 	}
 	p.run(page.BringToFront(), log.Enable(), emulation.SetDeviceMetricsOverride(1280, 860, 1, false))
-	p.open(path)
 	return p
+}
+
+// forgive forgets what the page complained of so far.
+func (p *tab) forgive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = nil
 }
 
 func haveBrowser() bool {

@@ -1,0 +1,65 @@
+package webtest
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a plugin writes, says and suffers is seen while it happens.
+func TestLogIsLive(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/plugins/tuner?tab=log")
+	p.see("tuner is up")
+	s.greet()
+	p.see("greeted Ben for the 1. time")
+	p.press("/")
+	p.press("tuner is")
+	p.unsee("greeted Ben")
+	p.click("=Notifications")
+	p.see("tuner.greeted")
+}
+
+// A crash is on the page as soon as the daemon tells of it.
+func TestCrashIsSeen(t *testing.T) {
+	s := newSite(t)
+	told := make(chan time.Time, 1)
+	go s.watch("event: plugin.state", told)
+	p := newTab(t, s, "/plugins/tuner")
+	p.until("the stream to be open", `document.querySelector('[data-connection=open]')`)
+	before := s.plugin("tuner").Pid
+	p.see(fmt.Sprint(before))
+	s.do("POST", "/v1/tools/tuner.crash/call", map[string]any{"arguments": map[string]any{}}, nil)
+	p.unsee(fmt.Sprint(before))
+	seen := time.Now()
+	select {
+	case at := <-told:
+		t.Logf("seen %s after it was told", seen.Sub(at).Round(time.Millisecond))
+		if late := seen.Sub(at); late > 10*time.Second {
+			t.Errorf("seen %s after it was told", late)
+		}
+	case <-time.After(patience):
+		t.Error("the daemon told of no change")
+	}
+	p.picture("crashed")
+}
+
+// watch sends the time at which the first line that begins so comes over the stream of events.
+func (s *site) watch(line string, told chan<- time.Time) {
+	response, err := http.Get(s.URL + "/v1/events")
+	if err != nil {
+		return
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), line) {
+			told <- time.Now()
+			return
+		}
+	}
+}
