@@ -11,6 +11,9 @@ export const makeExecutable = (plugin) => post(`/v1/plugins/${encodeURIComponent
 // latencies are {NAME: [microseconds…]}, for sparklines; none where they cannot be had: nothing hangs on them.
 export const latencies = (options) => get('/v1/latencies', options).then((answer) => answer.plugins ?? {}, () => ({}));
 
+// standing is the state of a plugin, or how its process is where that says more: restarting, failing.
+export const standing = ({ state, health }) => (state === 'ready' && ['restarting', 'failing'].includes(health) ? health : state);
+
 // The order in which states ask for a person's attention.
 const order = { broken: 0, unsupported: 1, ready: 2, skipped: 3, disabled: 4 };
 

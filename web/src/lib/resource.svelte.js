@@ -2,11 +2,12 @@
 import { live, onEvents } from './live.svelte.js';
 
 // resource calls read({signal}) now, whenever what read uses of the page's state changes, when the connection comes
-// back, and shortly after an event of the given types. Call it while a component is set up.
+// back, and shortly after an event of the types in `on` that `when` agrees to; `every` is a number of milliseconds, after
+// which it is read again. Call it while a component is set up.
 //   const plugins = resource(({ signal }) => get('/v1/plugins', { signal }), { on: ['plugin.'] });
 //   plugins.data, plugins.error, plugins.loading, plugins.reload()
 // While it is read again the old data stays, so that nothing jumps.
-export function resource(read, { on, every } = {}) {
+export function resource(read, { on, when, every } = {}) {
   const state = $state({ data: undefined, error: undefined, loading: true });
   let again = $state(0);
   let timer;
@@ -34,7 +35,8 @@ export function resource(read, { on, every } = {}) {
 
   $effect(() => {
     if (!on) return;
-    const soon = () => {
+    const soon = (event) => {
+      if (when && !when(event)) return;
       timer ??= setTimeout(() => {
         timer = undefined;
         again++;

@@ -18,9 +18,10 @@ export function dismiss(id) {
 export const question = $state({ now: null });
 
 // confirm asks before something is done and answers true or false: await confirm({title, text, action: 'Delete', danger: true}).
-export function confirm({ title, text = '', action = 'Go on', danger = false }) {
+// keep is what the other button says.
+export function confirm({ title, text = '', action = 'Go on', keep = 'Cancel', danger = false }) {
   return new Promise((resolve) => {
-    question.now = { title, text, action, danger, resolve };
+    question.now = { title, text, action, keep, danger, resolve };
   });
 }
 
