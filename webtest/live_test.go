@@ -19,7 +19,7 @@ func TestLogIsLive(t *testing.T) {
 	p.press("/")
 	p.press("tuner is")
 	p.unsee("greeted Ben")
-	p.click("=Notifications")
+	p.click("#tab-messages")
 	p.see("tuner.greeted")
 }
 
