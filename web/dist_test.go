@@ -12,8 +12,8 @@ import (
 
 // What a browser must load, in bytes behind gzip.
 const (
-	mostFirst = 120 << 10 // until the first page stands
-	mostAll   = 250 << 10 // with every page and the editor
+	mostFirst = 120_000 // until the first page stands
+	mostAll   = 250_000 // with every page and the editor
 )
 
 // files are those of dist, by name, with their content.
@@ -36,8 +36,8 @@ func files(t *testing.T) map[string]string {
 
 var (
 	inPage     = regexp.MustCompile(`(?:src|href)="/([^"]+)"`)
-	imported   = regexp.MustCompile(`(?:from|import)\s*["']\./([^"']+)["']`)                             // what a file cannot do without
-	maybe      = regexp.MustCompile(`["'](?:\./|/)?((?:assets/)?[\w.$-]+-[\w-]{8}\.(?:js|css|svg))["']`) // what it may load later
+	imported   = regexp.MustCompile(`(?:from|import)\s*["']\./([^"']+)["']`)                                     // what a file cannot do without
+	maybe      = regexp.MustCompile("[\"'`](?:\\./|/)?((?:assets/)?[\\w.$-]+-[\\w-]{8}\\.(?:js|css|svg))[\"'`]") // what it may load later
 	hosts      = regexp.MustCompile(`https?://[^/"'\s` + "`" + `]+`)
 	inline     = regexp.MustCompile(`<style|<script[^>]*>[^<]|\sstyle="|\son\w+="`)
 	inTemplate = regexp.MustCompile(`<\w+[^<>` + "`" + `]*\sstyle=["']`)

@@ -21,6 +21,21 @@ func TestDisconnected(t *testing.T) {
 	p.until("what changes to be shown", `document.querySelector('[data-plugin=sign] [data-state=disabled]')`)
 }
 
+// A browser opens six connections to one host and keeps pages that were left in its memory: their streams must not
+// keep the next page waiting.
+func TestManyLoads(t *testing.T) {
+	p := newTab(t, newSite(t), "/plugins/tuner?tab=log")
+	for range 8 {
+		p.open("/plugins/tuner?tab=log")
+		p.see("tuner is up")
+	}
+	var waited float64
+	p.eval(`Math.max(...performance.getEntriesByType('resource').map((r) => r.requestStart - r.startTime))`, &waited)
+	if waited > 8000 {
+		t.Errorf("a request waited %.0f ms for a connection", waited)
+	}
+}
+
 // An address of something that is not there says so, and so does a page that does not exist.
 func TestNotThere(t *testing.T) {
 	p := newTab(t, newSite(t), "/plugins/nobody")

@@ -1,10 +1,19 @@
 // Server-sent events over fetch. The browser's own EventSource cannot send a body and does not tell why it failed.
 import { send } from './api.js';
 
+// A page that is left stays in the browser's memory for a while, to be shown again by Back, and its streams with it. A
+// browser opens only six connections to one host, so they are ended when the page is left.
+let leaving = new AbortController();
+addEventListener('pagehide', () => {
+  leaving.abort();
+  leaving = new AbortController();
+});
+
 // readEvents reads one stream to its end and calls onEvent({id, type, data}) for each event, data parsed from JSON.
 // It throws as send does where the stream cannot be opened, and an Error where it breaks off.
-export async function readEvents(path, { onEvent, onOpen, headers = {}, ...options }) {
-  const response = await send(path, { ...options, headers: { Accept: 'text/event-stream', ...headers } });
+export async function readEvents(path, { onEvent, onOpen, headers = {}, signal, ...options }) {
+  const either = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
+  const response = await send(path, { ...options, signal: either, headers: { Accept: 'text/event-stream', ...headers } });
   onOpen?.();
   const parse = parser(onEvent);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
