@@ -2,16 +2,19 @@
 import { send } from './api.js';
 
 // A page that is left stays in the browser's memory for a while, to be shown again by Back, and its streams with it. A
-// browser opens only six connections to one host, so they are ended when the page is left.
+// browser opens only six connections to one host, so they are ended when the page is left, and opened when it is back.
 let leaving = new AbortController();
+let back = Promise.resolve();
 addEventListener('pagehide', () => {
   leaving.abort();
   leaving = new AbortController();
+  back = new Promise((shown) => addEventListener('pageshow', shown, { once: true }));
 });
 
 // readEvents reads one stream to its end and calls onEvent({id, type, data}) for each event, data parsed from JSON.
 // It throws as send does where the stream cannot be opened, and an Error where it breaks off.
 export async function readEvents(path, { onEvent, onOpen, headers = {}, signal, ...options }) {
+  await back;
   const either = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
   const response = await send(path, { ...options, signal: either, headers: { Accept: 'text/event-stream', ...headers } });
   onOpen?.();
@@ -96,13 +99,14 @@ export function follow(path, { onEvent, onState = () => {}, after }) {
 // pause waits, but not longer than until the page is shown again or the network is back.
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
-    const done = () => {
+    const done = (event) => {
+      if (event?.type === 'visibilitychange' && document.hidden) return;
       clearTimeout(timer);
       removeEventListener('online', done);
       document.removeEventListener('visibilitychange', done);
       resolve();
     };
-    const timer = setTimeout(done, milliseconds);
+    const timer = setTimeout(() => done(), milliseconds);
     addEventListener('online', done);
     document.addEventListener('visibilitychange', done);
     signal.addEventListener('abort', done);
