@@ -26,7 +26,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	defer closeBrowser()
+	defer func() { closeBrowser() }() // which one is known only when a test has started it
 	if repo, err = filepath.Abs(".."); err != nil {
 		return 0, err
 	}
