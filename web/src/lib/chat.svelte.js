@@ -7,6 +7,9 @@ import { readEvents } from './stream.js';
 // where it goes on while one looks at another page.
 export const running = $state({});
 
+// agentOf is the other agent that a session belongs to, and goes on in; '' where it is one of Patchbay's own.
+export const agentOf = (session) => (session?.host_session ? session.host : '');
+
 // A turn is {turn, status, error, items, points}. Items are, in order, what was said and done:
 //   {kind: 'user' | 'system', text}, {kind: 'assistant', text, held, done},
 //   {kind: 'tool', id, name, arguments, output, result, success, by, ms, done}, {kind: 'compaction', before, after}

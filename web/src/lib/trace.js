@@ -38,7 +38,7 @@ export function took(trace) {
 
 // summary is what a row of a long list needs, and no payload: ten thousand of them are kept.
 export function summary(id, type, data) {
-  const one = { id: String(id), type, time: data.time, session: data.session_id ?? '', turn: data.turn ?? '', host: '', steps: [] };
+  const one = { id: String(id), type, time: data.time ?? data.created_at ?? new Date().toISOString(), session: data.session_id ?? '', turn: data.turn ?? '', host: '', steps: [] };
   if (type !== 'point') return { ...one, point: type, text: telling(type, data) };
   const { point, verdict, steps, reason, payload } = data.outcome;
   return {
