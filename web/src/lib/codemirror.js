@@ -32,6 +32,17 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ]);
 
+// Where coloured text is selected and typed over, Chromium would wrap what is typed in an element with the old colour as
+// an inline style, which the Content-Security-Policy forbids. So it is put in here.
+const typedOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    if (event.inputType !== 'insertText' || event.data === null || view.composing || view.state.readOnly || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 const languages = { json: () => json(), python: () => [pythonLanguage, indentUnit.of('    ')], text: () => [] };
 
 // create puts an editor into a shadow root and answers {setText, setProblems, setReadonly, focus, destroy}.
@@ -56,6 +67,7 @@ export function create({ root, text, language, label, readonly, onChange, onSave
         keymap.of([{ key: 'Mod-s', run: () => (onSave(), true), preventDefault: true }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
         languages[language](),
         look,
+        typedOver,
         readonlyPart.of(readonlyAs(readonly)),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': label }),

@@ -13,27 +13,33 @@ export function mark(step) {
   return step.changed ? 'changed' : 'same';
 }
 
-export const failed = (outcome) => outcome.verdict === 'deny' || outcome.steps.some((step) => step.error);
+export const failed = (outcome) => outcome.steps.some((step) => step.error);
 export const hostOf = (trace) => trace.host || trace.outcome?.payload?.host || '';
 
-// spans says when each step began and ended, in microseconds: [{from, to}]. A trace without the time at which its steps
-// began has them one after the other up to its end.
+// A host that is worth a word: most sessions over HTTP are those of this page.
+export const named = (host) => (host === 'http' ? '' : host);
+
+// spans says when each step began and ended, in microseconds: [{from, to}]. What comes live does not say when its steps
+// began: there they stand one after the other up to its end.
 export function spans(trace) {
   const { steps } = trace.outcome;
-  const end = micros(trace.time);
-  let at = end - steps.reduce((sum, step) => sum + step.duration_us, 0);
+  if (trace.began) {
+    const begin = micros(trace.began);
+    return steps.map((step) => ({ from: begin + step.start_us, to: begin + step.start_us + step.duration_us }));
+  }
+  let at = micros(trace.time) - steps.reduce((sum, step) => sum + step.duration_us, 0);
   return steps.map((step) => {
-    const from = step.started ? micros(step.started) : at;
-    at = from + step.duration_us;
+    const from = at;
+    at += step.duration_us;
     return { from, to: at };
   });
 }
 
 // took is how long the event was with plugins.
 export function took(trace) {
+  if (trace.took_us !== undefined) return trace.took_us;
   const all = spans(trace);
-  if (!all.length) return 0;
-  return Math.max(...all.map((one) => one.to)) - Math.min(...all.map((one) => one.from));
+  return all.length ? Math.max(...all.map((one) => one.to)) - Math.min(...all.map((one) => one.from)) : 0;
 }
 
 // summary is what a row of a long list needs, and no payload: ten thousand of them are kept.
