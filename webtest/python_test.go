@@ -1,0 +1,85 @@
+package webtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const waving = `@on_final
+async def wave(ctx, text):
+    return text + " (waved)"
+`
+
+// A plugin is edited, validated and saved in the page, and acts on the next turn. Wrong syntax is told while one types,
+// and nothing runs until it is asked for.
+func TestPython(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/python")
+	p.see("Switched off")
+	p.click("[role=switch]")
+	p.see("Act on sessions")
+	session := s.begin("sign")
+	if got := s.say(session, "hi").Text; !strings.Contains(got, "-- signed") {
+		t.Fatalf("before: %q", got)
+	}
+	p.click("[data-python=sign]")
+	p.at("/python/sign")
+	p.write("Code of sign", "async def wave(ctx, text")
+	p.until("the syntax to be wrong", `document.querySelector('[data-syntax=bad]')`)
+	p.see("not saved")
+	p.write("Code of sign", waving)
+	p.until("the syntax to be right", `document.querySelector('[data-syntax=ok]')`)
+	p.click("=Validate")
+	p.seeIn("[data-verdict=ok]", "on_final")
+	if got := s.say(session, "hi").Text; !strings.Contains(got, "-- signed") {
+		t.Fatalf("validated, not saved, and yet: %q", got)
+	}
+	p.checkAxe()
+	p.picture("python")
+	p.click("=Save")
+	p.seeIn("[data-verdict=ok]", "It acts from the next turn")
+	p.until("nothing unsaved", `!document.querySelector('[data-unsaved]')`)
+	if got := s.say(session, "hi").Text; !strings.Contains(got, "(waved)") || strings.Contains(got, "-- signed") {
+		t.Fatalf("after: %q", got)
+	}
+}
+
+// What was typed is there again after another page was looked at; a plugin that is begun, saved and deleted in the page
+// has a file meanwhile.
+func TestPythonDrafts(t *testing.T) {
+	s := newSite(t)
+	s.call("POST", "/feature/plugins/enable", nil, nil)
+	p := newTab(t, s, "/python")
+	p.click("=New plugin")
+	p.press("not a name!")
+	p.see("A name has letters")
+	p.fill("dialog input", "fresh")
+	p.click("=Begin")
+	p.at("/python/fresh")
+	draft := `document.querySelector('[data-editor="Code of fresh"]')?.shadowRoot?.textContent.includes('-- fresh')`
+	p.until("a plugin to begin with", draft)
+	p.click("nav a[href='/plugins']")
+	p.seeIn("main h1", "Plugins")
+	p.click("nav a[href='/python']")
+	p.seeIn("[data-python=fresh]", "not saved yet")
+	p.click("[data-python=fresh]")
+	p.until("the draft to be there", draft)
+	p.click("=Save")
+	p.seeIn("[data-verdict=ok]", "Saved to")
+	file := filepath.Join(s.Home, ".agent", "plugins", "fresh.py")
+	if _, err := os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	p.click("=Reload")
+	p.seeIn("[data-verdict=ok]", "Loaded again")
+	p.click("=Delete")
+	p.see("Delete fresh?")
+	p.click("dialog[open] button.danger")
+	p.at("/python")
+	p.until("it to be gone from the list", `!document.querySelector('[data-python=fresh]')`)
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Fatalf("its file: %v", err)
+	}
+}
