@@ -4,6 +4,7 @@
 //	newSite      site_test.go     a daemon, its address, and its home
 //	newTab       browser_test.go  a page of the browser; click, fill, see, press
 //	checkAxe     axe_test.go      no serious issue of accessibility
+//	begin, say   talk_test.go     a session and its turns, without the page
 //	picture      browser_test.go  light, dark and narrow, into $WEBTEST_SCREENSHOTS
 //
 // `make test-web` runs it. It is a module of its own, so that Patchbay does not depend on what drives a browser. Where
