@@ -46,13 +46,21 @@ func TestPrefixes(t *testing.T) {
 			"git diff /dev/null /etc/passwd", "git diff --no-index a b", "git diff --no-i a ../b", "git diff ../secret x", "git diff --output=hooks/x",
 		}},
 		{prefix("git", "grep"), []string{"git grep -n main"}, []string{"git grep -Ovi x", "git grep -nO./x y", "git grep --open-files-in-pager=x y", "git grep --open=x y"}},
-		{prefix("git", "commit"), []string{"git commit -am 'say why'", "git commit -m \"it's done\""}, []string{"git commit -m \"$(x)\"", "git commit -F /etc/passwd"}},
+		{prefix("git", "commit"), []string{"git commit -am 'say why'", "git commit -m \"it's done\""}, []string{
+			"git commit -m \"$(x)\"", "git commit -F /etc/passwd",
+			"git commit -aF/etc/passwd", "git commit -aF../x", "git commit -aFx/../../y", "git commit -qaF../x=y", "git commit -F notes", "git commit --file=notes", "git commit --fil notes",
+		}},
+		{prefix("git", "blame"), []string{"git blame -w a.go"}, []string{"git blame --contents=notes a.go", "git blame --cont notes a.go", "git blame --ignore-revs-file=notes a.go", "git blame -wS/etc/passwd a"}},
+		{prefix("git", "add"), []string{"git add -A"}, []string{"git add --pathspec-from-file=notes", "git add --pathspec-f=notes"}},
 		{prefix("go", "test"), []string{"go test ./...", "go test -run 'TestA|TestB' -count=1 -v ./a", "go test -race"}, []string{
 			"go test -exec=./x ./...", "go test --exec ./x", "go test -toolexec=./x", "go test -o x", "go test -ldflags=-extld=./x", "go test -overlay=x",
 			"go test -C .. ./...", "go test -vettool=x", "go test ../...", "go test -args x", "go test -coverprofile=x", "go test -- x",
 		}},
-		{prefix("make", "test"), []string{"make test", "make test lint"}, []string{"make test SHELL=./x", "make -f x test", "make test -f x", "make test --eval=x", "make"}},
+		{prefix("make", "test"), nil, []string{"make test", "make test deploy", "make test SHELL=./x", "make -f x test", "make test -f x", "make test --eval=x", "make"}},
 		{prefix("npm", "run", "build"), []string{"npm run build"}, []string{"npm run build --script-shell=./x", "npm run evil", "npm run", "npm run build -- --x"}},
+		{prefix("pytest"), []string{"pytest -v tests/test_a.py::test_b", "pytest -k 'a or b'"}, []string{"pytest @options", "pytest -v '@options'", "pytest -p evil", "pytest -c x"}},
+		{prefix("wc"), []string{"wc -l a.go"}, []string{"wc --files0-from=list", "wc --files0=list"}},
+		{prefix("du"), []string{"du -sh src"}, []string{"du --files0-from=list", "du -aX/etc/passwd", "du --exclude-from=list"}},
 		{prefix("ls"), []string{"ls", "ls -la src"}, []string{"ls /", "ls ~", "ls ..", "ls src/../..", "ls; x", "lsx"}},
 		{Rule{Prefix: []string{"kubectl", "get"}, Any: true}, []string{"kubectl get pods -o yaml"}, []string{"kubectl get pods; x", "kubectl get $(x)", "X=1 kubectl get", "kubectl"}},
 		{Rule{Exact: "make a && make b"}, []string{"make a && make b"}, []string{"make a && make b; x", "make a", "make a &&  make b", "make a && make b "}},
@@ -88,8 +96,11 @@ func TestOffer(t *testing.T) {
 		"go run .":                   "go run .",
 		"npm run build":              "npm run build …",
 		"npm run":                    "npm run",
+		"yarn run node x.js":         "yarn run node x.js",
+		"pnpm run bash x":            "pnpm run bash x",
+		"make a b":                   "make a b",
 		"make":                       "make",
-		"make check":                 "make check …",
+		"make check":                 "make check",
 		"make A=b":                   "make A=b",
 		"ls -l":                      "ls …",
 		"rm -rf build":               "rm -rf build",
@@ -112,7 +123,9 @@ func TestOffer(t *testing.T) {
 }
 
 func TestTyped(t *testing.T) {
-	for _, words := range [][]string{nil, {""}, {"A=b", "x"}, {"sh"}, {"/bin/bash", "-c"}, {"sudo", "git"}, {"env"}, {"xargs"}, {"git status; x"}, {"a b", "c"}, {"$X"}} {
+	for _, words := range [][]string{nil, {""}, {"A=b", "x"}, {"sh"}, {"/bin/bash", "-c"}, {"sudo", "git"}, {"env"}, {"xargs"},
+		{"git status; x"}, {"a b", "c"}, {"$X"},
+		{"python3.13", "x"}, {"pwsh"}, {"flock"}, {"pkexec"}, {"sed"}, {"vim"}, {"uvx"}, {"/usr/bin/nsenter"}} {
 		if r, err := Typed(words); err == nil {
 			t.Errorf("%q became %v", words, r)
 		}

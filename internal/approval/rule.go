@@ -67,7 +67,7 @@ func (r Rule) Allows(line string) bool {
 		return true
 	}
 	p, known := programs()[r.Prefix[0]]
-	return known && p.takes(words[len(r.Prefix):])
+	return known && p.prefix(words) == len(r.Prefix) && p.takes(words[len(r.Prefix):])
 }
 
 // Offer is the rule that would be made of a command line: a prefix where it is known what may follow it, else the line itself. ok
@@ -94,8 +94,8 @@ func Typed(words []string) (Rule, error) {
 	if strings.ContainsAny(words[0], " \t\n;&|<>$`\\\"'()*?[]{}~#!") {
 		return Rule{}, fmt.Errorf("%q is no name of a program: a prefix is the words of one simple command", words[0])
 	}
-	if name := words[0][strings.LastIndexByte(words[0], '/')+1:]; slices.Contains(carriers(), name) {
-		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", name)
+	if carries(words[0]) {
+		return Rule{}, fmt.Errorf("%s runs other programs: with it as a prefix, every command would be allowed", words[0])
 	}
 	return Rule{Prefix: words, Any: true}, nil
 }
