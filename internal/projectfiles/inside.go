@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/patchbay-dev/patchbay/internal/plainfile"
 )
@@ -88,18 +87,4 @@ func foreignDirs(dirs ...string) bool {
 		}
 	}
 	return false
-}
-
-// plain is text without characters that a reader does not see: control characters and invisible ones, which may hide
-// words from the person who reviews a file.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // the last two join letters and emoji
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -1,0 +1,24 @@
+package projectfiles
+
+import "testing"
+
+// TestPlainHidesNothing: no text goes to a model that a reader of the file cannot see, by any of the characters that a
+// message can be written in without being shown.
+func TestPlainHidesNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\U000e0068\U000e0069b":             "ab", // tags
+		"a\U000e0101\U000e0120\ufe01\ufe05b": "ab", // variation selectors, one for each value of a byte
+		"a\u200c\u200d\u200d\u200cb":         "ab", // joiners as bits
+		"a\u034f\u115f\u3164\uffa0\u2065b":   "ab", // fillers
+		"\u2764\ufe0f":                       "\u2764\ufe0f",
+		"\u2764\ufe0f\ufe0e\ufe0f":           "\u2764\ufe0f",
+		"\U0001f469\u200d\U0001f4bb":         "\U0001f469\u200d\U0001f4bb",
+		"\U0001f469\u200d\u200c\u200d":       "\U0001f469\u200d",
+		"\u0645\u06cc\u200c\u062e":           "\u0645\u06cc\u200c\u062e",
+		"a\u2028b":                           "a\nb",
+	} {
+		if got := plain(text); got != want {
+			t.Errorf("%+q became %+q, want %+q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package projectfiles
+
+import (
+	"strings"
+	"unicode"
+)
+
+// plain is text without characters that a reader does not see: control characters and invisible ones, in which words
+// can be written that the person who reviews a file never sees. Joiners and the selectors of emoji stay where scripts
+// and emoji need them: one behind a character that is not ASCII.
+func plain(text string) string {
+	last := rune(0) // what was kept before
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u2028' || r == '\u2029':
+			r = '\n'
+		case r == '\n' || r == '\t':
+		case unsteady(r):
+			if last < 0x80 || unsteady(last) {
+				return -1
+			}
+		case invisible(r):
+			return -1
+		}
+		last = r
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// unsteady tells the invisible characters that texts need: the two joiners, and the two selectors of how an emoji looks.
+func unsteady(r rune) bool {
+	return r == '\u200c' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f'
+}
+
+func invisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
