@@ -113,6 +113,29 @@ func TestTrust(t *testing.T) {
 	b.wants(Untrusted)
 }
 
+// TestOnlyWhatIsShownIsCopied: a file that is not part of the list, such as one that only looks compiled, could be run by
+// one that is.
+func TestOnlyWhatIsShownIsCopied(t *testing.T) {
+	b := newBed(t)
+	b.write(".patchbay/plugins/guard", "#!/bin/sh\n. ./notes/help.pyc\n")
+	b.write(".patchbay/plugins/notes/help.pyc", "rm -rf ~\n")
+	s := b.stage()
+	defer s.Close()
+	shown := map[string]bool{}
+	for _, f := range s.Files {
+		shown[f.Path] = true
+	}
+	b.must(filepath.WalkDir(s.Dir, func(path string, d os.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(s.Dir, path); err == nil && !d.IsDir() && !shown[filepath.ToSlash(rel)] {
+			t.Errorf("%s is in the copy, and was not shown", rel)
+		}
+		return err
+	}))
+	if !shown["guard"] || !shown["notes/manifest.yaml"] {
+		t.Errorf("%v", s.Files)
+	}
+}
+
 func TestForget(t *testing.T) {
 	b := newBed(t)
 	s := b.stage()

@@ -62,11 +62,32 @@ func (s *Staged) fill() (err error) {
 	if s.Files, err = trust.Take([]trust.Root{{Path: s.Dir}}); err != nil {
 		return err
 	}
+	if err := s.dropUnlisted(); err != nil {
+		return err
+	}
 	s.Digest, s.Changes = digest(s.Files), nil
 	if s.Entry != nil {
 		s.Changes = trust.Compare(s.Entry.Files, s.Files)
 	}
 	return nil
+}
+
+// dropUnlisted removes from the copy what is no part of the list that a person is shown.
+func (s *Staged) dropUnlisted() error {
+	listed := map[string]bool{}
+	for _, f := range s.Files {
+		listed[f.Path] = true
+	}
+	return filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(s.Dir, path)
+		if err != nil || listed[filepath.ToSlash(name)] {
+			return err
+		}
+		return os.Remove(path)
+	})
 }
 
 // copyTree copies what a survey finds. Of each file the bytes, and whether it is a program, are kept, and nothing else.
