@@ -18,6 +18,12 @@ type described struct {
 	Enum        []any
 	Properties  map[string]described
 	Items       *described
+	AnyOf       []described
+}
+
+// made: it is of a kind that is described elsewhere, or a list of those.
+func (d described) made() bool {
+	return d.Ref != "" || d.Items != nil && d.Items.Ref != "" || len(d.AnyOf) > 0 && d.AnyOf[0].Ref != ""
 }
 
 // TestEverythingIsDescribed: each operation, parameter and field says what it is, and has an example, unless it is made of fields
@@ -33,6 +39,11 @@ func TestEverythingIsDescribed(t *testing.T) {
 				Name, In, Description string
 				Example               json.RawMessage
 				Schema                described
+			}
+			RequestBody *struct{ Description string }
+			Responses   map[string]struct {
+				Description string
+				Content     map[string]struct{ Schema *described }
 			}
 		}
 		Components struct{ Schemas map[string]described }
@@ -60,17 +71,46 @@ func TestEverythingIsDescribed(t *testing.T) {
 					t.Errorf("%s %s: parameter %s: description %q, example %s", method, path, p.Name, p.Description, p.Example)
 				}
 			}
+			if op.RequestBody != nil && op.RequestBody.Description == "" {
+				t.Errorf("%s %s: its body has no description", method, path)
+			}
+			for status, r := range op.Responses {
+				if !strings.HasSuffix(r.Description, ".") { // a sentence, where huma has the name of the status
+					t.Errorf("%s %s: response %s: description %q", method, path, status, r.Description)
+				}
+				for kind, content := range r.Content {
+					if content.Schema == nil || content.Schema.nullableList() {
+						t.Errorf("%s %s: response %s: %s is %+v", method, path, status, kind, content.Schema)
+					}
+				}
+			}
 		}
 	}
 	for name, s := range doc.Components.Schemas {
+		if s.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
 		for field, p := range s.Properties {
-			if strings.HasPrefix(field, "$") {
-				continue
-			}
-			made := p.Ref != "" || p.Items != nil && p.Items.Ref != ""
-			if p.Description == "" && p.Ref == "" || !made && p.Examples == nil && p.Example == nil {
+			if p.Description == "" || !p.made() && p.Examples == nil && p.Example == nil {
 				t.Errorf("%s.%s: description %q, examples %s", name, field, p.Description, p.Examples)
+			}
+			if p.nullableList() && !mayBeNull[name+"."+field] && !strings.HasSuffix(name, "Body") {
+				t.Errorf("%s.%s: a list in an answer may be null", name, field)
 			}
 		}
 	}
+	for field := range mayBeNull {
+		name, field, _ := strings.Cut(field, ".")
+		if _, ok := doc.Components.Schemas[name].Properties[field]; !ok {
+			t.Errorf("there is no %s.%s", name, field)
+		}
+	}
+	if p := doc.Components.Schemas["PluginDetail"].Properties; p["name"].Type != "string" || p["wiring"].Type != "array" {
+		t.Error("a plugin's details are not described with what a list of plugins has")
+	}
+}
+
+func (d described) nullableList() bool {
+	types, _ := d.Type.([]any)
+	return slices.Contains(types, any("array")) && slices.Contains(types, any("null"))
 }

@@ -36,7 +36,7 @@ type healthAnswer struct {
 func (a *api) addInspect() {
 	const tag = "inspect"
 	add(a, route{method: "GET", path: "/v1/plugins", id: "list-plugins", tag: tag, summary: "List the plugins of every dialect",
-		shape: []plugin{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
+		shape: []Plugin{}}, func(ctx context.Context, _ *struct{}) (*answer[json.RawMessage], error) {
 		return encoded(a.Inspect.Plugins(ctx))
 	})
 	add(a, route{method: "GET", path: "/v1/plugins/{name}", id: "get-plugin", tag: tag, summary: "Show all there is to know about a plugin",

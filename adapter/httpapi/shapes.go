@@ -50,6 +50,18 @@ type turnResult struct {
 	Skipped   bool      `json:"skipped" doc:"A plugin dropped or refused the message."`
 	Tools     []toolUse `json:"tools"`
 	Error     *string   `json:"error"`
+
+	Turn    string     `json:"turn" doc:"The turn." example:"turn_01jz"`
+	Status  string     `json:"status" enum:"done,failed,skipped,interrupted" doc:"How it ended." example:"done"`
+	Reason  string     `json:"reason,omitempty" doc:"Why a plugin refused the message." example:"no secrets in prompts"`
+	Suggest string     `json:"suggest,omitempty" doc:"What a person could do about it; never to be executed." example:"take the token out"`
+	Usage   tokenUsage `json:"usage" doc:"How many tokens it took."`
+	Offline bool       `json:"offline,omitempty" doc:"The built-in offline model answered." example:"true"`
+}
+
+type tokenUsage struct {
+	Input  int `json:"input" doc:"Tokens that the model read." example:"1306"`
+	Output int `json:"output" doc:"Tokens that it wrote." example:"68"`
 }
 
 type toolUse struct {

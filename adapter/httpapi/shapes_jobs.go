@@ -93,7 +93,7 @@ type engineDamage struct {
 	Whole  int       `json:"whole" doc:"Messages in them that are recovered." example:"120"`
 	Lost   int       `json:"lost" doc:"Messages that are not." example:"2"`
 	Kept   string    `json:"kept" doc:"Where the blocks are as they were found." example:"/home/mira/.local/share/patchbay/engine/damaged/1"`
-	Fix    string    `json:"fix" doc:"How to mend it." example:"stop the daemon, then run patchbay engine repair"`
+	Fix    string    `json:"fix" doc:"How to fix it." example:"stop the daemon, then run patchbay engine repair"`
 }
 
 type telemetryCount struct {

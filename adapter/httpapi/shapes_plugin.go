@@ -7,13 +7,15 @@ import (
 
 // The types below are for the OpenAPI document alone, as those of shapes.go are.
 
-type plugin struct {
+// A Plugin is a plugin at a glance. Its name is exported, since huma leaves out what is embedded otherwise.
+type Plugin struct {
 	_           struct{} `additionalProperties:"true"`
 	Name        string   `json:"name" doc:"By which it is shown and called." example:"words"`
 	Dialect     string   `json:"dialect" doc:"Its protocol." example:"scaffold"`
 	Version     string   `json:"version" doc:"Its own; empty where it does not say." example:"1.2.0"`
 	Description string   `json:"description" doc:"What it says of itself." example:"counts words"`
 	Path        string   `json:"path" doc:"Its file or directory." example:"/home/mira/.local/scaffold/plugins/words.py"`
+	Project     string   `json:"project" doc:"The root of the project that brings it along; empty where it is the user's own." example:""`
 	State       string   `json:"state" enum:"ready,broken,disabled,skipped,unsupported" doc:"Whether it works." example:"ready"`
 	Hooks       []string `json:"hooks" doc:"The dialect's own names." example:"[\"preprocess_prompt\"]"`
 	Tools       []string `json:"tools" doc:"The full names of its tools." example:"[\"plugin_words_count\"]"`
@@ -28,7 +30,8 @@ type plugin struct {
 }
 
 type pluginDetail struct {
-	plugin
+	_ struct{} `additionalProperties:"true"`
+	Plugin
 	Author       string             `json:"author" doc:"Who made it; may be empty." example:"Mira Okonkwo"`
 	License      string             `json:"license" doc:"On what terms; may be empty." example:"MIT"`
 	Homepage     string             `json:"homepage" doc:"Where there is more about it; may be empty." example:"https://example.org/words"`
@@ -122,6 +125,13 @@ type pluginLock struct {
 	Commit       string     `json:"commit" doc:"The commit; may be empty." example:"1f2e3d4c5b6a"`
 	Capabilities []string   `json:"capabilities" doc:"What was granted." example:"[\"net:example.org:443\"]"`
 	Withheld     []string   `json:"withheld" doc:"What it declares and was not granted." example:"[\"exec:git\"]"`
+
+	Changes []pluginChange `json:"changes" doc:"Its files that are not as they were recorded."`
+}
+
+type pluginChange struct {
+	Path string `json:"path" doc:"The file." example:"words.py"`
+	Kind string `json:"kind" enum:"added,removed,changed" doc:"What became of it." example:"changed"`
 }
 
 type fileProblem struct {
@@ -129,7 +139,7 @@ type fileProblem struct {
 	Line    int    `json:"line" doc:"From 1; 0 where it is about the whole file." example:"3"`
 	Column  int    `json:"column" doc:"From 1; 0 where it is about the whole file." example:"11"`
 	Message string `json:"message" doc:"What is wrong." example:"unknown key vresion"`
-	Fix     string `json:"fix,omitempty" doc:"How to mend it, where that is known." example:"did you mean version?"`
+	Fix     string `json:"fix,omitempty" doc:"How to fix it, where that is known." example:"did you mean version?"`
 }
 
 type knob struct {
@@ -144,6 +154,7 @@ type knob struct {
 	Step        *float64          `json:"step" doc:"From one value to the next; null where there is none." example:"1"`
 	Values      []json.RawMessage `json:"values" doc:"Of an enum: strings, numbers or booleans." example:"[\"fast\",\"slow\"]"`
 	Labels      []string          `json:"labels" doc:"One for each of the values, or none." example:"[\"Fast\",\"Slowly\"]"`
+	Prefixes    []string          `json:"prefixes,omitempty" doc:"Of a path: it begins with one of them. Absent where it may begin with anything." example:"[\"/srv\"]"`
 	MaxLength   *int              `json:"max_length" doc:"Of a text; null where there is none." example:"200"`
 	Value       json.RawMessage   `json:"value" doc:"How it stands; null where it has no value. A secret is shown as …" example:"3"`
 	Source      string            `json:"source" doc:"default, user or project; empty where it has no value." example:"user"`

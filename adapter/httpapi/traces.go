@@ -42,7 +42,7 @@ type Step struct {
 	Connected  bool            `json:"connected,omitempty" doc:"Wired by the configuration." example:"false"`
 	Verdict    string          `json:"verdict" doc:"What it said." example:"continue"`
 	Changed    bool            `json:"changed" doc:"Whether it changed the payload." example:"true"`
-	StartUS    int64           `json:"start_us" doc:"When it was asked, in microseconds after the first one." example:"412"`
+	StartUS    int64           `json:"start_us" required:"false" doc:"In a trace: when it was asked, in microseconds after the first one." example:"412"`
 	DurationUS int64           `json:"duration_us" doc:"How many microseconds it took." example:"388"`
 	Error      *string         `json:"error" doc:"How it failed; null where it did not." example:"plugin shout (scaffold) preprocess_prompt: timed out after 5s"`
 	ErrorKind  string          `json:"error_kind,omitempty" doc:"The kind of its failure." example:"timeout"`
@@ -50,7 +50,7 @@ type Step struct {
 	Notes      []string        `json:"notes,omitempty" doc:"What is odd about it, such as what its sandbox refused." example:"[\"sandbox: denied connection to 192.0.2.7:443\"]"`
 	Sent       json.RawMessage `json:"sent,omitempty" doc:"In a trace: what it was sent." example:"{\"prompt\":\"hello\"}"`
 	Received   json.RawMessage `json:"received,omitempty" doc:"In a trace: what it answered." example:"{\"prompt\":\"HELLO\"}"`
-	Diff       json.RawMessage `json:"diff,omitempty" doc:"In a trace: what that changed in the payload." example:"[{\"path\":\"message\",\"old\":\"hello\",\"new\":\"HELLO\"}]"`
+	Diff       json.RawMessage `json:"diff,omitempty" doc:"In a trace: what that changed in the payload." example:"[{\"path\":\"/message\",\"old\":\"hello\",\"new\":\"HELLO\"}]"`
 }
 
 // A TurnView is a turn at a glance.

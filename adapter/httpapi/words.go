@@ -16,6 +16,7 @@ type word struct {
 
 // describeAll fills in what no tag says.
 func describeAll(doc *huma.OpenAPI) {
+	describeBodies(doc)
 	fields := fieldWords()
 	for name, schema := range doc.Components.Schemas.Map() {
 		for field, property := range schema.Properties {
@@ -70,7 +71,7 @@ func operationWords() map[string]string {
 		"session-get":        "One conversation, without its transcript.",
 		"session-update":     "What is left out stays as it is.",
 		"session-interrupt":  "The turn ends as soon as its tools let it, and is kept as interrupted.",
-		"doctor":             "With how to mend each. Plugins of mine are asked for their health, for at most five seconds in all.",
+		"doctor":             "With how to fix each. Plugins of mine are asked for their health, for at most five seconds in all.",
 		"list-plugins":       "Also those that do not work, with the reason.",
 		"list-tools":         "With the JSON Schema of their parameters. The agent's built-in tools are not among them.",
 		"get-run":            "With its attempts.",
@@ -100,7 +101,7 @@ func fieldWords() map[string]word {
 		"Doctor.findings": {"The most general first.", ``},
 		"Doctor.ok":       {"Whether none of them is an error.", `false`},
 
-		"Entry.seq": {"Its place in the transcript.", `7`}, "Entry.status": {"How the turn ended, where it did.", `"completed"`},
+		"Entry.compaction": {"How the conversation was made shorter.", ``}, "Entry.message": {"What was said.", ``}, "Entry.seq": {"Its place in the transcript.", `7`}, "Entry.status": {"How the turn stands: began, done, failed, skipped or interrupted.", `"done"`},
 		"Entry.time": {"When it was written.", `"2026-11-16T06:00:19Z"`}, "Entry.turn": {"The turn it is of.", turn},
 		"Entry.kind": {"What it is.", `"message"`}, "Entry.type": {"What it is.", `"message"`}, "Entry.error": {"What went wrong.", `"the model does not answer"`}, "Entry.text": {"What it says.", `"hello"`},
 
@@ -133,6 +134,8 @@ func fieldWords() map[string]word {
 
 		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"The other agent that it is of; absent where it is Patchbay's own.", `"claude"`},
 		"Session.from":         {"chat or http; absent where it is another agent's.", `"chat"`},
+||||||| parent of 73ec4e2 (httpapi: describe bodies, answers and kinds of objects; say truly what may be null)
+		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"Where it came from: chat, http, or the name of another agent.", `"chat"`},
 		"Session.host_session": {"Another agent's own id of it.", `"0b9d7f"`}, "Session.id": {"Its id.", session}, "Session.plugins": {"The Python plugins that are active in it, in this order.", `["sign"]`},
 		"Session.title": {"What it is about; may be empty.", `"words in notes.md"`}, "Session.working_dir": {"Where its tools work.", `"/home/mira/notes"`},
 		"SessionCreateBody.plugins": {"", `["sign"]`}, "SessionCreateBody.title": {"What it is about.", `"words"`}, "SessionCreateBody.working_dir": {"", `"/home/mira/notes"`},
