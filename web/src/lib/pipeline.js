@@ -1,0 +1,93 @@
+// What the page of the pipeline works out: the order of plugins at a point, and which priorities make another order.
+// A draft is what was moved and connected and is not written yet: {priority: {PLUGIN: n}, connect: [], disconnect: []},
+// where the lists have {plugin, dialect, hook, point}. PLUGIN is the plugin's reference (lib/plugins.js).
+
+// The API takes priorities up to here, on either side of 0.
+const limit = 1_000_000;
+const step = 10; // how far apart priorities are put where there is room
+
+export const emptyDraft = () => ({ priority: {}, connect: [], disconnect: [] });
+
+export const sameWire = (a, b) => a.plugin === b.plugin && a.dialect === b.dialect && a.hook === b.hook && a.point === b.point;
+
+// arrange answers the points as the draft would have them. Each plugin gets was (its priority as it is in force), fresh
+// (connected in the draft) and leaving (disconnected in the draft).
+export function arrange(points, draft, reference) {
+  return points.map((point) => {
+    const there = point.plugins.map((one) => ({ ...one, point: point.point }));
+    const added = draft.connect.filter((one) => one.point === point.point && !there.some((other) => sameWire(one, other))).map((one) => ({ ...one, fresh: true, connected: true }));
+    const plugins = [...there, ...added].map((one, index) => {
+      const ref = reference(one);
+      return { ...one, ref, index, was: one.priority, priority: draft.priority[ref] ?? one.priority, leaving: draft.disconnect.some((other) => sameWire(one, other)) };
+    });
+    return { ...point, plugins: plugins.sort((a, b) => a.priority - b.priority || a.index - b.index) };
+  });
+}
+
+// order names the plugins of a point, each once: all hooks of a plugin have its priority, and so move together.
+const order = (plugins) => [...new Map(plugins.map((one) => [one.ref, one])).values()];
+
+// move answers the priorities that put a plugin at another place among those of a point ({PLUGIN: n}, as few as will do),
+// or null where it is there already. place counts the other plugins that come before it.
+export function move(plugins, ref, place) {
+  const now = order(plugins);
+  const moved = now.find((one) => one.ref === ref);
+  const rest = now.filter((one) => one.ref !== ref);
+  const wanted = [...rest.slice(0, place), moved, ...rest.slice(place)];
+  if (wanted.every((one, i) => one === now[i])) return null;
+  if (inOrder(wanted.map((one) => (one === moved ? { ...one, priority: one.was } : one)))) return { [ref]: moved.was };
+  return spread(wanted, keep(wanted, moved));
+}
+
+const before = (a, b) => a.priority < b.priority || (a.priority === b.priority && a.index < b.index);
+const inOrder = (list) => list.every((one, i) => i === 0 || before(list[i - 1], one));
+
+// fits says whether two plugins can keep their priorities with so many others, that get new ones, between them.
+const fits = (a, b, between) => (between ? b.priority - a.priority > between : before(a, b));
+
+// keep finds the most plugins that can keep their priorities, and answers their places in the list, the two ends of all
+// priorities included. Where there is a choice, the plugin that was moved is the one that gets another.
+function keep(wanted, moved) {
+  const all = [{ priority: -limit - 1, index: -1 }, ...wanted, { priority: limit + 1, index: Infinity }];
+  const best = [{ cost: 0, from: -1 }];
+  for (let j = 1; j < all.length; j++) {
+    best[j] = { cost: Infinity, from: -1 };
+    for (let i = 0; i < j; i++) {
+      if (!fits(all[i], all[j], j - i - 1)) continue;
+      const changed = all.slice(i + 1, j);
+      const cost = best[i].cost + changed.length - (changed.includes(moved) ? 0.5 : 0);
+      if (cost < best[j].cost) best[j] = { cost, from: i };
+    }
+  }
+  const kept = [];
+  for (let j = all.length - 1; j >= 0; j = best[j].from) kept.unshift(j);
+  return { all, kept };
+}
+
+function spread(wanted, { all, kept }) {
+  const next = {};
+  for (let k = 1; k < kept.length; k++) {
+    const [low, high] = [kept[k - 1], kept[k]];
+    const many = high - low - 1;
+    for (let i = 1; i <= many; i++) next[all[low + i].ref] = between(all[low].priority, all[high].priority, i, many);
+  }
+  return next;
+}
+
+// between is the i-th of so many numbers between two. At an end there is no need to go half the way.
+function between(low, high, i, many) {
+  const gap = Math.floor((high - low) / (many + 1));
+  if (high > limit) return low + Math.min(gap, step) * i;
+  if (low < -limit) return high - Math.min(gap, step) * (many + 1 - i);
+  return low + gap * i;
+}
+
+// changesOf writes a draft as POST /v1/config/changes takes it.
+export const changesOf = (draft, reference) => [
+  ...Object.entries(draft.priority).map(([plugin, value]) => ({ set: 'priority', plugin, value })),
+  ...['disconnect', 'connect'].flatMap((set) => draft[set].map((one) => ({ set, plugin: reference(one), hook: one.hook, point: one.point }))),
+];
+
+// openTo lists the hooks that have a meaning at a point and are not there yet; hooksOf lists all, one a row.
+export const hooksOf = (connectable) => connectable.flatMap(({ plugin, dialect, hooks }) => hooks.map(({ hook, points }) => ({ plugin, dialect, hook, points })));
+export const takes = (point, one) => one.points.includes(point.point) && !point.plugins.some((other) => sameWire({ ...one, point: point.point }, { ...other, point: point.point }));

@@ -1,0 +1,42 @@
+// What was sent from the page Try, newest first: {id, kind: 'tool' | 'point', name, input, at, took, ok, answer, error}.
+// It lasts as long as the page stands: what was typed may be a secret, and is written nowhere.
+import { post } from './api.js';
+import { link } from './router.svelte.js';
+
+const most = 50;
+export const sent = $state({ list: [] });
+let number = 0;
+
+// run sends it, keeps what came of it, and answers the entry. Errors of the API are kept in the entry, as error.
+export async function run(kind, name, input) {
+  const began = performance.now();
+  const entry = { id: ++number, kind, name, input, at: new Date().toISOString() };
+  try {
+    entry.answer = kind === 'tool' ? await post(link('v1', 'tools', name, 'call'), { arguments: input }) : await post('/v1/fire', { point: name, data: input, trace: true });
+    entry.ok = kind === 'tool' ? entry.answer.success : entry.answer.verdict !== 'deny' && !entry.answer.steps.some((step) => step.error);
+  } catch (error) {
+    entry.error = error;
+    entry.ok = false;
+  }
+  entry.took = (performance.now() - began) * 1000;
+  sent.list = [entry, ...sent.list].slice(0, most);
+  return entry;
+}
+
+// places finds the fields that an error of a tool's arguments names: {FIELD: message}. What belongs to no field is at ''.
+// The API writes "… does not take these arguments: who: is required; loud: must be of type boolean, is string".
+export function places(error, schema) {
+  const list = /does not take these arguments: ([\s\S]*)$/.exec(error?.message ?? '')?.[1];
+  if (!list) return {};
+  const errors = {};
+  for (const part of list.split('; ')) {
+    const [, path, message] = /^([^\s:]+): ([\s\S]*)$/.exec(part) ?? [];
+    const known = path && Object.hasOwn(schema?.properties ?? {}, path.split('.')[0]);
+    const at = known ? path : '';
+    const words = known ? sentence(message) : sentence(part);
+    errors[at] = errors[at] ? `${errors[at]} ${words}` : words;
+  }
+  return errors;
+}
+
+const sentence = (text) => (/^(is|must) /.test(text) ? 'This ' : '') + (/^(is|must) /.test(text) ? text : text[0].toUpperCase() + text.slice(1)) + (/[.!?]$/.test(text) ? '' : '.');

@@ -1,0 +1,69 @@
+package webtest
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+)
+
+// A tool is called through its form: what does not fit stands beside its field, the answer and what was logged below it.
+func TestTryATool(t *testing.T) {
+	p := newTab(t, newSite(t), "/try")
+	p.picture("try")
+	p.click(`a[href="/try/tool/tuner.greet"]`)
+	p.at("/try/tool/tuner.greet")
+	p.click("=Call")
+	p.until("the reason beside the field", `document.querySelector('#argument-who-error')?.innerText.includes('required')`)
+	p.fill("#argument-who", "Ben")
+	p.click("=Call")
+	p.seeIn("[data-answer]", "Hello, Ben")
+	p.seeIn("[data-answer]", "greeted Ben for the 1. time")
+	p.until("the reason to be gone", `!document.querySelector('#argument-who-error')`)
+	p.picture("try-tool")
+	p.checkAxe()
+
+	p.click("=As JSON")
+	p.retype("Arguments", `{"who": "Ada"}`)
+	p.click("=Call")
+	p.seeIn("[data-answer]", "Hello, Ada")
+	p.until("all three to be kept", `document.querySelectorAll('[data-sent]').length === 3`)
+	p.click("[data-sent='2']")
+	p.seeIn("[data-answer]", "Hello, Ben")
+	p.click("=As a form")
+	p.until("the form to be as it was sent", `document.querySelector('#argument-who').value === 'Ben'`)
+}
+
+// A point is fired with its sample, and with a payload of one's own; each plugin's part is shown.
+func TestTryAPoint(t *testing.T) {
+	s := newSite(t)
+	p := newTab(t, s, "/try/point/turn.input")
+	p.click("=Send")
+	p.seeIn("[data-outcome]", "HELLO, PLUGIN!")
+	p.seeIn("[data-step=shout]", "Hello, plugin!")
+	p.picture("try-point")
+	p.checkAxe()
+	p.retype("Payload", `{"message": "and once more"}`)
+	p.click("=Send")
+	p.seeIn("[data-outcome]", "AND ONCE MORE")
+	p.retype("Payload", `{"message": `)
+	p.see("This is not JSON")
+	p.until("nothing to be sent", `(`+find("=Send")+`).disabled`)
+	p.open("/try/tool/none")
+	p.see("There is no tool none")
+	p.open("/try/point/turn.final")
+	p.click("=Send")
+	p.until("both plugins to be asked", `document.querySelectorAll('main [role=tab]').length === 2`)
+	p.click("#tried-1")
+	p.seeIn("[data-step=sign]", "-- signed")
+}
+
+// retype replaces the text of an editor.
+func (p *tab) retype(label, text string) {
+	p.t.Helper()
+	place := `document.querySelector('[data-editor="` + label + `"]')`
+	p.until("the editor", place+`?.shadowRoot?.querySelector('.cm-content')`)
+	p.eval(place+`.shadowRoot.querySelector('.cm-content').focus()`, nil)
+	p.run(input.DispatchKeyEvent(input.KeyDown).WithKey("a").WithModifiers(input.ModifierCtrl).WithCommands([]string{"selectAll"}),
+		input.DispatchKeyEvent(input.KeyUp).WithKey("a"))
+	p.run(input.InsertText(text))
+}
