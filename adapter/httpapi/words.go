@@ -134,8 +134,6 @@ func fieldWords() map[string]word {
 
 		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"The other agent that it is of; absent where it is Patchbay's own.", `"claude"`},
 		"Session.from":         {"chat or http; absent where it is another agent's.", `"chat"`},
-||||||| parent of 73ec4e2 (httpapi: describe bodies, answers and kinds of objects; say truly what may be null)
-		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"Where it came from: chat, http, or the name of another agent.", `"chat"`},
 		"Session.host_session": {"Another agent's own id of it.", `"0b9d7f"`}, "Session.id": {"Its id.", session}, "Session.plugins": {"The Python plugins that are active in it, in this order.", `["sign"]`},
 		"Session.title": {"What it is about; may be empty.", `"words in notes.md"`}, "Session.working_dir": {"Where its tools work.", `"/home/mira/notes"`},
 		"SessionCreateBody.plugins": {"", `["sign"]`}, "SessionCreateBody.title": {"What it is about.", `"words"`}, "SessionCreateBody.working_dir": {"", `"/home/mira/notes"`},
