@@ -41,9 +41,10 @@ func TestChatInterrupted(t *testing.T) {
 	p := newTab(t, s, "/chat/"+s.begin())
 	p.fill("#message", "count slowly")
 	p.press("\r")
+	p.seeIn("[data-change=shout]", "COUNT SLOWLY") // the message has gone to the model
 	p.click("=Stop")
 	p.see("This turn was interrupted")
-	p.see("COUNT SLOWLY")
+	p.seeIn("[data-role=user]", "COUNT SLOWLY")
 	p.until("the field to be free again", `!document.querySelector('#message').disabled && [...document.querySelectorAll('form button')].some((b) => b.innerText === 'Send')`)
 }
 

@@ -33,7 +33,15 @@ export async function say(session, text) {
   }
 }
 
-export const interrupt = (session) => post(link('session', session, 'interrupt'));
+// interrupt ends the turn of a session. One that was asked for a moment ago may not have begun in the daemon yet: then it
+// is tried again, for a few seconds.
+export async function interrupt(session) {
+  for (let tries = 0; tries < 30; tries++) {
+    const { interrupted } = await post(link('session', session, 'interrupt'));
+    if (interrupted || running[session]?.status !== 'began') return;
+    await new Promise((done) => setTimeout(done, 150));
+  }
+}
 
 // over takes a turn that has ended out of those that run: the transcript tells of it from now on.
 export const over = (session) => delete running[session];
