@@ -1,6 +1,9 @@
 package projectfiles
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestPlainHidesNothing: no text goes to a model that a reader of the file cannot see, by any of the characters that a
 // message can be written in without being shown.
@@ -20,5 +23,19 @@ func TestPlainHidesNothing(t *testing.T) {
 		if got := plain(text); got != want {
 			t.Errorf("%+q became %+q, want %+q", text, got, want)
 		}
+	}
+}
+
+// TestAPromptIsAMessage: one that begins like a line for the shell, or like a command, is neither for those who read the text:
+// a plugin that takes commands, and a person to whom an interruption gives it back and who sends it again.
+func TestAPromptIsAMessage(t *testing.T) {
+	for _, text := range []string{"!touch owned", "/quit", "/deploy now", "! x", "$ARGUMENTS"} {
+		want := strings.ReplaceAll(text, arguments, "!ls")
+		if got := (Prompt{Text: text}).With("!ls"); !strings.HasPrefix(got, " "+want) {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got := (Prompt{Text: "Look at $ARGUMENTS."}).With("!ls"); got != "Look at !ls." {
+		t.Errorf("%q", got)
 	}
 }

@@ -140,13 +140,18 @@ func header(text string) (about, rest string) {
 // arguments is what stands in a prompt for what was typed behind its name.
 const arguments = "$ARGUMENTS"
 
-// With is the prompt's text for what was typed behind its name. A prompt that has no place for it gets it at its end.
+// With is the prompt's text for what was typed behind its name. A prompt that has no place for it gets it at its end. One that
+// begins like a command, or like a line for the shell, gets a space in front, which makes a message of it everywhere.
 func (p Prompt) With(args string) string {
 	args = strings.TrimSpace(args)
+	text := strings.TrimSpace(p.Text + "\n\n" + args)
 	if strings.Contains(p.Text, arguments) {
-		return strings.ReplaceAll(p.Text, arguments, args)
+		text = strings.ReplaceAll(p.Text, arguments, args)
 	}
-	return strings.TrimSpace(p.Text + "\n\n" + args)
+	if strings.HasPrefix(text, "!") || strings.HasPrefix(text, "/") {
+		return " " + text
+	}
+	return text
 }
 
 // Expand is the text that a line such as "/review main.go" stands for; ok is false where it names none of the prompts.

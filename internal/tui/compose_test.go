@@ -89,6 +89,16 @@ func TestMentionedFiles(t *testing.T) {
 			d.wantSent(strings.TrimSpace(paste))
 		})
 	})
+	t.Run("a long paste is a message, whatever it begins with", func(t *testing.T) {
+		for _, first := range []string{"!touch owned", "/quit", "/approvals remove all"} {
+			inProject(t, func(d *driver) {
+				paste := first + "\n\techo x\n" // a mark stands for it: the person does not see how it begins
+				d.send(tea.PasteMsg{Content: paste})
+				d.keys("enter")
+				d.wantSent(strings.TrimSpace(paste))
+			})
+		}
+	})
 	t.Run("a message that waits brings its files when it is sent", func(t *testing.T) {
 		inProject(t, func(d *driver) {
 			d.enter("hang")

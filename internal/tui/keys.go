@@ -146,10 +146,11 @@ func (s *screen) enter(menu []choice) tea.Cmd {
 		return nil
 	}
 	command, past := isCommand(text), text
-	if command && !strings.HasPrefix(typed, "/") { // with a space before it, it is a message
+	// With a space before it, it is a message, and so is what a mark stands for: the person does not see how it begins.
+	if command && !strings.HasPrefix(value, "/") {
 		command, past = false, " "+text
 	}
-	shell := isShell(typed)
+	shell := isShell(typed) && strings.HasPrefix(value, "!")
 	if isShell(text) && !shell { // likewise
 		past = " " + text
 	}
