@@ -1,12 +1,12 @@
 // The editor, in a chunk of its own: components/Editor.svelte loads it when one is shown.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
-import { json } from '@codemirror/lang-json';
-import { pythonLanguage } from '@codemirror/lang-python';
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+
+import { json, python } from './languages.js';
 
 const look = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'transparent', fontSize: '12.5px' },
@@ -43,7 +43,7 @@ const typedOver = EditorView.domEventHandlers({
   },
 });
 
-const languages = { json: () => json(), python: () => [pythonLanguage, indentUnit.of('    ')], text: () => [] };
+const languages = { json: () => [json, indentUnit.of('  ')], python: () => [python, indentUnit.of('    ')], text: () => [] };
 
 // create puts an editor into a shadow root and answers {setText, setProblems, setReadonly, focus, destroy}.
 export function create({ root, text, language, label, readonly, onChange, onSave }) {
