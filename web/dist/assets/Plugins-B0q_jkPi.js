@@ -1,1 +1,0 @@
-import{a as e,i as t,n,o as r,r as i,s as a,t as o}from"./index-DzcUvhki.js";var s=i(`<div class="head"><h1>Plugins</h1></div> <p class="muted"> </p>`,1);function c(i,c){var l=s(),u=a(e(l),2),d=r(u,!0);t(e=>o(d,e),[()=>JSON.stringify(c.params)]),n(i,l)}export{c as default};
