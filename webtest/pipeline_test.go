@@ -81,6 +81,7 @@ func (p *tab) keep() {
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
+	p.picture("pipeline")
 	const row = `[data-point="turn.final"] [data-ref=`
 	p.dragTo(row+`sign] .grip`, row+`keep_secrets]`, -9)
 	p.see("sign: priority 500 → 490")

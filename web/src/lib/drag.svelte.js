@@ -48,6 +48,7 @@ export function begin(event, { what, label, find, drop }) {
 
   function up() {
     const place = drag.now?.over;
+    if (drag.now) swallowClick();
     end();
     if (place) drop(place);
   }
@@ -67,4 +68,14 @@ export function begin(event, { what, label, find, drop }) {
     removeEventListener('keydown', key, true);
     drag.now = null;
   }
+}
+
+// The browser makes a click of every press and release. The one that ends a drag is none.
+function swallowClick() {
+  const swallow = (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  addEventListener('click', swallow, true);
+  setTimeout(() => removeEventListener('click', swallow, true));
 }

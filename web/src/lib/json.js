@@ -21,3 +21,6 @@ export function parsed(text) {
     return undefined;
   }
 }
+
+// height is how high an editor is that shows a text without scrolling, within bounds.
+export const height = (text) => `${Math.min(Math.max(text.split('\n').length * 20 + 30, 110), 420)}px`;
