@@ -1,10 +1,6 @@
 package webtest
 
-import (
-	"testing"
-
-	"github.com/chromedp/cdproto/input"
-)
+import "testing"
 
 // A tool is called through its form: what does not fit stands beside its field, the answer and what was logged below it.
 func TestTryATool(t *testing.T) {
@@ -23,7 +19,7 @@ func TestTryATool(t *testing.T) {
 	p.checkAxe()
 
 	p.click("=As JSON")
-	p.retype("Arguments", `{"who": "Ada"}`)
+	p.write("Arguments", `{"who": "Ada"}`)
 	p.click("=Call")
 	p.seeIn("[data-answer]", "Hello, Ada")
 	p.until("all three to be kept", `document.querySelectorAll('[data-sent]').length === 3`)
@@ -42,10 +38,10 @@ func TestTryAPoint(t *testing.T) {
 	p.seeIn("[data-step=shout]", "Hello, plugin!")
 	p.picture("try-point")
 	p.checkAxe()
-	p.retype("Payload", `{"message": "and once more"}`)
+	p.write("Payload", `{"message": "and once more"}`)
 	p.click("=Send")
 	p.seeIn("[data-outcome]", "AND ONCE MORE")
-	p.retype("Payload", `{"message": `)
+	p.write("Payload", `{"message": `)
 	p.see("This is not JSON")
 	p.until("nothing to be sent", `(`+find("=Send")+`).disabled`)
 	p.open("/try/tool/none")
@@ -55,15 +51,4 @@ func TestTryAPoint(t *testing.T) {
 	p.until("both plugins to be asked", `document.querySelectorAll('main [role=tab]').length === 2`)
 	p.click("#tried-1")
 	p.seeIn("[data-step=sign]", "-- signed")
-}
-
-// retype replaces the text of an editor.
-func (p *tab) retype(label, text string) {
-	p.t.Helper()
-	place := `document.querySelector('[data-editor="` + label + `"]')`
-	p.until("the editor", place+`?.shadowRoot?.querySelector('.cm-content')`)
-	p.eval(place+`.shadowRoot.querySelector('.cm-content').focus()`, nil)
-	p.run(input.DispatchKeyEvent(input.KeyDown).WithKey("a").WithModifiers(input.ModifierCtrl).WithCommands([]string{"selectAll"}),
-		input.DispatchKeyEvent(input.KeyUp).WithKey("a"))
-	p.run(input.InsertText(text))
 }
