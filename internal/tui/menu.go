@@ -41,7 +41,13 @@ func (b *inputBox) menu() []choice {
 			out = append(out, choice{text: c.name, about: c.about})
 		}
 	}
-	out = append(out, b.prompts.choices(name)...)
+	for _, c := range b.prompts.choices(name) {
+		if c.text == name { // likewise
+			out = append([]choice{c}, out...)
+		} else {
+			out = append(out, c)
+		}
+	}
 	if len(out) == 1 && out[0].text == text {
 		return nil
 	}
