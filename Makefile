@@ -79,7 +79,7 @@ RELEASE ?= $(shell sed -n 's/^const Number = "\(.*\)"/\1/p' internal/version/ver
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp test-web release release-version clean
+.PHONY: help build test tools check fmt vet static platforms others modules lint fuzz fuzzbrief bench soak test-hosts test-mcp test-web test-api release release-version clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -262,6 +262,10 @@ test-web: ## the web page: built anew and compared with web/dist, then walked in
 		fi; \
 	else echo 'test-web: no npm here: web/dist was not compared with its sources, and accessibility is not looked at'; fi
 	cd webtest && go test ./... -count 1 -timeout 30m $(WEB_FLAGS)
+
+# Not part of CI: it needs npm. apitest/run says what it does.
+test-api: ## a TypeScript client, generated from the daemon's OpenAPI document by openapi-typescript, against that daemon; needs npm
+	apitest/run
 
 release-version: # the version in the names of the archives
 	@echo $(RELEASE)

@@ -80,7 +80,7 @@ type health struct {
 
 type engineHealth struct {
 	_         struct{}       `additionalProperties:"true"`
-	Mode      string         `json:"mode" doc:"embedded or cluster." example:"embedded"`
+	Mode      string         `json:"mode" enum:"owner,guest,external" doc:"owner: the store runs in this process; guest: in another one of this machine; external: a server or a cluster elsewhere." example:"owner"`
 	Connected bool           `json:"connected" doc:"Whether it answers." example:"true"`
 	Error     string         `json:"error,omitempty" doc:"Why it is not connected, or its health cannot be told." example:"connection refused"`
 	Disk      string         `json:"disk,omitempty" doc:"Why nothing can be written." example:"no space left on device"`
