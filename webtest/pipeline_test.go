@@ -77,7 +77,7 @@ func (p *tab) keep() {
 	p.until("nothing to be left to save", `!document.querySelector('[aria-label="Not saved yet"]')`)
 }
 
-// A plugin that is dragged, or moved by keys, is asked at its new place; nothing is written before the change was shown.
+// A plugin that is dragged, or moved by keys, is asked at its new place; nothing is written before it was shown.
 func TestReorder(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")
@@ -144,7 +144,7 @@ func TestConnectByKeyboard(t *testing.T) {
 	}
 }
 
-// Where the file was changed since the change was shown, nothing is overwritten: that is said, and the change shown anew.
+// Where the file was changed since the change was shown, nothing is overwritten: the change is shown anew.
 func TestFileChangedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	p := newTab(t, s, "/pipeline")

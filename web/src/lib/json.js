@@ -1,4 +1,4 @@
-// problems says what is wrong with a text that should be a JSON object, as Editor.svelte takes it: [{line, column, message}].
+// problems says why a text is no JSON object, as Editor.svelte takes it: [{line, column, message}].
 export function problems(source) {
   try {
     const value = JSON.parse(source);

@@ -27,8 +27,8 @@ export function arrange(points, draft, reference) {
 // order names the plugins of a point, each once: all hooks of a plugin have its priority, and so move together.
 const order = (plugins) => [...new Map(plugins.map((one) => [one.ref, one])).values()];
 
-// move answers the priorities that put a plugin at another place among those of a point ({PLUGIN: n}, as few as will do),
-// or null where it is there already. place counts the other plugins that come before it.
+// move answers the priorities that put a plugin at another place among those of a point: {PLUGIN: n}, the fewest;
+// null where it is there already. place counts the other plugins that come before it.
 export function move(plugins, ref, place) {
   const now = order(plugins);
   const moved = now.find((one) => one.ref === ref);

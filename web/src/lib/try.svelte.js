@@ -1,4 +1,4 @@
-// What was sent from the page Try, newest first: {id, kind: 'tool' | 'point', name, input, at, took, ok, answer, error}.
+// What was sent from this page, newest first: {id, kind: 'tool' or 'point', name, input, at, took, ok, answer, error}.
 // It lasts as long as the page stands: what was typed may be a secret, and is written nowhere.
 import { post } from './api.js';
 import { link } from './router.svelte.js';
@@ -23,7 +23,7 @@ export async function run(kind, name, input) {
   return entry;
 }
 
-// places finds the fields that an error of a tool's arguments names: {FIELD: message}. What belongs to no field is at ''.
+// places finds the fields that an error of arguments names: {FIELD: message}. What belongs to no field is at ''.
 // The API writes "… does not take these arguments: who: is required; loud: must be of type boolean, is string".
 export function places(error, schema) {
   const list = /does not take these arguments: ([\s\S]*)$/.exec(error?.message ?? '')?.[1];
