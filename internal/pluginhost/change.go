@@ -98,6 +98,9 @@ func (e *ConfigEdit) Undo() error {
 	return err
 }
 
+// mostValues is how many values of the file can be changed at once: for each of them the whole file is read again.
+const mostValues = 256
+
 // maxConfig bounds the file, as editfile does.
 const maxConfig = 1 << 20
 
@@ -107,8 +110,9 @@ func configPlace(file string) editfile.Place {
 
 // changedText is a text with changes, one after the other. Each must leave a text that can be read.
 func (h *Host) changedText(text []byte, changes []ConfigChange) ([]byte, error) {
+	room := mostValues
 	for i, c := range changes {
-		next, err := h.changedBy(text, c)
+		next, err := h.changedBy(text, c, &room)
 		if err != nil {
 			return nil, fmt.Errorf("changes[%d]: %w", i, err)
 		}
@@ -128,7 +132,7 @@ func badChange(err error) error {
 	return fmt.Errorf("%w: %w", ErrBadChange, err)
 }
 
-func (h *Host) changedBy(text []byte, c ConfigChange) ([]byte, error) {
+func (h *Host) changedBy(text []byte, c ConfigChange, room *int) ([]byte, error) {
 	e, err := h.find(c.Plugin)
 	if err != nil {
 		return nil, err
@@ -137,7 +141,7 @@ func (h *Host) changedBy(text []byte, c ConfigChange) ([]byte, error) {
 	if err != nil {
 		return nil, badChange(err)
 	}
-	edit := configEdit{host: h, entry: e, text: text, read: read, own: sectionsIn(read, e.names, h.roster().names)}
+	edit := configEdit{host: h, entry: e, text: text, room: room, read: read, own: sectionsIn(read, e.names, h.roster().names)}
 	switch c.Set {
 	case SetEnabled:
 		err = edit.enable(c.Value)
@@ -160,12 +164,16 @@ type configEdit struct {
 	host  *Host
 	entry *entry
 	text  []byte
+	room  *int           // how many values may still be changed
 	read  *config.Config // the text, read
 	own   sections       // what it says of the plugin
 }
 
 // set writes a value into a table of the plugin's; null takes it out.
 func (c *configEdit) set(section string, value json.RawMessage, path ...string) (err error) {
+	if *c.room--; *c.room < 0 {
+		return dialect.WithFix(fmt.Errorf("more than %d values would change at once", mostValues), "change the file by hand")
+	}
 	full := append([]string{"plugins", section}, path...)
 	if string(value) == "null" {
 		c.text, err = editfile.RemoveTOML(c.text, full)

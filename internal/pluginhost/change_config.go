@@ -21,6 +21,9 @@ func (c *configEdit) configure(value json.RawMessage) error {
 	if err := json.Unmarshal(value, &want); err != nil || want == nil {
 		return errors.New("config: want an object")
 	}
+	if deeper(want, mostDepth) {
+		return dialect.WithFix(fmt.Errorf("config: nested more than %d deep", mostDepth), "change the file by hand")
+	}
 	given := &given{user: c.read, project: &config.Project{}}
 	user, _ := given.layers(c.entry.names)
 	key := c.host.sectionKey(c.entry, user)
@@ -31,6 +34,25 @@ func (c *configEdit) configure(value json.RawMessage) error {
 		return err
 	}
 	return c.replace(key, []string{"config"}, user.table, want)
+}
+
+// mostDepth is more than a config that a person writes has, and less than the file may have.
+const mostDepth = 32
+
+// deeper tells whether a value has more than so many tables and lists in each other.
+func deeper(value any, most int) bool {
+	inner := func(v any) bool { return most == 0 || deeper(v, most-1) }
+	switch v := value.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if inner(field) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, inner)
+	}
+	return false
 }
 
 // keepHidden puts the values back in place of what was shown for them.

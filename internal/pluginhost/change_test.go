@@ -3,6 +3,7 @@ package pluginhost_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,5 +155,34 @@ func TestASecretOfAConfigStays(t *testing.T) {
 	}
 	if _, err := host.PreviewConfig([]pluginhost.ConfigChange{set("config", `{"header":"…"}`)}); err == nil || !strings.Contains(err.Error(), "config.header") {
 		t.Errorf("a value that is no secret: %v", err)
+	}
+}
+
+// TestChangeConfigIsBounded: each value that changes has the whole file read again, so a small request must not change many.
+func TestChangeConfigIsBounded(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n")
+	host := n.open()
+	many := func(from, count int) pluginhost.ConfigChange {
+		fields := make(map[string]int)
+		for i := range count {
+			fields[fmt.Sprint("k", from+i)] = i
+		}
+		text, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set("config", string(text))
+	}
+	deep := set("config", strings.Repeat(`{"a":`, 9000)+"1"+strings.Repeat("}", 9000))
+	lists := set("config", `{"a":`+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"}")
+	for rule, changes := range map[string][]pluginhost.ConfigChange{
+		"in one change":      {many(0, 400)},
+		"in several":         {many(0, 100), many(100, 100), many(200, 100)},
+		"deep in each other": {deep},
+		"deep lists":         {lists},
+	} {
+		if _, err := host.PreviewConfig(changes); !errors.Is(err, pluginhost.ErrBadChange) || !strings.Contains(err.Error(), "by hand") {
+			t.Errorf("%s: %.200v", rule, err)
+		}
 	}
 }
