@@ -124,14 +124,13 @@ func (c configuration) masked(text []byte, hide func(path []string, value string
 	return strings.Join(lines, "\n")
 }
 
-// maskedComment hides a secret that somebody has left behind a #, if its name tells.
+// maskedComment hides what somebody has left behind a # if it sounds like a secret: "# password: x" as well as "#token = x".
 func maskedComment(line string) string {
 	before, comment, ok := strings.Cut(line, "#")
-	key, _, assigns := strings.Cut(comment, "=")
-	if ok && assigns && config.Private([]string{"plugins", "", "config", key}, "x") {
-		return before + "#" + key + "= " + config.Hidden
+	if !ok || !config.Private([]string{"plugins", "", "config", comment}, "x") {
+		return line
 	}
-	return line
+	return before + "# " + config.Hidden
 }
 
 // plainValue is a value of TOML as it would be decoded; a text that cannot be is a secret, to be safe.

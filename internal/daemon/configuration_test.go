@@ -118,7 +118,8 @@ func TestNoSecretIsInADiff(t *testing.T) {
 # api_key = "sk-comment"
 
 [plugins.notes]
-priority = 1
+priority = 1 # my password: sk-remark
+# the old token sk-older, x = y
 config = { level = 2, api_key = "sk-old", nested = { password = "sk-deep" }, list = ["--token=sk-list"], url = "https://u:sk-url@example.org/" }
 
 [[mcp]]
