@@ -94,6 +94,30 @@ func (g *given) config(b bearer) (json.RawMessage, error) {
 	return text, nil
 }
 
+// fitProject leaves out the project's config for a plugin of the user's where it alone keeps the plugin from starting: a project
+// that somebody else wrote could else switch off one that guards something.
+func (h *Host) fitProject(e *entry) {
+	checker, ok := e.dialect.(dialect.SettingsChecker)
+	user, project := h.setup().given.Load().layers(e.names)
+	if !ok || project.table == nil || e.found.Project != "" {
+		return
+	}
+	err := checker.CheckSettings(e.found, e.settings)
+	if faults, ok := errors.AsType[*dialect.ConfigError](err); !ok || len(faults.Faults) == 0 {
+		return
+	}
+	own := e.settings
+	if own.Config = nil; user.table != nil {
+		own.Config, _ = json.Marshal(user.table) // it was encoded with the project's before
+	}
+	if faults, ok := errors.AsType[*dialect.ConfigError](checker.CheckSettings(e.found, own)); ok && len(faults.Faults) > 0 {
+		return // the user's own is no better: the plugin says so
+	}
+	e.settings = own
+	e.odd.add(dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
+		Message: "the project's config for it is left out, since it does not fit: " + err.Error()}, true)
+}
+
 // valueAt follows a path of names; ok is false where there is no value.
 func valueAt(table map[string]any, path []string) (value any, ok bool) {
 	for i, name := range path {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,6 +252,23 @@ func TestAProjectsFileIsChecked(t *testing.T) {
 	}
 	if host != nil {
 		t.Error("the host is open")
+	}
+}
+
+// TestAProjectSwitchesNoPluginOff: a config that does not fit would keep a plugin of the user's from starting.
+func TestAProjectSwitchesNoPluginOff(t *testing.T) {
+	n := newNotebook(t, "sandbox = \"off\"\n\n[plugins.notes]\nconfig = { level = 2 }\n")
+	n.put(filepath.Join(n.project, ".patchbay", "config.toml"), "[plugins.notes]\nconfig = { level = \"none\" }\n")
+	host := n.open()
+	detail, err := host.Plugin("notes")
+	if err != nil || detail.State != "ready" {
+		t.Fatalf("%s: %v, %v", detail.State, detail.Error, err)
+	}
+	found := slices.ContainsFunc(host.Doctor(), func(f pluginhost.Finding) bool {
+		return strings.Contains(f.Problem, "the project's config for it is left out") && strings.Contains(f.Problem, "config.level")
+	})
+	if !found {
+		t.Error("nobody is told that the project's config is left out")
 	}
 }
 

@@ -288,6 +288,9 @@ func (h *Host) configure(e *entry, names census) {
 		e.fail(err)
 	}
 	e.settings.Grants, e.settings.Withheld = grants, withheld
+	if err == nil {
+		h.fitProject(e)
+	}
 }
 
 func (e *entry) fail(err error) { e.state, e.err = dialect.Broken, err }
