@@ -59,7 +59,12 @@ func (a *app) styledHelp(cmd *cobra.Command) error {
 	fresh := *a
 	root := newRootCommand(&fresh)
 	root.SetOut(a.Out)
-	root.SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--help"))
+	words := strings.Fields(cmd.CommandPath())[1:]
+	root.InitDefaultCompletionCmd(words...)
+	if target, _, err := root.Find(words); err == nil {
+		reflow(target, a.screen().Width)
+	}
+	root.SetArgs(append(words, "--help"))
 	return fang.Execute(context.Background(), root,
 		fang.WithoutManpage(), fang.WithoutVersion(), fang.WithColorSchemeFunc(fang.AnsiColorScheme),
 		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
@@ -71,6 +76,9 @@ func (a *app) writeExitStatus(cmd *cobra.Command) {
 		return
 	}
 	a.printf("%s\n", a.heading("exit status"))
+	if a.screen().Color {
+		text = hang(text, a.screen().Width-2, len("  130  ")) // indent takes two columns
+	}
 	a.printf("%s", indent(text, a.screen().Color))
 }
 
