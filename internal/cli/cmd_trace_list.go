@@ -200,7 +200,7 @@ func nextPage(cmd *cobra.Command, cursor string) string {
 
 func (a *app) showTraces(list []traceRow) error {
 	if len(list) == 0 {
-		a.printf("No event went through plugins, or none that is asked for. Events of turns, of other agents' hooks and of MCP calls are kept for a week.\n")
+		a.printf("No such event went through plugins.\nEvents of turns, of other agents' hooks and of MCP calls are kept, for a week; those of `patchbay fire` are not.\n")
 		return nil
 	}
 	rows := [][]render.Cell{render.Head("ID", "TIME", "POINT", "VERDICT", "PLUGINS", "TOOK", "TURN")}
