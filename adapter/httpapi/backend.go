@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/patchbay-dev/patchbay/hook"
@@ -116,6 +117,8 @@ type Inspect interface {
 	Traces(ctx context.Context, f TraceFilter) (any, error) // {traces, next}, the newest first; *InvalidRequestError
 	Trace(ctx context.Context, id uint64) (any, error)      // a TraceView; ErrNoTrace
 	Turns(ctx context.Context, f TurnFilter) (TurnPage, error)
+	// Recording writes the events of a turn as the file that `trace replay` reads. Nothing is written beside ErrNoTurn.
+	Recording(ctx context.Context, session, turn string, to io.Writer) error
 	Pipeline(ctx context.Context) (Pipeline, error)
 	Health(ctx context.Context) (report any, ok bool)
 }
@@ -185,6 +188,7 @@ var (
 	ErrNoPlugin = errors.New("no such plugin")
 	ErrNoTool   = errors.New("no such tool")
 	ErrNoTrace  = errors.New("no such trace")
+	ErrNoTurn   = errors.New("no such turn")
 )
 
 // An InvalidCodeError says that source text is not a plugin.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -338,6 +340,18 @@ func (f *fakeInspect) Trace(context.Context, uint64) (any, error) { return nil, 
 func (f *fakeInspect) Pipeline(context.Context) (Pipeline, error) { return Pipeline{}, nil }
 
 func (f *fakeInspect) Turns(context.Context, TurnFilter) (TurnPage, error) { return TurnPage{}, nil }
+
+// Recording writes what it was asked, unless the turn is one that is not there, or breaks off in the middle.
+func (f *fakeInspect) Recording(_ context.Context, session, turn string, to io.Writer) error {
+	if turn == "none" {
+		return ErrNoTurn
+	}
+	fmt.Fprintf(to, "%s %s\n", session, turn)
+	if turn == "torn" {
+		return errors.New("the disk is gone")
+	}
+	return nil
+}
 
 func (f *fakeInspect) Traces(_ context.Context, t TraceFilter) (any, error) {
 	if t.Turn == "unencodable" {

@@ -95,6 +95,8 @@ func classify(err error) (status int, detail string) {
 		return http.StatusNotFound, "Job not found"
 	case errors.Is(err, ErrNoTrace):
 		return http.StatusNotFound, "Trace not found: it may be older than what is kept"
+	case errors.Is(err, ErrNoTurn):
+		return http.StatusNotFound, "Turn not found: no plugin was asked anything in it, or it is older than what is kept"
 	case errors.Is(err, ErrJobBusy), errors.Is(err, ErrRunOver), errors.Is(err, ErrNotNow):
 		return http.StatusConflict, err.Error()
 	}

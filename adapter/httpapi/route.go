@@ -21,6 +21,7 @@ type route struct {
 	summary string
 	doc     string
 	shape   any   // an instance of what it answers, where its Go type does not say; nil: it does
+	file    *file // it answers with a file to save; nil: it does not
 	events  bool  // it answers, or can answer, with server-sent events
 	states  []int // the statuses, beside 200, with which it answers the same
 	errors  []int // the statuses of its own problems, beside those that any route can have
@@ -87,6 +88,9 @@ func (a *api) operation(r route) huma.Operation {
 	success := &huma.Response{Description: "OK", Content: make(map[string]*huma.MediaType)}
 	if r.shape != nil {
 		success.Content["application/json"] = &huma.MediaType{Schema: a.schema(r.shape)}
+	}
+	if r.file != nil {
+		r.file.describe(success)
 	}
 	if r.events {
 		success.Content["text/event-stream"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,

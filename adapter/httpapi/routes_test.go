@@ -189,6 +189,33 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+func TestRecording(t *testing.T) {
+	s := serve(t, Options{})
+	for turn, name := range map[string]string{"turn_1": "turn_1.trace", "a%22%0d%0aX%3A%20..%2F%C3%A4": "a---X------.trace", "..": "turn.trace", strings.Repeat("x", 256): strings.Repeat("x", 64) + ".trace"} {
+		got := s.do("GET", "/v1/recording?session=ses_a&turn="+turn, "")
+		if got.status != 200 || !strings.HasPrefix(got.body, "ses_a ") || got.header.Get("Content-Type") != "application/x-ndjson" ||
+			got.header.Get("Content-Disposition") != `attachment; filename="`+name+`"` {
+			t.Errorf("%.40s: %d %q %v", turn, got.status, got.body, got.header)
+		}
+	}
+	none := s.do("GET", "/v1/recording?session=ses_a&turn=none", "")
+	none.wantsDetail(t, 404, "Turn not found")
+	if none.header.Get("Content-Disposition") != "" {
+		t.Error("a problem is saved as a file")
+	}
+	for _, query := range []string{"", "?session=ses_a", "?turn=t", "?session=&turn=t", "?session=s&turn=" + strings.Repeat("x", 257)} {
+		s.do("GET", "/v1/recording"+query, "").wantsDetail(t, 422, "query.")
+	}
+	resp, err := s.client.Do(s.request("GET", "/v1/recording?session=ses_a&turn=torn", ""))
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil || !strings.Contains(s.log.String(), "the disk is gone") {
+		t.Errorf("half a recording looks like a whole one: %v, log %s", err, s.log)
+	}
+}
+
 func TestInspect(t *testing.T) {
 	s := serve(t, Options{})
 	s.do("GET", "/v1/plugins", "").wants(t, 200, `[{"dialect":"scaffold","name":"git-context"}]`)

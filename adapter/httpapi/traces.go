@@ -109,4 +109,5 @@ func (a *api) addTraces() {
 		func(ctx context.Context, in *turnQuery) (*answer[TurnPage], error) {
 			return answered(a.Inspect.Turns(ctx, TurnFilter{Session: in.Session, Page: Page{Limit: in.Limit, After: in.After}}))
 		})
+	a.addRecording(tag)
 }

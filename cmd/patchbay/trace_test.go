@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,4 +101,89 @@ func wantSameSpans(t *testing.T, live, later []otlptest.Span) {
 			t.Errorf("span %d: %+v as it happened, %+v later", i, a, b)
 		}
 	}
+}
+
+// signer signs the answer with a secret.
+const signer = `__plugin__ = {"api": "1.0", "name": "signer"}
+
+@on_final
+async def sign(ctx, text):
+    return "Signed with planted-0123456789. " + text
+
+@on_done
+async def done(ctx):
+    pass
+`
+
+// TestRecordingOfAKeptTurn saves a turn of a daemon over HTTP and by the command, and plays it against the plugins: those of
+// then do the same again, and one word that is changed in one of them is found.
+func TestRecordingOfAKeptTurn(t *testing.T) {
+	plugtest.NeedTool(t, "bash")
+	plugtest.NeedTool(t, "python3")
+	home := t.TempDir()
+	write(t, home, ".config/patchbay/config.toml", "sandbox = \"off\"\n")
+	write(t, home, ".config/patchbay/secrets.toml", "KEY = \"planted-0123456789\"\n")
+	again := strings.NewReplacer("louder", "next", `"message":"HELLO"`, `"message":"'"${line//[^A-Z]/}"' again"`).Replace(louder)
+	for name, text := range map[string]string{"louder": louder, "next": again} {
+		write(t, home, ".local/scaffold/plugins/"+name, text)
+		if err := os.Chmod(filepath.Join(home, ".local/scaffold/plugins", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, home, ".agent/plugins/signer.py", signer)
+	s := serve(t, home, "--listen", "127.0.0.1:0")
+	s.call("POST", "/feature/plugins/enable", "", nil)
+	session := s.session(`{"plugins":["signer"]}`)
+	if answer, status := s.say(session, "hello"); status != 200 || !strings.Contains(answer.Text, "HELLO again") {
+		t.Fatalf("status %d, %+v", status, answer)
+	}
+	kept := listTraces(t, home, "--session", session)
+	if len(kept) != 4 {
+		t.Fatalf("kept: %+v", kept)
+	}
+	over, status := s.recording(session, kept[0].Turn)
+	if status != 200 {
+		t.Fatalf("status %d: %s", status, over)
+	}
+	if _, status := s.recording(session, "none"); status != 404 {
+		t.Errorf("a turn that is not there: %d", status)
+	}
+	s.stop()
+	out, err := patchbayIn(home, "trace", "export", "--recording", "b.trace", "--turn", kept[0].Turn).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), fmt.Sprintf("recorded %d events", len(kept))) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	write(t, home, "a.trace", over)
+	for _, file := range []string{"a.trace", "b.trace"} {
+		text, err := os.ReadFile(filepath.Join(home, file))
+		if err != nil || strings.Contains(string(text), "planted") || !strings.Contains(string(text), "Signed with [secret].") {
+			t.Errorf("%s: %v: %s", file, err, text)
+		}
+		if out, err := patchbayIn(home, "trace", "replay", file).CombinedOutput(); err != nil || !strings.Contains(string(out), "went as recorded") {
+			t.Errorf("%s: %v: %s", file, err, out)
+		}
+	}
+	write(t, home, ".agent/plugins/signer.py", strings.Replace(signer, "Signed", "Sealed", 1))
+	out, err = patchbayIn(home, "trace", "replay", "a.trace").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "Sealed with [secret]") || !strings.Contains(string(out), "1 difference in") {
+		t.Errorf("a plugin that was changed: %v: %s", err, out)
+	}
+}
+
+// recording is what a turn is saved as.
+func (s *server) recording(session, turn string) (string, int) {
+	s.t.Helper()
+	resp, err := http.Get(s.url + "/v1/recording?session=" + session + "&turn=" + turn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if name := resp.Header.Get("Content-Disposition"); resp.StatusCode == 200 && name != `attachment; filename="`+turn+`.trace"` {
+		s.t.Errorf("it is saved as %q", name)
+	}
+	return string(text), resp.StatusCode
 }

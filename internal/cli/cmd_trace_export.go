@@ -20,17 +20,18 @@ import (
 
 type exportOptions struct {
 	traceFlags
-	otlp  string
-	file  string
-	gzip  bool
-	limit int
+	otlp      string
+	file      string
+	recording string
+	gzip      bool
+	limit     int
 }
 
 func newTraceExportCommand(a *app) *cobra.Command {
 	var opts exportOptions
 	cmd := &cobra.Command{
-		Use:   "export [--otlp URL | --file FILE]",
-		Short: "Send what plugins did to an OpenTelemetry collector, or write it to a file",
+		Use:   "export [--otlp URL | --file FILE | --recording FILE]",
+		Short: "Send what plugins did to an OpenTelemetry collector, or write it to a file or a recording",
 		Long: `Export events of the journal as OpenTelemetry spans: a turn is a trace, an event at a point a span, and each plugin that was asked a
 span below it. Spans have names, verdicts, times and errors; payloads are not exported. An event that is exported twice has the same ids.
 
@@ -39,12 +40,17 @@ OTEL_EXPORTER_OTLP_ENDPOINT or [telemetry] otlp in the configuration names. A ba
 OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT and _COMPRESSION, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are respected. A collector
 that is busy is asked again a few times, when it says. With --file they are written to a new file, a request a line; - is stdout.
 
+With --recording they are written, as ` + "`patchbay trace record`" + ` would have, to a file for ` + "`patchbay trace replay`" + `: what each plugin was given, sent and
+answered, without secrets. No plugin is started. A recording that is there is replaced, any other file is not. Events that were
+too long for the journal, or do not fit into 64 MiB, are not in it: the file and this command say how many. Calls of tools are not either.
+
 ` + "`patchbay serve`" + ` exports as it goes where the configuration has [telemetry] otlp.`,
 		Example: `  patchbay trace export --otlp http://127.0.0.1:4318 --since 24h
   patchbay trace export --file spans.jsonl --session $id
+  patchbay trace export --recording turn.trace --session $id --turn $turn
   OTEL_EXPORTER_OTLP_HEADERS=api-key=$KEY patchbay trace export --otlp https://otlp.example.org`,
 		Annotations: exits(exit{exitOK, "exported"}, exit{exitFailed, "the collector did not take everything, or the file cannot be written"},
-			exit{exitNotFound, "there is no such point"}),
+			exit{exitNotFound, "there is no such point, or nothing to record"}),
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runExport(cmd.Context(), &opts) },
 	}
@@ -52,9 +58,12 @@ that is busy is asked again a few times, when it says. With --file they are writ
 	f := cmd.Flags()
 	f.StringVar(&opts.otlp, "otlp", "", "send them to the collector at this `URL`")
 	f.StringVar(&opts.file, "file", "", "write them to this `FILE`, or - for stdout")
+	f.StringVar(&opts.recording, "recording", "", "write them to this `FILE` for patchbay trace replay")
 	f.BoolVar(&opts.gzip, "gzip", false, "compress what is sent")
 	f.IntVarP(&opts.limit, "limit", "n", 10_000, "export at most `N` events, the newest")
-	cmd.MarkFlagsMutuallyExclusive("otlp", "file")
+	cmd.MarkFlagsMutuallyExclusive("otlp", "file", "recording")
+	cmd.MarkFlagsMutuallyExclusive("recording", "gzip")
+	cmd.MarkFlagsMutuallyExclusive("recording", "limit")
 	return cmd
 }
 
@@ -74,6 +83,9 @@ func (a *app) runExport(ctx context.Context, opts *exportOptions) error {
 	}
 	if opts.limit < 1 {
 		return usage("", "--limit %d: want at least 1", opts.limit)
+	}
+	if opts.recording != "" {
+		return a.exportRecording(ctx, opts.recording, q)
 	}
 	to, err := a.exportConfig(opts)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestManyAtOnce(t *testing.T) {
 	s := newHouse(t).serve("", Limits{})
 	asks := []struct{ method, path, body string }{
 		{"GET", "/v1/health", ""}, {"GET", "/features", ""}, {"GET", "/v1/plugins", ""}, {"POST", "/session", "{}"},
-		{"GET", "/session", ""}, {"GET", "/v1/traces", ""}, {"GET", "/metrics", ""}, {"GET", "/plugin/none", ""},
+		{"GET", "/session", ""}, {"GET", "/v1/traces", ""}, {"GET", "/v1/recording?session=a&turn=b", ""}, {"GET", "/metrics", ""}, {"GET", "/plugin/none", ""},
 		{"POST", "/session", "{"}, {"POST", "/v1/fire", `{"point":"turn.input","data":{"message":"x"}}`},
 	}
 	var all sync.WaitGroup

@@ -11,6 +11,9 @@ import (
 // end: kept each time, it would push everything else out of the journal.
 const maxRecord = 256 << 10
 
+// payloadTooLong stands for the payload of an event that was larger.
+const payloadTooLong = `{"patchbay":"too long to keep"}`
+
 // observer is who watches a turn: the journal, the counters, and the caller.
 func (c *Core) observer(caller func(chat.Event)) func(chat.Event) {
 	return func(e chat.Event) {
@@ -72,7 +75,7 @@ func encodeEvent(e chat.Event) (json.RawMessage, error) { return json.Marshal(e)
 func shortened(e chat.Event) chat.Event {
 	if e.Outcome != nil && e.Outcome.Outcome != nil {
 		o := *e.Outcome.Outcome
-		o.Payload = json.RawMessage(`{"patchbay":"too long to keep"}`)
+		o.Payload = json.RawMessage(payloadTooLong)
 		o.Steps = append(o.Steps[:0:0], o.Steps...)
 		for i := range o.Steps {
 			o.Steps[i].Sent, o.Steps[i].Received = nil, nil

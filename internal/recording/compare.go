@@ -34,8 +34,8 @@ func (c *comparer) step(then, now *Step) []hook.Change {
 // document is a step as it is compared.
 func (s *Step) document(whole bool) json.RawMessage {
 	o := rawjson.Object{{Name: "verdict", Value: rawjson.String(string(s.Verdict))}}
-	o = add(o, "sent", s.Sent)
-	o = add(o, "received", s.Received)
+	o = add(o, "sent", present(s.Sent))
+	o = add(o, "received", present(s.Received))
 	o = addText(o, "error", s.Error)
 	o = addText(o, "error_kind", string(s.ErrorKind))
 	o = addText(o, "on_failure", string(s.OnFailure))
@@ -43,6 +43,14 @@ func (s *Step) document(whole bool) json.RawMessage {
 		o = add(o, "diff", marshal(s.Diff))
 	}
 	return o.JSON()
+}
+
+// present is a value that is there. Events of the journal have null where there was none, so null counts as none.
+func present(v json.RawMessage) json.RawMessage {
+	if string(v) == "null" {
+		return nil
+	}
+	return v
 }
 
 // call compares the result of a tool, a method or a command.

@@ -19,26 +19,35 @@ func newEntry(t *pluginhost.Traffic, began time.Time, s *scrubber) Entry {
 	}
 	if o := t.Outcome; o != nil {
 		e.Point, e.Payload, e.Verdict, e.By = t.Point, s.json(object(t.Payload)), o.Verdict, o.By
-		e.Reason, e.Suggest, e.Steps = s.text(o.Reason), s.text(o.Suggest), newSteps(t, began, s)
+		e.Reason, e.Suggest, e.Steps = s.text(o.Reason), s.text(o.Suggest), newSteps(o, given(o), began, s)
 	}
 	return e
 }
 
+// given is the payload that each step was given; nil: the event's own.
+func given(o *hook.Outcome) []json.RawMessage {
+	all := make([]json.RawMessage, len(o.Steps))
+	var last json.RawMessage
+	for i := range o.Steps {
+		all[i] = last
+		if after := o.Steps[i].After(); after != nil {
+			last = after
+		}
+	}
+	return all
+}
+
 // newSteps notes for each step the payload that it was given, where it is not the event's.
-func newSteps(t *pluginhost.Traffic, began time.Time, s *scrubber) []Step {
-	steps := make([]Step, len(t.Outcome.Steps))
+func newSteps(o *hook.Outcome, given []json.RawMessage, began time.Time, s *scrubber) []Step {
+	steps := make([]Step, len(o.Steps))
 	counts := make(map[pluginhost.Which]int) // hooks of one name that a plugin has at the point
-	var given json.RawMessage
-	for i := range t.Outcome.Steps {
-		from := &t.Outcome.Steps[i]
+	for i := range o.Steps {
+		from := &o.Steps[i]
 		steps[i] = newStep(from, s)
-		steps[i].AtUS, steps[i].Given = from.Started.Sub(began).Microseconds(), s.json(given)
+		steps[i].AtUS, steps[i].Given = from.Started.Sub(began).Microseconds(), s.json(given[i])
 		who := pluginhost.Which{Plugin: from.Plugin, Dialect: from.Dialect, Hook: from.Hook}
 		steps[i].Nth = counts[who]
 		counts[who]++
-		if after := from.After(); after != nil {
-			given = after
-		}
 	}
 	return steps
 }

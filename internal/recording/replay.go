@@ -142,7 +142,7 @@ func (p *player) comparing() *comparer {
 // remark notes what a reader of the report should know.
 func (p *player) remark() {
 	if n := p.recording.LeftOut; n > 0 {
-		p.note("%d events or calls were too long to be recorded, and are not played", n)
+		p.note("%d events or calls were left out of the recording, most because they were too long, and are not played", n)
 	}
 	if p.recording.Cut != "" {
 		p.note("the recording is not whole: %s", p.recording.Cut)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -38,7 +39,8 @@ type Recorder struct {
 	began time.Time
 
 	mu       sync.Mutex // protects the fields below
-	file     *os.File   // FILE.partial, locked
+	to       io.Writer  // nil: closed
+	file     *os.File   // to, where it is FILE.partial, which is locked; nil: somebody else's
 	header   Header
 	headed   bool                             // the header is written
 	known    map[string]bool                  // plugins that are written down, by dialect and name
@@ -71,11 +73,17 @@ func Create(path string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{path: path, began: time.Now(), file: file, limit: maxFile,
+	r := newRecorder(file, o)
+	r.path, r.file = path, file
+	return r, nil
+}
+
+func newRecorder(to io.Writer, o Options) *Recorder {
+	r := &Recorder{began: time.Now(), to: to, limit: maxFile,
 		known: make(map[string]bool), scrubs: make(map[*pluginhost.Hidden]*scrubber)}
 	r.header = Header{Type: typeHeader, Version: Version, Patchbay: version.Number, Recorded: r.began.UTC().Truncate(time.Second),
 		Command: o.Command, PluginsOf: o.PluginsOf, Plugins: []Plugin{}}
-	return r, nil
+	return r
 }
 
 // overwritable explains why path must not be overwritten: only a recording, or an empty file, is.
@@ -121,12 +129,16 @@ func openPartial(path string) (*os.File, error) {
 func (r *Recorder) Record(t *pluginhost.Traffic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.writeErr != nil || r.file == nil {
+	if r.writeErr != nil || r.to == nil {
 		return
 	}
 	s := r.scrubber(t.Host.Hidden())
 	r.meet(t.Host, s)
-	e := newEntry(t, r.began, s)
+	r.add(newEntry(t, r.began, s))
+}
+
+// add gives an entry its number and writes it, or that it was left out.
+func (r *Recorder) add(e Entry) {
 	if e.Dir == r.header.Dir {
 		e.Dir = ""
 	}
@@ -142,7 +154,9 @@ func (r *Recorder) Record(t *pluginhost.Traffic) {
 		r.leftOut++
 		line = encodeLine(Entry{Type: typeLeftOut, N: e.N, AtUS: e.AtUS, Point: e.Point, Plugin: e.Plugin, Name: e.Name,
 			Why: fmt.Sprintf("%d bytes are too long: a line has %d MiB at most, a recording %d MiB", len(line), maxLine>>20, r.limit>>20)})
-	case t.Kind == pluginhost.EventTraffic:
+	case e.Type == typeLeftOut:
+		r.leftOut++
+	case e.Type == string(pluginhost.EventTraffic):
 		r.events++
 	default:
 		r.calls++
@@ -197,7 +211,7 @@ func (r *Recorder) write(line []byte) {
 	if r.writeErr != nil {
 		return
 	}
-	n, err := r.file.Write(line)
+	n, err := r.to.Write(line)
 	r.size += int64(n)
 	r.writeErr = err
 }
@@ -218,22 +232,43 @@ func encodeLine(v any) []byte {
 func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.write(encodeLine(ending{typeEnd, r.entries, r.leftOut, interrupted}))
+	if r.headed {
+		r.write(encodeLine(ending{typeEnd, r.entries, r.leftOut, interrupted}))
+	}
 	err := r.writeErr
+	if r.file != nil {
+		err = r.closeFile(err)
+	}
+	r.to, r.file = nil, nil
+	switch {
+	case err != nil:
+		return Summary{}, fmt.Errorf("recording: %w", err)
+	case !r.headed:
+		return Summary{File: r.path}, nil
+	}
+	return Summary{File: r.path, Events: r.events, Calls: r.calls, LeftOut: r.leftOut, Bytes: r.size}, nil
+}
+
+// Discard ends a recording that came to nothing: there is no new file.
+func (r *Recorder) Discard() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errors.Join(r.file.Close(), os.Remove(r.path+partialSuffix))
+	r.to, r.file = nil, nil
+	return err
+}
+
+// closeFile gives the file its name; after an error, or where nothing was recorded, it is removed.
+func (r *Recorder) closeFile(err error) error {
 	if err == nil {
 		err = r.file.Sync()
 	}
 	partial := r.path + partialSuffix
 	err = errors.Join(err, r.file.Close())
-	r.file = nil
-	switch {
-	case err == nil && r.headed:
-		err = atomicfile.Adopt(partial, r.path)
-	case err == nil:
-		return Summary{File: r.path}, os.Remove(partial)
+	if err == nil && r.headed {
+		if err = atomicfile.Adopt(partial, r.path); err == nil {
+			return nil
+		}
 	}
-	if err != nil {
-		return Summary{}, fmt.Errorf("recording: %w", errors.Join(err, os.Remove(partial)))
-	}
-	return Summary{File: r.path, Events: r.events, Calls: r.calls, LeftOut: r.leftOut, Bytes: r.size}, nil
+	return errors.Join(err, os.Remove(partial))
 }

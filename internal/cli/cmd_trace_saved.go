@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/patchbay-dev/patchbay/internal/daemon"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/recording"
+	"github.com/patchbay-dev/patchbay/internal/render"
+)
+
+// exportRecording writes events of the journal to a file that `trace replay` plays. No plugin is started.
+func (a *app) exportRecording(ctx context.Context, file string, q daemon.TraceQuery) error {
+	at := &recording.Place{}
+	options := a.options(func(c pluginhost.Candidate) bool {
+		if c.Err == nil {
+			at.Plugins = append(at.Plugins, recording.Plugin{Name: c.Name, Dialect: c.Dialect, Path: c.Path})
+		}
+		return false
+	})
+	return a.withOptions(ctx, options, func(host *pluginhost.Host) error {
+		at.Host = host
+		return a.withRecords(ctx, func(r *daemon.Records) error { return a.saveRecording(ctx, file, r, q, at) })
+	})
+}
+
+func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records, q daemon.TraceQuery, at *recording.Place) error {
+	to, err := recording.Create(a.path(file), recording.Options{Command: append([]string{"trace", "export"}, queryWords(&q)...)})
+	if err != nil {
+		return cannotRecord(err)
+	}
+	err = r.SaveTraces(ctx, to, q, at)
+	if err != nil {
+		return errors.Join(err, to.Discard())
+	}
+	s, err := to.Close(false)
+	switch {
+	case err != nil:
+		return err
+	case s.Bytes == 0:
+		return &problem{kind: kindNotFound, err: errors.New("there is no such event about which a plugin was asked"), fix: traceListFix}
+	case a.flags.json:
+		return a.printJSON(s)
+	}
+	a.printf("%s\n", render.Line(recordedLine(s)))
+	return nil
+}
+
+// queryWords are the flags that mean a query.
+func queryWords(q *daemon.TraceQuery) []string {
+	var words []string
+	for _, f := range [][2]string{{"--session", q.Session}, {"--turn", q.Turn}, {"--point", string(q.Point)}, {"--plugin", q.Plugin}} {
+		if f[1] != "" {
+			words = append(words, f[0], f[1])
+		}
+	}
+	if q.Failed {
+		words = append(words, "--failed")
+	}
+	return words
+}

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"io"
+
+	"github.com/patchbay-dev/patchbay/adapter/httpapi"
+	"github.com/patchbay-dev/patchbay/internal/pluginhost"
+	"github.com/patchbay-dev/patchbay/internal/recording"
+)
+
+// recordedAtOnce is how many traces are in memory at a time while they are saved: each may be of maxRecord bytes.
+const recordedAtOnce = 32
+
+// SaveTraces adds the traces that a query wants to a recording, the oldest first.
+func (r *Records) SaveTraces(ctx context.Context, to *recording.Recorder, q TraceQuery, at *recording.Place) error {
+	dirs := make(map[string]string)
+	after := uint64(0)
+	for {
+		events, err := r.Journal.Read(ctx, after, q.filter(), recordedAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			after = events[i].Sequence
+			t, err := ReadTrace(&events[i])
+			if err != nil || events[i].Time.Before(q.Since) || !q.wants(&t) { // what cannot be read is passed over, as in lists
+				continue
+			}
+			to.Keep(r.keptEvent(ctx, &t, dirs), at)
+		}
+		if err := to.Err(); err != nil || len(events) < recordedAtOnce {
+			return err
+		}
+	}
+}
+
+// keptEvent is a trace for a recording. All events of a turn have its id for their request.
+func (r *Records) keptEvent(ctx context.Context, t *KeptTrace, dirs map[string]string) *recording.Kept {
+	dir, known := dirs[t.Session]
+	if !known {
+		if s, err := r.Sessions.Get(ctx, t.Session); err == nil { // without it, paths of the directory count when it is played
+			dir = s.WorkingDir
+		}
+		dirs[t.Session] = dir
+	}
+	k := &recording.Kept{Session: t.Session, Request: t.Turn, Dir: dir, Began: t.Began(), Took: t.Took(), Outcome: t.Outcome.Outcome}
+	if t.shortened() {
+		k.Lacks = "it was too long to be kept whole in the journal"
+	}
+	return k
+}
+
+// shortened tells whether the journal has only a part of it.
+func (t *KeptTrace) shortened() bool {
+	if string(t.Outcome.Payload) != payloadTooLong {
+		return false
+	}
+	for i := range t.Outcome.Steps {
+		if s := &t.Outcome.Steps[i]; s.Sent != nil || s.Received != nil {
+			return false // it was the payload
+		}
+	}
+	return true
+}
+
+// Recording writes the events of a turn as a recording.
+func (i inspect) Recording(ctx context.Context, sessionID, turn string, to io.Writer) error {
+	saver := recording.NewSaver(to, recording.Options{Command: []string{"trace", "export", "--session", sessionID, "--turn", turn}})
+	records := &Records{i.Sessions, i.Journal, i.Core}
+	err := records.SaveTraces(ctx, saver, TraceQuery{Session: sessionID, Turn: turn}, &recording.Place{Host: i.Host, Plugins: presentPlugins(i.Host)})
+	if err != nil {
+		return err
+	}
+	s, err := saver.Close(false)
+	if err == nil && s.Bytes == 0 {
+		return httpapi.ErrNoTurn
+	}
+	return err
+}
+
+// presentPlugins are where the plugins are that work. What they were like when an event happened is not known any more.
+func presentPlugins(h *pluginhost.Host) []recording.Plugin {
+	var all []recording.Plugin
+	for _, p := range h.Plugins() {
+		if p.State == "ready" {
+			all = append(all, recording.Plugin{Name: p.Name, Dialect: p.Dialect, Path: p.Path})
+		}
+	}
+	return all
+}

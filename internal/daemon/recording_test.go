@@ -1,0 +1,66 @@
+package daemon
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/patchbay-dev/patchbay/adapter/chat"
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/internal/recording"
+)
+
+// TestRecordingTellsWhatIsNotInIt: of an event that is not whole in the journal a recording says so, and has the others.
+func TestRecordingTellsWhatIsNotInIt(t *testing.T) {
+	s := newHouse(t).serve("", Limits{})
+	step := hook.Step{Plugin: "a", Dialect: "scaffold", Hook: "post_user_input", Verdict: hook.Continue, Sent: json.RawMessage(`{"x":1}`)}
+	long := traced(hook.TurnFinal, "ses", "turn", step)
+	long.Outcome.Payload = json.RawMessage(`{"text":"` + strings.Repeat("x", maxRecord) + `"}`)
+	whole := traced(hook.TurnInput, "ses", "turn", step)
+	whole.Outcome.Payload = json.RawMessage(payloadTooLong) // nothing is known by its words alone
+	nameless := step
+	nameless.Hook = ""
+	for _, e := range []chat.Event{whole, long, traced(hook.TurnDone, "ses", "turn"), traced(hook.TurnInput, "ses", "turn", nameless),
+		unfitting(t, traced(hook.TurnInput, "ses", "turn", step)), traced(hook.TurnInput, "ses", "turn", step), traced(hook.TurnInput, "ses", "idle")} {
+		s.record(e)
+	}
+	eventually(t, "all events are in the journal", func() bool {
+		last, err := s.Journal.Last(t.Context())
+		return err == nil && last >= 7
+	})
+	got := s.do("GET", "/v1/recording?session=ses&turn=turn", "")
+	file := filepath.Join(t.TempDir(), "a.trace")
+	if err := os.WriteFile(file, []byte(got.body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Read(file, false)
+	if err != nil || len(r.Entries) != 2 || r.LeftOut != 3 {
+		t.Errorf("%d %s: %v", got.status, got.body, err)
+	}
+	for _, why := range []string{"too long to be kept whole", "a step has no plugin or no hook", "what plugin a was given cannot be worked out"} {
+		if !strings.Contains(got.body, why) {
+			t.Errorf("no %q in %s", why, got.body)
+		}
+	}
+	for _, query := range []string{"session=ses&turn=idle", "session=other&turn=turn", "session=%2A&turn=%2A", "session=%00any&turn=%00any"} {
+		if got := s.do("GET", "/v1/recording?"+query, ""); got.status != 404 {
+			t.Errorf("%s: %d %s", query, got.status, got.body)
+		}
+	}
+}
+
+// unfitting is an event whose changes are not those of its payload, as only a journal that was tampered with has it.
+func unfitting(t *testing.T, e chat.Event) chat.Event {
+	t.Helper()
+	text, err := json.Marshal(e.Outcome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.NewReplacer(`"changed":false`, `"changed":true`, `"diff":[]`, `"diff":[{"path":"/message","old":"a","new":"b"}]`).Replace(string(text)))
+	if err := json.Unmarshal(text, e.Outcome); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

@@ -1,0 +1,130 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/patchbay-dev/patchbay/hook"
+	"github.com/patchbay-dev/patchbay/rawjson"
+)
+
+// undo is the payload before these changes, as [hook.Diff] lists them, made it what it is. Fields stay in their order.
+func undo(payload json.RawMessage, changes []hook.Change) (json.RawMessage, error) {
+	before := payload
+	var err error
+	for _, c := range slices.Backward(changes) { // what was added at the end of a list goes from the end
+		if c.Old == nil && err == nil {
+			before, err = undoOne(before, c)
+		}
+	}
+	for _, c := range changes { // what was removed from the end of a list comes back in its order
+		if c.Old != nil && err == nil {
+			before, err = undoOne(before, c)
+		}
+	}
+	if err == nil && !sameChanges(hook.Diff(before, payload), changes) {
+		err = errors.New("the changes that are kept do not fit the payload")
+	}
+	return before, err
+}
+
+func undoOne(payload json.RawMessage, c hook.Change) (json.RawMessage, error) {
+	parts := strings.Split(c.Path, "/")
+	if len(parts) < 2 || parts[0] != "" {
+		return nil, fmt.Errorf("%.80q is no place in a payload", c.Path)
+	}
+	for i := range parts {
+		parts[i] = pointerUnescapes.Replace(parts[i])
+	}
+	return undoAt(payload, parts[1:], &c)
+}
+
+var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+var errNoPlace = errors.New("the payload has no such place")
+
+// undoAt is a value in which the change at a path below it is undone.
+func undoAt(v json.RawMessage, path []string, c *hook.Change) (json.RawMessage, error) {
+	if len(path) == 0 {
+		return c.Old, nil
+	}
+	if bytes.HasPrefix(v, []byte("[")) {
+		return undoInList(v, path, c)
+	}
+	object, err := rawjson.ParseWithin(v, mostNested)
+	if err != nil {
+		return nil, errNoPlace
+	}
+	old := object.Get(path[0])
+	if old == nil && (c.New != nil || len(path) > 1) {
+		return nil, errNoPlace
+	}
+	inner, err := undoAt(old, path[1:], c)
+	switch {
+	case err != nil:
+		return nil, err
+	case inner == nil:
+		object = slices.DeleteFunc(object, func(f rawjson.Field) bool { return f.Name == path[0] })
+	default:
+		object = object.With(rawjson.Field{Name: path[0], Value: inner})
+	}
+	return object.JSON(), nil
+}
+
+func undoInList(v json.RawMessage, path []string, c *hook.Change) (json.RawMessage, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(v, &list); err != nil {
+		return nil, err
+	}
+	i, err := strconv.Atoi(path[0])
+	last := len(path) == 1
+	switch {
+	case err != nil || i < 0:
+		return nil, errNoPlace
+	case last && c.New == nil && i == len(list): // it was removed
+		list = append(list, c.Old)
+	case last && c.Old == nil && i == len(list)-1: // it was added
+		list = list[:i]
+	case i >= len(list):
+		return nil, errNoPlace
+	default:
+		if list[i], err = undoAt(list[i], path[1:], c); err != nil {
+			return nil, err
+		}
+		if list[i] == nil { // nothing can be added in the middle
+			return nil, errNoPlace
+		}
+	}
+	return listJSON(list), nil
+}
+
+// listJSON is a list as compact JSON.
+func listJSON(list []json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
+}
+
+// mostNested is how deep a payload of the journal may be: what encoding/json reads.
+const mostNested = 10_000
+
+// sameChanges tells whether two lists say the same, however it is spelled.
+func sameChanges(a, b []hook.Change) bool {
+	return slices.EqualFunc(a, b, func(a, b hook.Change) bool {
+		return a.Path == b.Path && sameValue(a.Old, b.Old) && sameValue(a.New, b.New)
+	})
+}
+
+func sameValue(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || len(a) > 0 && len(b) > 0 && rawjson.Equal(a, b)
+}
