@@ -30,7 +30,7 @@ type exportOptions struct {
 func newTraceExportCommand(a *app) *cobra.Command {
 	var opts exportOptions
 	cmd := &cobra.Command{
-		Use:   "export [--otlp URL | --file FILE | --recording FILE]",
+		Use:   "export",
 		Short: "Send what plugins did to an OpenTelemetry collector, or write it to a file or a recording",
 		Long: `Export events of the journal as OpenTelemetry spans: a turn is a trace, an event at a point a span, and each plugin that was asked a
 span below it. Spans have names, verdicts, times and errors; payloads are not exported. An event that is exported twice has the same ids.
