@@ -114,8 +114,10 @@ func (h *Host) fitProject(e *entry) {
 		return // the user's own is no better: the plugin says so
 	}
 	e.settings = own
-	e.odd.add(dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
-		Message: "the project's config for it is left out, since it does not fit: " + err.Error()}, true)
+	p := dialect.Problem{Path: project.file, Fix: "write values there that fit, or take them out",
+		Message: "the project's config for it is left out: " + err.Error()}
+	e.odd.add(p, true)
+	h.setup().Logger.Warn(p.Message, "plugin", e.names.shown(), "file", p.Path, "fix", p.Fix, dialect.FindingKey, true)
 }
 
 // valueAt follows a path of names; ok is false where there is no value.
