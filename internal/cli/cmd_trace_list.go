@@ -198,6 +198,9 @@ func nextPage(cmd *cobra.Command, cursor string) string {
 	return strings.Join(append(words, "--after", cursor), " ")
 }
 
+// turnColumn is how wide a screen is at least on which the list has the turns.
+const turnColumn = 110
+
 func (a *app) showTraces(list []traceRow) error {
 	if len(list) == 0 {
 		a.printf("No such event went through plugins.\nEvents of turns, of other agents' hooks and of MCP calls are kept, for a week; those of `patchbay fire` are not.\n")
@@ -206,6 +209,11 @@ func (a *app) showTraces(list []traceRow) error {
 	rows := [][]render.Cell{render.Head("ID", "TIME", "POINT", "VERDICT", "PLUGINS", "TOOK", "TURN")}
 	for i := range list {
 		rows = append(rows, a.traceCells(&list[i]))
+	}
+	if width := a.screen().Width; width > 0 && width < turnColumn { // trace show has the turn; cut in half nothing is left of it
+		for i := range rows {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
 	}
 	return render.Table(a.out, rows, a.screen())
 }
