@@ -135,7 +135,7 @@ func (a *app) listApprovals(all bool) error {
 	case a.flags.json:
 		return a.printJSON(map[string][]approvalJSON{"approvals": rows})
 	case len(rows) == 0:
-		a.printf("No command is remembered for %s; p at a question in `patchbay chat` does.\n", render.Line(this.Root))
+		a.printf("No command is remembered for %s. To remember one, press p at a question in `patchbay chat`.\n", render.Line(this.Root))
 		return nil
 	}
 	return a.approvalTable(rows)

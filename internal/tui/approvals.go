@@ -39,7 +39,7 @@ func (s *screen) listApprovals() {
 		pairs = append(pairs, [2]string{fmt.Sprintf("%3d  %s", i+1, r), ruleText(r)})
 	}
 	if len(pairs) == 0 {
-		s.printNote("no command is remembered for " + render.Line(s.approver.project().Root) + ": p at a question does")
+		s.printNote("no command is remembered for " + render.Line(s.approver.project().Root) + ": press p at a question to do so")
 	} else {
 		s.printPairs(pairs)
 		s.printNote("in " + render.Line(s.approver.project().Root) + "; /approvals remove NUMBER withdraws one")
