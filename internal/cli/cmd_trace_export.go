@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,19 +54,35 @@ too long for the journal, or do not fit into 64 MiB, are not in it: the file and
 		Annotations: exits(exit{exitOK, "exported"}, exit{exitFailed, "the collector did not take everything, or the file cannot be written"},
 			exit{exitNotFound, "there is no such point, or nothing to record"}),
 		Args: arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runExport(cmd.Context(), &opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneTarget(cmd); err != nil {
+				return err
+			}
+			return a.runExport(cmd.Context(), &opts)
+		},
 	}
 	opts.add(a, cmd)
 	f := cmd.Flags()
 	f.StringVar(&opts.otlp, "otlp", "", "send them to the collector at this `URL`")
 	f.StringVar(&opts.file, "file", "", "write them to this `FILE`, or - for stdout")
-	f.StringVar(&opts.recording, "recording", "", "write them to this `FILE` for patchbay trace replay")
+	f.StringVar(&opts.recording, "recording", "", "write them to this `FILE` for patchbay trace replay, or - for stdout")
 	f.BoolVar(&opts.gzip, "gzip", false, "compress what is sent")
 	f.IntVarP(&opts.limit, "limit", "n", 10_000, "export at most `N` events, the newest")
-	cmd.MarkFlagsMutuallyExclusive("otlp", "file", "recording")
-	cmd.MarkFlagsMutuallyExclusive("recording", "gzip")
-	cmd.MarkFlagsMutuallyExclusive("recording", "limit")
 	return cmd
+}
+
+// oneTarget wants one place to export to, and no flag that means nothing there.
+func oneTarget(cmd *cobra.Command) error {
+	given := slices.DeleteFunc([]string{"otlp", "file", "recording"}, func(name string) bool { return !cmd.Flags().Changed(name) })
+	if len(given) > 1 {
+		return usage("run it once for each", "%s: --%s are different places", cmd.CommandPath(), strings.Join(given, " and --"))
+	}
+	for _, name := range []string{"gzip", "limit"} {
+		if cmd.Flags().Changed("recording") && cmd.Flags().Changed(name) {
+			return usage("leave it out", "%s: --%s has no meaning for a recording", cmd.CommandPath(), name)
+		}
+	}
+	return nil
 }
 
 // exportJSON is `trace export --json`.

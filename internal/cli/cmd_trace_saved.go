@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/patchbay-dev/patchbay/internal/daemon"
 	"github.com/patchbay-dev/patchbay/internal/pluginhost"
@@ -26,12 +27,11 @@ func (a *app) exportRecording(ctx context.Context, file string, q daemon.TraceQu
 }
 
 func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records, q daemon.TraceQuery, at *recording.Place) error {
-	to, err := recording.Create(a.path(file), recording.Options{Command: append([]string{"trace", "export"}, queryWords(&q)...)})
+	to, err := a.createRecording(file, recording.Options{Command: append([]string{"trace", "export"}, queryWords(&q)...)})
 	if err != nil {
 		return cannotRecord(err)
 	}
-	err = r.SaveTraces(ctx, to, q, at)
-	if err != nil {
+	if err := r.SaveTraces(ctx, to, q, at); err != nil {
 		return errors.Join(err, to.Discard())
 	}
 	s, err := to.Close(false)
@@ -40,11 +40,31 @@ func (a *app) saveRecording(ctx context.Context, file string, r *daemon.Records,
 		return err
 	case s.Bytes == 0:
 		return &problem{kind: kindNotFound, err: errors.New("there is no such event about which a plugin was asked"), fix: traceListFix}
+	case file == "-":
+		return nil
 	case a.flags.json:
 		return a.printJSON(s)
 	}
 	a.printf("%s\n", render.Line(recordedLine(s)))
 	return nil
+}
+
+// createRecording begins a recording in a file, or on stdout.
+func (a *app) createRecording(file string, o recording.Options) (*recording.Recorder, error) {
+	if file == "-" {
+		return recording.NewSaver(safeLines{a.out}, o), nil
+	}
+	return recording.Create(a.path(file), o)
+}
+
+// safeLines writes lines of JSON that may go to a terminal.
+type safeLines struct{ to io.Writer }
+
+func (s safeLines) Write(line []byte) (int, error) {
+	if _, err := s.to.Write(render.SafeJSON(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // queryWords are the flags that mean a query.

@@ -249,11 +249,13 @@ func (r *Recorder) Close(interrupted bool) (Summary, error) {
 	return Summary{File: r.path, Events: r.events, Calls: r.calls, LeftOut: r.leftOut, Bytes: r.size}, nil
 }
 
-// Discard ends a recording that came to nothing: there is no new file.
-func (r *Recorder) Discard() error {
+// Discard ends a recording that came to nothing: there is no new file, and a stream has no end.
+func (r *Recorder) Discard() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := errors.Join(r.file.Close(), os.Remove(r.path+partialSuffix))
+	if r.file != nil {
+		err = errors.Join(r.file.Close(), os.Remove(r.path+partialSuffix))
+	}
 	r.to, r.file = nil, nil
 	return err
 }
