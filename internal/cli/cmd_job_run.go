@@ -180,7 +180,7 @@ func (a *app) dryRun(ctx context.Context, j *daemon.Jobs, m *job.Manifest, s *jo
 func (a *app) showPreviews(attempt job.Attempt, previews []daemon.Preview) {
 	a.printf("\nThe attempt came to: %s. Nothing was stored or told. A run would have told:\n", attempt.Result)
 	if len(previews) == 0 {
-		a.printf("  nobody\n")
+		a.printf("  no notifier: none of them listens to the events of this run\n")
 	}
 	for _, p := range previews {
 		a.printf("  %s → %s\n", a.screen().Paint(render.StyleBold, string(p.Event)), strings.TrimSpace(p.To+" "+p.Plugin))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/patchbay-dev/patchbay/internal/dialect"
+	"github.com/patchbay-dev/patchbay/internal/render"
 	"github.com/patchbay-dev/patchbay/internal/schema/sample"
 	"github.com/patchbay-dev/patchbay/rawjson"
 )
@@ -62,7 +63,7 @@ func (s *scaffoldSuite) askHooks(t *trial) {
 		return
 	}
 	slow(t)
-	t.passf("%d hooks, three times each", len(s.hooks))
+	t.passf("%s, three times each", render.Count(len(s.hooks), "hook"))
 }
 
 // judge notes what is wrong with the answer of a hook.
