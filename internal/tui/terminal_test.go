@@ -225,7 +225,7 @@ func TestTerminal(t *testing.T) {
 func TestTerminalWithoutColor(t *testing.T) {
 	term := openTerminal(t, 80, 50, "NO_COLOR=1", offlineEnv+"=1")
 	term.prompt()
-	term.sees("offline model: it echoes")
+	term.sees("offline model: it plays")
 	term.keys("markdown", "Enter")
 	term.sees("**bold**")
 	term.prompt()

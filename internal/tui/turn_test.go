@@ -245,7 +245,7 @@ func TestQueue(t *testing.T) {
 func TestHello(t *testing.T) {
 	t.Run("an offline model is announced", func(t *testing.T) {
 		driveWith(t, driverOptions{change: func(c *scripted) { c.info.Offline = true }}, func(d *driver) {
-			d.wantPrinted("offline model: it echoes", "--model PROVIDER:NAME")
+			d.wantPrinted("offline model: it plays a script, or echoes", "--model PROVIDER:NAME")
 			d.wantLive("offline model")
 		})
 	})
