@@ -79,7 +79,7 @@ func describeAnswers(op *huma.Operation, schemas map[string]*huma.Schema) {
 // bodyWords is what a body's schema says of itself, or its items' schema.
 func bodyWords(content map[string]*huma.MediaType, schemas map[string]*huma.Schema) string {
 	var text string
-	for _, kind := range []string{"text/plain", "application/openapi+json", "text/event-stream", "application/json"} {
+	for _, kind := range []string{"text/plain", "application/openapi+json", "text/event-stream", recordingKind, "application/json"} {
 		c := content[kind]
 		switch {
 		case c == nil:
