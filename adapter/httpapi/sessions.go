@@ -129,8 +129,11 @@ func (a *api) transcript(ctx context.Context, in *sessionID) (*answer[[]session.
 	return answered(orEmpty(entries), err)
 }
 
-// shown is a session whose plugins encode as a list even where it has none.
+// shown is a session as clients see it. Its plugins are a list even where it has none.
 func shown(s session.Session) session.Session {
+	if s.From == session.FromHTTP { // as here: python.md names the fields of a session that is begun here, and they stay those
+		s.From = ""
+	}
 	s.Plugins = orEmpty(s.Plugins)
 	return s
 }

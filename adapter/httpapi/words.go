@@ -133,7 +133,7 @@ func fieldWords() map[string]word {
 		"Reloaded.plugin": {"The plugin.", `"notes"`}, "Reloaded.restarted": {"Whether it was, and works.", `true`},
 
 		"Session.created_at": {"When it was made.", `"2026-11-16T06:00:19Z"`}, "Session.host": {"The other agent that it is of; absent where it is Patchbay's own.", `"claude"`},
-		"Session.from":         {"chat or http; absent where it is another agent's.", `"chat"`},
+		"Session.from":         {"chat, where it was begun in the chat; absent elsewhere.", `"chat"`},
 		"Session.host_session": {"Another agent's own id of it.", `"0b9d7f"`}, "Session.id": {"Its id.", session}, "Session.plugins": {"The Python plugins that are active in it, in this order.", `["sign"]`},
 		"Session.title": {"What it is about; may be empty.", `"words in notes.md"`}, "Session.working_dir": {"Where its tools work.", `"/home/mira/notes"`},
 		"SessionCreateBody.plugins": {"", `["sign"]`}, "SessionCreateBody.title": {"What it is about.", `"words"`}, "SessionCreateBody.working_dir": {"", `"/home/mira/notes"`},
