@@ -113,10 +113,7 @@ func (a *api) output(ctx context.Context, in *runPath) (*huma.StreamResponse, er
 	if err != nil {
 		return nil, err
 	}
-	return streamed(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(out.Body, '\n')) // a client that is gone can ask again
-	}), nil
+	return atOnce(out.Body), nil
 }
 
 // streamOutput sends lines until the run is over.

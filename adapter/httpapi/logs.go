@@ -57,10 +57,7 @@ func (a *api) logs(ctx context.Context, in *logQuery) (*huma.StreamResponse, err
 	if err != nil {
 		return nil, err
 	}
-	return streamed(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(out.Body, '\n')) // a client that is gone can ask again
-	}), nil
+	return atOnce(out.Body), nil
 }
 
 // streamLogs sends lines until the client goes.

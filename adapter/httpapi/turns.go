@@ -80,6 +80,14 @@ func streamed(write func(http.ResponseWriter, *http.Request)) *huma.StreamRespon
 	}}
 }
 
+// atOnce answers with JSON as a whole, where the same route can also stream.
+func atOnce(body json.RawMessage) *huma.StreamResponse {
+	return streamed(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(append(body, '\n')) // a client that is gone can ask again
+	})
+}
+
 // wantsEvents looks for text/event-stream among what a client accepts.
 func wantsEvents(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
