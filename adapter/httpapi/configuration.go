@@ -14,7 +14,7 @@ type Configuration interface {
 	Change(ctx context.Context, r ConfigRequest) (ConfigResult, error)
 }
 
-// A ConfigRequest says what is to be changed.
+// A ConfigRequest lists changes of the configuration.
 type ConfigRequest struct {
 	Changes []ConfigChange
 	Preview bool

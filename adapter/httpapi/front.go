@@ -63,8 +63,8 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 }
 
-// setPageHeaders sets what is right for the web pages. Where they lead to, they tell nobody; a window of another site
-// that opened one cannot reach into it.
+// setPageHeaders sets the headers of the web pages. A link to another site does not tell it the page's address, and a
+// window of another site that opened the page cannot reach into it.
 func setPageHeaders(h http.Header) {
 	h.Del("Cache-Control") // theirs to say
 	h.Set("Referrer-Policy", "same-origin")

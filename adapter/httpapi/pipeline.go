@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// A Pipeline is the points, who is asked at each, and who could be.
+// A Pipeline lists the points, the plugins on each, and the hooks that can be connected.
 type Pipeline struct {
 	Points      []PipelinePoint `json:"points" doc:"In the order of a turn."`
 	Connectable []Connectable   `json:"connectable" doc:"Plugins whose hooks can be wired to points beyond their own."`
 }
 
-// A PipelinePoint is a point, and who is asked there.
+// A PipelinePoint is a point with its plugins, in the order in which they are asked.
 type PipelinePoint struct {
 	Point   string          `json:"point" doc:"Its name." example:"turn.input"`
 	Mode    string          `json:"mode" enum:"chain,first,gate,notify" doc:"How plugins are asked: one after the other, until one answers, until one refuses, or all at once." example:"chain"`

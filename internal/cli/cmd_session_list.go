@@ -37,7 +37,7 @@ ID is the beginning of the session's id, which is enough for every command that 
 the whole. No plugin is started, and a daemon may run meanwhile.`,
 		Example: `  patchbay session list
   patchbay session list --here
-  patchbay session list --host claude --dir ~/work/shop
+  patchbay session list --host claude --dir ~/shop
   patchbay session list --limit 500 --json | jq -r '.[].id'`,
 		Annotations: exits(exit{exitOK, "the list was printed"}),
 		Args:        arguments(),
