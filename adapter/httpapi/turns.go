@@ -51,10 +51,7 @@ func (a *api) message(ctx context.Context, in *message) (*huma.StreamResponse, e
 	if err != nil {
 		return nil, err
 	}
-	return streamed(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(out.Body, '\n')) // a client that is gone has its turn in the transcript
-	}), nil
+	return atOnce(out.Body), nil
 }
 
 // streamTurn runs a turn in the context of its stream, so that a client that
@@ -84,7 +81,7 @@ func streamed(write func(http.ResponseWriter, *http.Request)) *huma.StreamRespon
 func atOnce(body json.RawMessage) *huma.StreamResponse {
 	return streamed(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(body, '\n')) // a client that is gone can ask again
+		_, _ = w.Write(append(body, '\n')) // a client that is gone can ask again, and has its turn in the transcript
 	})
 }
 
