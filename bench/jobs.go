@@ -99,7 +99,7 @@ type aheadClock struct{ by time.Duration }
 
 func (c aheadClock) Now() time.Time { return time.Now().Add(c.by) }
 
-func (aheadClock) Sleep(ctx context.Context, _ time.Time) {
+func (aheadClock) Sleep(ctx context.Context, _, _ time.Time) {
 	timer := time.NewTimer(200 * time.Millisecond)
 	defer timer.Stop()
 	select {

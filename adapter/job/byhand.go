@@ -114,8 +114,12 @@ func (c *claim) waitAlive(ctx context.Context, o RunOptions) error {
 		}
 	}
 	defer c.keepAlive(ctx, cancel)()
-	for ctx.Err() == nil && c.runner.clock.Now().Before(c.run.NextAt) {
-		c.runner.clock.Sleep(ctx, c.run.NextAt)
+	clock := c.runner.clock
+	now := clock.Now()
+	for left := c.run.NextAt.Sub(now); ctx.Err() == nil && left > 0; {
+		clock.Sleep(ctx, now, now.Add(left))
+		now = clock.Now()
+		left = min(left, c.run.NextAt.Sub(now)) // a clock that is set back makes no wait longer
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errSkipped) {
 		return err

@@ -8,8 +8,9 @@ import (
 // A Clock tells the time. Days pass in seconds where a test says so.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns at that time, when ctx ends, or when the clock was set. The caller must read the time again.
-	Sleep(ctx context.Context, until time.Time)
+	// Sleep returns at the time until, when ctx ends, or when the clock was set after the caller read now from it.
+	// The caller must read the time again.
+	Sleep(ctx context.Context, now, until time.Time)
 }
 
 type systemClock struct{}
@@ -17,10 +18,13 @@ type systemClock struct{}
 func (systemClock) Now() time.Time { return time.Now() }
 
 // Sleep wakes up at least once a minute: the timer of a machine that slept is late, and the clock may have been set.
-func (systemClock) Sleep(ctx context.Context, until time.Time) {
+func (systemClock) Sleep(ctx context.Context, now, until time.Time) {
 	for {
-		before := time.Now()
-		left := until.Sub(before)
+		before := now
+		if now = time.Now(); wasSet(now.Round(0).Sub(before.Round(0)), now.Sub(before)) {
+			return
+		}
+		left := until.Sub(now)
 		if left <= 0 || ctx.Err() != nil {
 			return
 		}
@@ -29,9 +33,6 @@ func (systemClock) Sleep(ctx context.Context, until time.Time) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return
-		}
-		if now := time.Now(); wasSet(now.Round(0).Sub(before.Round(0)), now.Sub(before)) {
 			return
 		}
 	}

@@ -28,6 +28,8 @@ type fakeClock struct {
 	mu       sync.Mutex // protects the fields below
 	now      time.Time
 	sleepers map[chan struct{}]time.Time
+
+	beforeSleep func(until time.Time) // called as a sleep begins
 }
 
 func newFakeClock(at time.Time) *fakeClock {
@@ -40,9 +42,12 @@ func (c *fakeClock) Now() time.Time {
 	return c.now
 }
 
-func (c *fakeClock) Sleep(ctx context.Context, until time.Time) {
+func (c *fakeClock) Sleep(ctx context.Context, now, until time.Time) {
+	if c.beforeSleep != nil {
+		c.beforeSleep(until)
+	}
 	c.mu.Lock()
-	if !until.After(c.now) {
+	if !until.After(c.now) || c.now.Before(now) {
 		c.mu.Unlock()
 		return
 	}

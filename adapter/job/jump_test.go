@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -44,23 +45,36 @@ func TestTheClockIsSet(t *testing.T) {
 	<-r.ended
 }
 
-// TestTheClockIsSetInAWait: a run that waits for its next attempt waits no longer than its manifest says, though the clock is set back by an hour.
+// TestTheClockIsSetInAWait: the clock is set back by an hour while a run waits for its next attempt. The run waits no longer
+// than its manifest says, also where the clock is set after the planner has read it and before the planner sleeps.
 func TestTheClockIsSetInAWait(t *testing.T) {
 	start := time.Date(2026, 3, 2, 0, 59, 30, 0, time.UTC)
-	r := newRig(t, start)
-	r.agent("fails", `[ -e "$MARK/tried" ] || { touch "$MARK/tried"; exit 1; }`, "[defaults]\nretry_backoff_minutes = [5]\n"+hourly)
-	r.open()
-	r.schedule()
-	r.until("fails/hourly", func(job.State) bool { return true })
-	r.clock.set(start.Add(time.Minute))
-	r.until("fails/hourly", func(st job.State) bool { return !st.NextAt.IsZero() })
-	back := start.Add(-time.Hour)
-	r.clock.jump(back)
-	st := r.until("fails/hourly", func(st job.State) bool { return !st.NextAt.After(back.Add(5 * time.Minute)) })
-	r.clock.set(st.NextAt)
-	if st = r.until("fails/hourly", func(st job.State) bool { return st.Active == "" }); st.Last != job.Succeeded {
-		t.Errorf("%+v", st)
+	back, next := start.Add(-time.Hour), start.Add(6*time.Minute)
+	waits := func(st job.State) bool { return !st.NextAt.IsZero() }
+	for _, asleep := range []bool{true, false} {
+		t.Run(fmt.Sprintf("asleep=%t", asleep), func(t *testing.T) {
+			r := newRig(t, start)
+			r.agent("fails", `[ -e "$MARK/tried" ] || { touch "$MARK/tried"; exit 1; }`, "[defaults]\nretry_backoff_minutes = [5]\n"+hourly)
+			r.open()
+			r.clock.beforeSleep = func(until time.Time) {
+				if !asleep && until.Equal(next) {
+					r.clock.jump(back)
+				}
+			}
+			r.schedule()
+			r.until("fails/hourly", func(job.State) bool { return true })
+			r.clock.set(start.Add(time.Minute))
+			if asleep {
+				r.until("fails/hourly", waits)
+				r.clock.jump(back)
+			}
+			st := r.until("fails/hourly", func(st job.State) bool { return waits(st) && !st.NextAt.After(back.Add(5*time.Minute)) })
+			r.clock.set(st.NextAt)
+			if st = r.until("fails/hourly", func(st job.State) bool { return st.Active == "" }); st.Last != job.Succeeded {
+				t.Errorf("%+v", st)
+			}
+			r.stop()
+			<-r.ended
+		})
 	}
-	r.stop()
-	<-r.ended
 }

@@ -35,7 +35,7 @@ type hurriedClock struct{ since time.Time }
 
 func (c hurriedClock) Now() time.Time { return c.since.Add(time.Since(c.since) * hurry) }
 
-func (c hurriedClock) Sleep(ctx context.Context, until time.Time) {
+func (c hurriedClock) Sleep(ctx context.Context, _, until time.Time) {
 	timer := time.NewTimer(until.Sub(c.Now()) / hurry)
 	defer timer.Stop()
 	select {

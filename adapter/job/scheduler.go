@@ -126,7 +126,8 @@ func (s *Scheduler) state(agent, schedule string) (State, bool) {
 // planner puts orders into the queue when they are due.
 func (s *Scheduler) planner(ctx context.Context, p *parts) {
 	for ctx.Err() == nil {
-		next := s.plan(ctx, p)
+		now := s.Runner.clock.Now()
+		next := s.plan(ctx, p, now)
 		wait, cancel := context.WithCancel(ctx)
 		stop := make(chan struct{})
 		go func() { // a change ends the sleep
@@ -137,15 +138,14 @@ func (s *Scheduler) planner(ctx context.Context, p *parts) {
 			case <-wait.Done():
 			}
 		}()
-		s.Runner.clock.Sleep(wait, next)
+		s.Runner.clock.Sleep(wait, now, next)
 		cancel()
 		<-stop
 	}
 }
 
-// plan does what is due, and says when to look again. An agent that is not monitored runs when a person asks.
-func (s *Scheduler) plan(ctx context.Context, p *parts) time.Time {
-	now := s.Runner.clock.Now()
+// plan does what is due now, and says when to look again. An agent that is not monitored runs when a person asks.
+func (s *Scheduler) plan(ctx context.Context, p *parts, now time.Time) time.Time {
 	next := soonest{now, now.Add(farAway)}
 	for _, m := range s.Agents() {
 		for i := range m.Schedules {
